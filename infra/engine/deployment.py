@@ -10,18 +10,20 @@ from pulumi import automation
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
+from components.topology.in_cluster import Workload
 from infra.engine.changed_objects import Change, with_changed_objects
 from infra.engine.command import Say
 from infra.engine.failures import NoSuchStackError
 from infra.engine.stack import open_stack
 from infra.engine.unfinished import settle
 from infra.environment import stack_environment
+from infra.in_cluster import in_cluster
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
-from infra.kubernetes.monitoring_kinds import require_prometheus_operator
 from infra.kubernetes.readiness import wait_until_ready
+from infra.kubernetes.required_kinds import require_prometheus_operator, require_spark_operator
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move
 from infra.program import deploy
@@ -110,8 +112,11 @@ def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -
         require_ready_for_v1(api, flows)
         if settings.topology.monitoring is not None and flows:
             require_prometheus_operator(api)
+        asked = in_cluster(settings.validation)
+        if asked is not None and asked.workload is Workload.SPARK_APPLICATION and flows:
+            require_spark_operator(api)
     except CannotRunError as error:
-        if error.code in {"api-switch-in-one-step", "prometheus-operator-missing"}:
+        if error.code in {"api-switch-in-one-step", "prometheus-operator-missing", "spark-operator-missing"}:
             raise
 
 

@@ -12,10 +12,11 @@ from components.flows.digest import flow_digest
 from components.flows.operators import strimzi
 from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
+from components.render.validation_jobs import VALIDATION_KINDS
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
+from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, compare
 from infra.review.drift import Drift
 from infra.review.drift_findings import edited, mended_by_gitops, missing_objects, undeclared, written_by_hand
@@ -41,8 +42,7 @@ _KINDS = (
 _OPTIONAL_KINDS = (
     *((MONITORING_API, kind) for kind in MONITORING_KINDS),
     ("v1", "ServiceAccount"),
-    ("batch/v1", "Job"),
-    ("batch/v1", "CronJob"),
+    *((version, kind) for kind, version in VALIDATION_KINDS.items()),
 )
 _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
@@ -148,7 +148,9 @@ def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> 
     found: list[Manifest] = []
     for version, kind in _OPTIONAL_KINDS:
         try:
-            found += _listed(api, version, kind, namespaces, OURS)
+            # The operator copies our labels to what it makes of a ScheduledSparkApplication.
+            listed = _listed(api, version, kind, namespaces, OURS)
+            found += (each for each in listed if not each["metadata"].get("ownerReferences"))
         except ApiError as error:
             if kind in needed or not error.forbidden:
                 raise

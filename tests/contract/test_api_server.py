@@ -12,7 +12,7 @@ from components.flows.operators import strimzi
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments, flow_objects
 from components.topology.parsing import parse_topology
-from infra.kubernetes.monitoring_kinds import require_prometheus_operator
+from infra.kubernetes.required_kinds import require_prometheus_operator, require_spark_operator
 from infra.settings import read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply
@@ -147,3 +147,10 @@ def test_a_cluster_without_the_prometheus_operator_is_refused_before_anything_is
 ) -> None:
     with pytest.raises(CannotRunError, match="prometheus-operator-missing: the Kubernetes cluster has no kind PodMon"):
         require_prometheus_operator(api_server_of("v1").api)
+
+
+def test_a_cluster_without_the_spark_operator_is_refused_before_anything_is_deployed(
+    api_server_of: Callable[[str], ApiServer],
+) -> None:
+    with pytest.raises(CannotRunError, match="spark-operator-missing: the Kubernetes cluster has no kind SparkAppl"):
+        require_spark_operator(api_server_of("v1beta2").api)

@@ -12,20 +12,24 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
+from components.render.spark_applications import API_VERSION as SPARK_OPERATOR
 from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import InCluster
+from components.topology.in_cluster import Executors, InCluster, Workload
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
-from infra.kubernetes.monitoring_kinds import KINDS as MONITORING_KINDS
+from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
 from infra.review.live_comparison import read_objects
 from infra.review.snapshots import Snapshot
 from infra.waiting import NotYetError, wait_for
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
+from tests.definitions import definition
 from tests.infra.readmes import Readme
 from tests.repository import ROOT
 
 ACCOUNT = "deployer"
+IMAGE = f"validation@sha256:{'0' * 64}"
+APPLICATIONS = ("SparkApplication", "ScheduledSparkApplication")
 SECONDS = 30.0
 
 
@@ -54,29 +58,14 @@ def objects() -> list[dict[str, Any]]:
     topology = parse_topology(a_topology(clusters=clusters, replications=replications, monitoring=monitoring))
     flows = resolve_flows(topology, None, {})
     planned = [each for deployed in deployments(flows) for each in deployed.objects]
+    applications = InCluster(image=IMAGE, workload=Workload.SPARK_APPLICATION, executors=Executors())
     of_stack = (
         *kafka_user_objects(topology, None),
         *monitoring_objects(topology, "permitted", None),
-        *validation_objects(flows, "permitted", InCluster(image=f"validation@sha256:{'0' * 64}")),
+        *validation_objects(flows, "permitted", InCluster(image=IMAGE)),
+        *(each for each in validation_objects(flows, "permitted", applications) if each.kind in APPLICATIONS),
     )
     return [each.manifest for each in (*planned, *of_stack)]
-
-
-def definition(kind: str) -> dict[str, Any]:
-    """A definition of a Prometheus operator's kind that takes any object."""
-    plural, group = f"{kind.lower()}s", "monitoring.coreos.com"
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "names": {"kind": kind, "plural": plural},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
 
 
 @pytest.fixture
@@ -89,9 +78,11 @@ def account(api_server_of: Callable[[str], ApiServer], tmp_path: Path) -> Iterat
 
 @contextmanager
 def an_account(server: ApiServer, folder: Path, name: str, rules: list[dict[str, Any]]) -> Iterator[KubernetesApi]:
-    """An account with these rights in the whole cluster, which knows the Prometheus operator's kinds."""
+    """An account with these rights in the whole cluster, which knows the kinds of two other operators."""
     for kind in MONITORING_KINDS:
-        server.api.apply(definition(kind))
+        server.api.apply(definition("monitoring.coreos.com/v1", kind))
+    for kind in APPLICATIONS:
+        server.api.apply(definition(SPARK_OPERATOR, kind))
     account = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
     server.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}})
     rbac = "rbac.authorization.k8s.io"
@@ -119,6 +110,9 @@ def allowed(api: KubernetesApi, kinds: Sequence[str] = MONITORING_KINDS) -> None
         api.list_all("v1", "Namespace")
         for kind in kinds:
             api.list_all("monitoring.coreos.com/v1", kind)
+        if kinds:
+            for kind in APPLICATIONS:
+                api.list_all(SPARK_OPERATOR, kind)
     except ApiError as error:
         if not error.forbidden and not error.not_found:
             raise

@@ -1,47 +1,27 @@
-"""Waits for the Jobs that validate a stack in its cluster, and reads how they ended."""
+"""Waits for the Jobs, or SparkApplications, that validate a stack in its cluster, and reads how they ended."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.contract.report import EXIT_CODES, Verdict
-from components.flows.naming import validation_run_name
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
+from components.render.validation_jobs import RUNS_ONCE
+from components.topology.in_cluster import Workload
 from infra.environment import stack_environment
 from infra.in_cluster import in_cluster, stack_validation
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.kubernetes.managed_fields import newest_writer, owners
 from infra.promotion.rule.rules import FlowState, StackState
+from infra.promotion.run.run_kinds import RUNS, JobEnd, SecretWrite
 from infra.settings import StackSettings
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.waiting import DeadlineError, wait_for
 
-#: How long kube-controller-manager may take to notice that a Job is over its deadline.
+#: How long a controller may take to notice that a run is over its deadline.
 _NOTICED_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class SecretWrite:
-    """When a Secret was last written."""
-
-    secret: Reference
-    at: datetime
-
-
-@dataclass(frozen=True)
-class JobEnd:
-    """How the Job of a flow ended; `failure` is empty if it is complete, `started` None if it never started.
-
-    `secret` is the Secret of the flow that was written last.
-    """
-
-    job: Reference
-    started: datetime | None
-    failure: str = ""
-    secret: SecretWrite | None = None
 
 
 def await_jobs(
@@ -54,7 +34,9 @@ def await_jobs(
     """
     asked = in_cluster(settings.validation)
     assert asked is not None, "the stack validates in its cluster"
-    wanted = {each.part: reference(each.manifest) for each in stack_validation(settings, flows) if each.kind == "Job"}
+    runs = RUNS[asked.workload]
+    planned = stack_validation(settings, flows)
+    wanted = {each.part: reference(each.manifest) for each in planned if each.kind in RUNS_ONCE}
     secrets = {
         flow.name: [reference(each.manifest) for each in deployment.objects if each.kind == "Secret"]
         for deployment in deployments(flows)
@@ -64,8 +46,8 @@ def await_jobs(
     stack = settings.stack
     with asking_kubernetes(
         f"stack {stack}",
-        "Its Jobs say whether its flows are validated, unless their Secrets were written later.",
-        "let your user get Jobs and Secrets of these namespaces.",
+        f"Its {asked.workload}s say whether its flows are validated, unless their Secrets were written later.",
+        f"let your user get {asked.workload}s and Secrets of these namespaces.",
     ):
         api = api_client(settings, stack_environment(settings).kubernetes_access())
 
@@ -76,16 +58,22 @@ def await_jobs(
                     say(f"{stack}: {job.name} {'failed' if found[flow].failure else 'is complete'}")
 
         for job in wanted.values():
-            say(f"{stack}: waiting for Job {job.identifier}")
+            say(f"{stack}: waiting for {asked.workload} {job.identifier}")
         try:
-            wait_for("the Jobs to end", probe, asked.deadline_seconds + _NOTICED_SECONDS, interval_seconds=1.0)
+            wait_for(
+                f"the {asked.workload}s to end",
+                probe,
+                runs.longest_seconds(asked) + _NOTICED_SECONDS,
+                interval_seconds=1.0,
+            )
         except DeadlineError as error:
             raise CannotRunError(
                 "job-unfinished",
                 error.what,
                 f"stack {stack}",
-                "A Job ends at its deadline at the latest, so kube-controller-manager does not run, or not in time.",
-                f"look at it with `kubectl describe job`, and run `replicate promote --to {stack}` again.",
+                f"Each try ends at its deadline at the latest. {runs.unfinished}",
+                f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
+                f"{stack}` again.",
             ) from error
         return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in found.items()}
 
@@ -112,19 +100,12 @@ def _end(api: KubernetesApi, job: Reference, stack: str) -> JobEnd:
     if live is None:
         raise CannotRunError(
             "job-missing",
-            f"there is no Job {job.identifier}",
+            f"there is no {job}",
             f"stack {stack}",
-            "Every deployment that changes a flow creates a Job of this name, so somebody deleted it.",
+            "Every deployment that changes a flow creates one of this name, so somebody deleted it.",
             f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
         )
-    status: Mapping[str, Any] = live.get("status") or {}
-    started = status.get("startTime")
-    for each in status.get("conditions") or ():
-        if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
-            failed = each["type"] == "Failed"
-            failure = f"{each.get('reason', 'Failed')}: {each.get('message', '')}".rstrip(": ") if failed else ""
-            return JobEnd(job, datetime.fromisoformat(started) if started else None, failure)
-    raise NotYetError(f"{job.name} has {status.get('active', 0)} active pods and {status.get('failed', 0)} failed ones")
+    return RUNS[Workload(job.kind)].end(job, live.get("status") or {})
 
 
 def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
@@ -152,29 +133,26 @@ def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[s
 
 
 def _without_verdict(stack: str, flow: FlowState, end: JobEnd) -> CannotRunError:
+    job, runs = end.job, RUNS[Workload(end.job.kind)]
     return CannotRunError(
         "job-without-verdict",
-        f"Job {end.job.identifier} published no verdict: {end.failure or 'there is no ConfigMap'}",
+        f"{job} published no verdict: {end.failure or 'there is no ConfigMap'}",
         f"stack {stack}, flow {flow.name}",
         "Its pod did not start, was killed, or may not write the ConfigMap.",
-        f"read `kubectl describe pod` and `kubectl logs job/{end.job.name}` in namespace {flow.namespace}, fix the "
-        f"cause and run it again: `{_again(flow)}`, or `replicate validate {stack} --publish`.",
+        f"read `kubectl describe pod` and `kubectl logs {runs.logged.format(job.name)}` in namespace {flow.namespace}, "
+        f"fix the cause and run it again: {runs.again(job, flow.name, stack)}, or `replicate validate {stack} "
+        "--publish`.",
     )
 
 
 def _before_secret(stack: str, flow: FlowState, job: Reference, write: SecretWrite) -> CannotRunError:
     return CannotRunError(
         "job-before-secret",
-        f"Job {job.identifier} began before {write.secret} was written at {write.at.isoformat(timespec='seconds')}, "
-        "and nothing has validated the flow since",
+        f"{job} began before {write.secret} was written at "
+        f"{write.at.isoformat(timespec='seconds')}, and nothing has validated the flow since",
         f"stack {stack}, flow {flow.name}",
-        "A new credential changes no other object, so the deployment has made no new Job, and nobody knows whether "
+        "A new credential changes no other object, so the deployment has started no new run, and nobody knows whether "
         "the flow can log in with it.",
-        f"run `{_again(flow)}`, or `replicate validate {stack} --publish`, then `replicate promote --to {stack}` "
-        "again.",
+        f"run {RUNS[Workload(job.kind)].again(job, flow.name, stack)}, or `replicate validate {stack} --publish`, then "
+        f"`replicate promote --to {stack}` again.",
     )
-
-
-def _again(flow: FlowState) -> str:
-    cron_job = validation_run_name(flow.name)
-    return f"kubectl create job --namespace {flow.namespace} --from=cronjob/{cron_job} {cron_job}-again"

@@ -9,12 +9,13 @@ from typing import Any, cast
 import pytest
 
 from components.contract.problems import CannotRunError, ReplicationError
-from infra.job_settings import SparkSettings
+from components.contract.spark_conf import SparkSettings
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.promotion.rule.rules import CheckResult, FlowState, StackState
 from infra.promotion.run import jobs_in_cluster
 from infra.promotion.run import promotion as run
-from infra.promotion.run.jobs_in_cluster import JobEnd, SecretWrite, await_jobs, exit_code_of
+from infra.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
+from infra.promotion.run.run_kinds import JobEnd, SecretWrite
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from infra.waiting import wait_for
@@ -68,16 +69,20 @@ def a_secret(**fields_written: str) -> Object:
 
 
 def waited(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, job: Object | None, secrets: Mapping[str, Object] = NOTHING
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    job: Object | None,
+    secrets: Mapping[str, Object] = NOTHING,
+    **asked: Any,
 ) -> tuple[Mapping[str, JobEnd], Answers]:
     """What a promotion finds out, asking once."""
-    stacks = write_stack(
-        folder, CONFIGURED, useastPassword={"secure": "v1:unread"}, validation={"inCluster": {"image": IMAGE}}
-    )
+    validation = {"inCluster": {"image": IMAGE, **asked}}
+    stacks = write_stack(folder, CONFIGURED, useastPassword={"secure": "v1:unread"}, validation=validation)
     settings, answers = read_settings("test", stacks), Answers(job, secrets)
 
     def once(what: str, probe: Any, deadline_seconds: float, **_: Any) -> None:
-        assert deadline_seconds == 3660
+        # A SparkApplication that is tried again gets the whole time once more, after 10 s.
+        assert deadline_seconds == (7270 if asked else 3660)
         wait_for(what, probe, 0)
 
     monkeypatch.setattr(jobs_in_cluster, "api_client", lambda *_: cast(KubernetesApi, answers))
@@ -112,6 +117,56 @@ def test_a_job_that_is_missing_or_goes_on_is_no_evidence(
     with pytest.raises(CannotRunError, match=said) as refused:
         waited(tmp_path, monkeypatch, job)
     assert refused.value.code == code
+
+
+def an_application(state: str, said: str = "") -> Object:
+    found = {"state": state, "errorMessage": said}
+    return {"status": {"lastSubmissionAttemptTime": "2026-03-04T12:00:00Z", "applicationState": found}}
+
+
+def test_the_application_of_exactly_this_model_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, answers = waited(
+        tmp_path, monkeypatch, an_application("COMPLETED"), workload="SparkApplication", executors={}
+    )
+    (end,) = found.values()
+    assert (end.failure, end.started, end.job.kind) == ("", NOON, "SparkApplication")
+    assert answers.asked == [end.job.name]
+
+
+def test_a_failed_application_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "driver container failed with ExitCode: 1, Reason: Error"
+    live = an_application("FAILED", said)
+    found, _ = waited(tmp_path, monkeypatch, live, workload="SparkApplication", executors={})
+    assert [each.failure for each in found.values()] == [f"FAILED: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("application", "code", "said"),
+    [
+        pytest.param(None, "job-missing", "there is no SparkApplication mirror-orders/orders-vali", id="deleted"),
+        pytest.param({}, "job-unfinished", "orders-validation-[0-9a-f]{10} is NEW", id="nobody has seen it"),
+        pytest.param(an_application("RUNNING"), "job-unfinished", "is RUNNING", id="runs"),
+        pytest.param(an_application("FAILING", "x"), "job-unfinished", "is FAILING: x", id="will be tried again"),
+        pytest.param(an_application("SUBMISSION_FAILED"), "job-unfinished", "is SUBMISSION_FAILED", id="not submitted"),
+        pytest.param(an_application("SUSPENDED"), "job-unfinished", "is SUSPENDED", id="suspended"),
+    ],
+)
+def test_an_application_that_is_missing_or_goes_on_is_no_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, application: Object | None, code: str, said: str
+) -> None:
+    with pytest.raises(CannotRunError, match=said) as refused:
+        waited(tmp_path, monkeypatch, application, workload="SparkApplication", executors={})
+    assert refused.value.code == code
+
+
+def test_an_application_that_was_killed_is_run_again_in_its_own_way() -> None:
+    application = replace(KILLED, job=Reference("a/v1", "SparkApplication", "mirror-orders", "orders-validation-01"))
+    with pytest.raises(CannotRunError) as refused:
+        exit_code_of(state(), {"orders": application}, lambda _: None)
+    assert refused.value.code == "job-without-verdict"
+    assert "`kubectl logs orders-validation-01-driver`" in refused.value.remedy
+    again = "kubectl delete sparkapplication --namespace mirror-orders orders-validation-01"
+    assert f"run it again: `{again}`, then `replicate up one --refresh`, or" in refused.value.remedy
 
 
 def state(**flow: Any) -> StackState:

@@ -1,0 +1,43 @@
+"""What the Spark operator makes of a ScheduledSparkApplication has our labels, and is nobody's drift."""
+
+from collections.abc import Iterable
+from typing import cast
+
+from components.render.planned_objects import OURS, Manifest
+from components.render.spark_applications import API_VERSION
+from infra.kubernetes.api import KubernetesApi, Object, Reference
+from infra.review.live_comparison import read_objects
+from infra.review.snapshots import Snapshot
+
+LABELS = {"app.kubernetes.io/managed-by": "kafka-replication", "app.kubernetes.io/part-of": "orders"}
+
+
+def an_application(name: str, **metadata: object) -> Manifest:
+    found = {"name": name, "namespace": "mirror-orders", "labels": LABELS, **metadata}
+    return {"apiVersion": API_VERSION, "kind": "SparkApplication", "metadata": found, "spec": {}}
+
+
+class Served:
+    """An API with two SparkApplications, of which the operator has made one."""
+
+    def list_where_allowed(self, api_version: str, kind: str, _: Iterable[str], *, label_selector: str) -> list[Object]:
+        assert label_selector == OURS
+        if (api_version, kind) != (API_VERSION, "SparkApplication"):
+            return []
+        owner = {
+            "apiVersion": API_VERSION,
+            "kind": "ScheduledSparkApplication",
+            "name": "orders-validation",
+            "uid": "1",
+        }
+        run = an_application("orders-validation-1795547837285123456", ownerReferences=[owner])
+        return [an_application("orders-validation-0123456789"), run]
+
+    def get(self, _: Reference) -> Object | None:
+        return None
+
+
+def test_a_scheduled_run_is_not_compared() -> None:
+    """Otherwise each run would be reported as an object that the stack does not declare."""
+    found = read_objects(cast(KubernetesApi, Served()), Snapshot(others={}), "kafka.strimzi.io/v1")
+    assert [each["metadata"]["name"] for each in found] == ["orders-validation-0123456789"]
