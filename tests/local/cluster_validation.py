@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import yaml
 
 from components.contract.published_verdict import entries
+from components.contract.report import FlowOutcome
+from components.render.spark_applications import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
+from infra.local.parts.operator import pods
+from infra.local.parts.processes import alive
 from infra.settings import StackSettings, read_settings, stack_file
 from infra.waiting import NotYetError, wait_for
 from tests.local.flows import Deployed
@@ -27,6 +32,14 @@ ASKED: dict[str, Any] = {
     "retries": 0,
 }
 JOB_SECONDS = 300
+#: It drops nothing: no record has such a header.
+FILTER = {
+    "type": "org.apache.kafka.connect.transforms.Filter",
+    "predicate": {
+        "type": "org.apache.kafka.connect.transforms.predicates.HasHeaderKey",
+        "config": {"name": "nobody-sets-this"},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,12 @@ class Promoted:
         """The Job of the stack, without those that a CronJob made."""
         (job,) = [each for each in self.of_kind("batch/v1", "Job") if not each["metadata"].get("ownerReferences")]
         return job
+
+    def application(self) -> Object:
+        """The SparkApplication of the stack, without those that a ScheduledSparkApplication made."""
+        every = self.of_kind(API_VERSION, "SparkApplication")
+        (application,) = [each for each in every if not each["metadata"].get("ownerReferences")]
+        return application
 
     def passwords(self) -> list[str]:
         """The values of its Secrets; at least one."""
@@ -117,3 +136,30 @@ def log(pod: Object) -> str:
     """What a pod has written; nothing is left of it once the pod is deleted."""
     name: str = pod["metadata"]["name"]
     return (paths.operator() / "pods" / NAMESPACE / name / "log").read_text()
+
+
+def counted(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was counted, without the time that it took and what the first verdict had no earlier one to compare with."""
+    return {key: value for key, value in counts.items() if key not in ("readSeconds", "topicIdsCompared")}
+
+
+def expect_no_process() -> None:
+    if left := [each.name for each in pods() if alive(each) and each.name.startswith(f"{NAMESPACE}/")]:
+        raise NotYetError(str(left))
+
+
+def expect_no_executor(promoted: Promoted) -> None:
+    processes = [each.name for each in pods() if alive(each) and "-exec-" in each.name]
+    if found := [*promoted.executors(), *processes]:
+        raise NotYetError(str(found))
+
+
+def expect_same_verdict(published: Mapping[str, Any], here: FlowOutcome, records: int) -> None:
+    """A published report has the verdicts of an outcome, and has counted so many records as that has."""
+    assert {each["name"]: each["verdict"] for each in published["checks"]} == {
+        check.name: check.verdict.value for check in here.checks
+    }
+    (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
+    (same,) = [check for check in here.checks if check.name == "parity"]
+    assert counted(parity["counts"]) == counted(same.counts)
+    assert counted(same.counts)["sourceRecords"] == records

@@ -5,8 +5,8 @@ kube-controller-manager makes the Pods of Job and CronJob; the stand-in for a ku
 
 import io
 import json
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from components.contract.report import Verdict
+from components.contract.report import FlowOutcome, Verdict
+from components.render.spark_applications import API_VERSION
 from infra.engine import deployment
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
@@ -35,6 +36,7 @@ from tests.commits import commit
 from tests.local.cluster_validation import (
     CRON_JOB,
     EVIDENCE,
+    FILTER,
     FLOW,
     JOB_SECONDS,
     NAMESPACE,
@@ -42,22 +44,18 @@ from tests.local.cluster_validation import (
     VERDICT,
     Promoted,
     configure,
+    expect_no_executor,
+    expect_no_process,
+    expect_same_verdict,
     log,
 )
 from tests.local.flows import told, write_edited
+from tests.local.spark_operator import SparkOperator
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
 
 RECORDS = 2000
-#: It drops nothing: no record has such a header.
-FILTER = {
-    "type": "org.apache.kafka.connect.transforms.Filter",
-    "predicate": {
-        "type": "org.apache.kafka.connect.transforms.predicates.HasHeaderKey",
-        "config": {"name": "nobody-sets-this"},
-    },
-}
 
 
 def promote(stacks: Path) -> tuple[int, str]:
@@ -111,20 +109,7 @@ def test_the_same_document_and_verdict_here_and_in_the_job(promoted: Promoted, s
     published = promoted.report()
     assert json.loads(mounted["data"]["parameters.json"]) == promoted.deployed.document
     assert here.verdict is Verdict.PASS, told(here)
-    assert verdicts(published) == {check.name: check.verdict.value for check in here.checks}
-    (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
-    (same,) = [check for check in here.checks if check.name == "parity"]
-    assert counted(parity["counts"]) == counted(same.counts)
-    assert counted(same.counts)["sourceRecords"] == RECORDS
-
-
-def verdicts(report: Mapping[str, Any]) -> dict[str, str]:
-    return {each["name"]: each["verdict"] for each in report["checks"]}
-
-
-def counted(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """What was counted, without the time that it took and what the first verdict had no earlier one to compare with."""
-    return {key: value for key, value in counts.items() if key not in ("readSeconds", "topicIdsCompared")}
+    expect_same_verdict(published, here, RECORDS)
 
 
 def volumes(promoted: Promoted) -> list[Mapping[str, Any]]:
@@ -223,11 +208,6 @@ def test_a_job_that_runs_out_of_time_is_ended_and_is_no_evidence(promoted: Promo
     wait_for("the process to end", expect_no_process, 30)
 
 
-def expect_no_process() -> None:
-    if left := [each.name for each in pods() if alive(each) and each.name.startswith(f"{NAMESPACE}/")]:
-        raise NotYetError(str(left))
-
-
 def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
     configure(promoted.stacks, readySeconds=601)
     deployment.up(promoted.settings, lambda _: None)
@@ -244,7 +224,16 @@ def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
         await_jobs(promoted.settings, [promoted.deployed.flow(FLOW)], lambda _: None)
 
 
-def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(promoted: Promoted, spark: SparkSession) -> None:
+@pytest.fixture(scope="module")
+def from_here(promoted: Promoted, spark: SparkSession) -> Callable[[], FlowOutcome]:
+    """The validation of the flow with the filter in this process, once."""
+    assert spark.sparkContext.master == "local[2]"
+    return cache(lambda: promoted.deployed.validate(FLOW, catch_up_seconds=60))
+
+
+def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(
+    promoted: Promoted, from_here: Callable[[], FlowOutcome]
+) -> None:
     """Only Spark evaluates a filter, however few the records are, and the driver of such a session runs no task."""
     promoted.edit_flow(transforms={"after": {"drop": FILTER}})
     configure(promoted.stacks, executors={"instances": 2, "memory": "512m", "cpu": "250m"})
@@ -259,19 +248,36 @@ def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(promoted: Pro
         assert [mount["mountPath"] for mount in each["spec"]["containers"][0]["volumeMounts"]] == ["/tmp"]
         assert each["spec"]["automountServiceAccountToken"] is False
     wait_for("no executor", lambda: expect_no_executor(promoted), 60)
-    here, published = promoted.deployed.validate(FLOW, catch_up_seconds=60), promoted.report()
-    assert spark.sparkContext.master == "local[2]"
-    assert verdicts(published) == {check.name: check.verdict.value for check in here.checks}
-    (parity,) = [each for each in published["checks"] if each["name"] == "parity"]
-    (same,) = [check for check in here.checks if check.name == "parity"]
-    assert counted(parity["counts"]) == counted(same.counts)
-    assert counted(same.counts)["sourceRecords"] == RECORDS
+    expect_same_verdict(promoted.report(), from_here(), RECORDS)
 
 
-def expect_no_executor(promoted: Promoted) -> None:
-    processes = [each.name for each in pods() if alive(each) and "-exec-" in each.name]
-    if found := [*promoted.executors(), *processes]:
-        raise NotYetError(str(found))
+def test_a_spark_application_gives_the_same_verdict_and_leaves_its_driver_only(
+    promoted: Promoted, from_here: Callable[[], FlowOutcome], tmp_path: Path
+) -> None:
+    """Spark's own submission makes the driver's pod, and the promotion takes the state that the operator writes."""
+    promoted.edit_flow(transforms={"after": {"drop": FILTER}})
+    configure(promoted.stacks, workload="SparkApplication", executors={"instances": 1, "memory": "512m"})
+    before = promoted.job()["metadata"]["name"]
+    with pytest.raises(CannotRunError, match="spark-operator-missing"):
+        promote(promoted.stacks)
+    assert promoted.job()["metadata"]["name"] == before, "it was refused too late"
+    operator = SparkOperator(promoted.api, promoted.endpoints.kubeconfig, NAMESPACE, tmp_path)
+    operator.install()
+    with operator.running():
+        code, printed = promote(promoted.stacks)
+    assert code == 0, printed + json.dumps(promoted.application())
+    assert f"{STACK}: {promoted.application()['metadata']['name']} is complete" in printed
+    assert operator.executors, "the driver has read everything"
+    expect_same_verdict(promoted.report(), from_here(), RECORDS)
+    wait_for("no executor", lambda: expect_no_executor(promoted), 60)
+    assert [promoted.of_kind("batch/v1", kind) for kind in ("Job", "CronJob")] == [[], []]
+    driver = promoted.api.get(Reference("v1", "Pod", NAMESPACE, f"{promoted.application()['metadata']['name']}-driver"))
+    assert driver is not None
+    kept = [promoted.of_kind(*each) for each in ((API_VERSION, "SparkApplication"), ("v1", "Pod"), ("v1", "ConfigMap"))]
+    shown = json.dumps([*operator.executors.values(), kept]) + log(driver)
+    assert [value for value in promoted.passwords() if value in shown] == []
+    assert all(each["spec"]["automountServiceAccountToken"] is False for each in operator.executors.values())
+    wait_for("no drift", promoted.deployed.expect_no_drift, 60)
 
 
 def test_for_executors_the_job_may_make_pods_of_its_namespace_and_nothing_else(job_account: KubernetesApi) -> None:
