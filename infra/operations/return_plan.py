@@ -112,7 +112,8 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
         yield not_seen(flow.target.alias)
     elif fences:
         value = (
-            f"everybody is denied to write to the topics on {flow.target.alias} since the failover of {named(fences)}"
+            f"writes to the topics on {flow.target.alias} have been denied to everybody since the failover of "
+            f"{named(fences)}"
         )
         why = "the command lifts this, because the flow has to write there: keep the producers there stopped"
         yield Precondition("fence", f"{value}; {why}", met=None)

@@ -90,7 +90,7 @@ def _notes(review: FolderReview) -> Iterator[str]:
         yield f"Not checked, because replication does not depend on them: {_counts(review.beside)} changed."
     if review.unread:
         names = named([f"`{each}`" for each in review.unread], _MOST)
-        yield f"Changed files that are no YAML, which this command does not read: {names}."
+        yield f"Changed files that are not YAML, which this command does not read: {names}."
     if review.ignored:
         yield f"The folder also holds objects of kinds that are not checked: {_counts(review.ignored)}."
 
