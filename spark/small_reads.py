@@ -6,7 +6,7 @@ commits nothing and creates no topic.
 
 import time
 from binascii import a2b_base64
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -108,11 +108,10 @@ class SmallReads:
         long = sum(each.size for each in wanted.values()) >= _LONG_RANGE * len(wanted)
         while left:
             reached: dict[TopicPartition, int] = {}
-            for raw in self._polled(_POLLS_OF_LONG_RANGES if long else 1):
-                partition, offset = TopicPartition(raw["topic"], raw["partition"]), raw["offset"]
-                reached[partition] = offset + 1
-                if partition in left and left[partition].start <= offset < left[partition].end:
-                    yield raw
+            for partition, batch in self._polled(_POLLS_OF_LONG_RANGES if long else 1):
+                reached[partition] = batch[-1]["offset"] + 1
+                if (asked := left.get(partition)) is not None:
+                    yield from (each for each in batch if asked.start <= each["offset"] < asked.end)
             if not reached:
                 # After the last record there may be markers, or gaps from compaction and aborts. A call for each of
                 # thousands of partitions takes longer than a batch, so it waits for a poll without a record.
@@ -127,20 +126,20 @@ class SmallReads:
             if left and time.monotonic() - heard > self._timeout_seconds:
                 raise SilentError(", ".join(map(str, sorted(left)[:5])))
 
-    def _polled(self, at_most: int) -> Iterator[Mapping[str, Any]]:
-        """The records of the next polls as JSON."""
+    def _polled(self, at_most: int) -> Iterator[tuple[TopicPartition, Sequence[Mapping[str, Any]]]]:
+        """The records of the next polls as JSON, by partition."""
         batches: JavaObject = self._java("java.util.ArrayList")()
-        for number in range(at_most):
-            batch = self._consumer.poll(self._at_once if number else self._poll)
+        held = 0
+        while held < at_most:
+            batch = self._consumer.poll(self._at_once if held else self._poll)
             if batch.isEmpty():
                 break
             batches.add(batch)
-        else:
-            number = at_most
-        if number:
+            held += 1
+        if held:
             for each in self._json.read(batches):
                 for records in each["records"].values():
-                    yield from records
+                    yield TopicPartition(records[0]["topic"], records[0]["partition"]), records
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
@@ -164,13 +163,14 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
 
 def decoded(record: Mapping[str, Any]) -> KafkaRecord:
     """A record from its JSON. A header that has not been read yet is still in its buffers."""
+    headers = record["headers"]["headers"]
     return KafkaRecord(
         TopicPartition(record["topic"], record["partition"]),
         record["offset"],
         record["timestamp"],
         _bytes(record["key"]),
         _bytes(record["value"]),
-        [_header(each) for each in record["headers"]["headers"]],
+        [_header(each) for each in headers] if headers else (),
     )
 
 
