@@ -29,6 +29,11 @@ _BESIDE_HEAP = 384 * 1024**2
 #: An executor ends at once if its JVM has less than 450 MiB, one and a half times what Spark keeps for itself. Of a
 #: heap of 450 MiB it has 400 to 450, as its collector wants; of this one at least 455. Source: UnifiedMemoryManager.
 _SMALLEST_EXECUTOR = 512 * 1024**2
+#: What becomes of a schedule or a time zone that is not valid.
+_REFUSALS = {
+    Workload.JOB: "Kubernetes refuses the CronJob",
+    Workload.SPARK_APPLICATION: "The Spark operator never runs the ScheduledSparkApplication",
+}
 #: What sets for executors what Spark calls so. The job sets the others itself.
 _KEYS_OF_EXECUTORS = {
     "spark.executor.instances": "executors.instances",
@@ -49,7 +54,7 @@ _KEYS_OF_APPLICATION = {
 #: What the Spark operator or Spark's submission sets. The operator's webhook refuses those about access to the API.
 _OF_THE_SUBMISSION = re.compile(
     r"spark\.(kubernetes\.(authenticate\..*|driver\.master|(driver|executor)\.podTemplate(File|ContainerName)"
-    r"|memoryOverheadFactor|submission\..*)|submit\.deployMode|app\.(id|name))"
+    r"|memoryOverheadFactor|submission\..*|submitInDriver)|submit\.(deployMode|pyFiles)|app\.(id|name))"
 )
 
 
@@ -125,7 +130,7 @@ def _when(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.schedule",
             "not-accepted",
             f"`schedule` is `{asked.schedule}`",
-            f"Kubernetes refuses the CronJob: {why}.",
+            f"{_REFUSALS[asked.workload]}: {why}.",
             "write it like `17 */6 * * *`, which is minute 17 of every sixth hour.",
         )
     zones = known_time_zones()
@@ -136,7 +141,7 @@ def _when(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.timeZone",
             "not-accepted",
             f"`timeZone` is `{asked.time_zone}`",
-            "Kubernetes refuses a CronJob whose time zone the IANA database does not have.",
+            f"{_REFUSALS[asked.workload]}: the IANA database has no such time zone.",
             f"did you mean `{near}`?" if near else "name it like `Etc/UTC` or `Europe/Berlin`.",
         )
     if asked.deadline_seconds <= asked.ready_seconds:
@@ -153,6 +158,9 @@ def _when(asked: InCluster) -> Iterator[Problem]:
 def _requests(asked: InCluster) -> Iterator[Problem]:
     limits = asked.resources.limits
     for name, request in asked.resources.requests.items():
+        if name == "memory" and asked.workload is Workload.SPARK_APPLICATION:
+            # See _application.
+            continue
         if name in limits and quantity_value(request) > quantity_value(limits[name]):
             yield Problem(
                 f"{_WHERE}.resources.requests.{name}",
@@ -209,13 +217,13 @@ def _application(asked: InCluster) -> Iterator[Problem]:
         return
     # A request that nobody wrote is the limit.
     request = requests.get("memory") if "requests" in asked.resources.model_fields_set else None
-    if request is not None and quantity_value(request) < quantity_value(limits["memory"]):
+    if request is not None and quantity_value(request) != quantity_value(limits["memory"]):
         yield Problem(
             f"{_WHERE}.resources.requests.memory",
             "not-accepted",
             f"the request is {request}, the limit is {limits['memory']}, and `workload` is `SparkApplication`",
             "Spark requests for its driver as much memory as it limits it to.",
-            f"set it to {limits['memory']}, or leave it out.",
+            f"set it to {limits['memory']}.",
         )
 
 

@@ -24,16 +24,27 @@ _MASTER, _MEMORY = "spark.master", "spark.driver.memory"
 _OF_THE_SUBMISSION = frozenset(
     {_MASTER, _MEMORY, "spark.submit.deployMode", "spark.submit.pyFiles", "spark.kubernetes.submitInDriver"}
 )
-_LINE = re.compile(r"((?:\\.|[^\\=])*)=(.*)")
+_LINE = re.compile(r"((?:\\.|[^\\=])*)=(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))")
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRONG_USE = 2
 
 
 def stored_properties(text: str) -> dict[str, str]:
-    """What a Java program has stored, one property a line. Source: java.util.Properties.store."""
-    found = (_LINE.fullmatch(line) for line in text.splitlines() if line and not line.startswith("#"))
-    return {_unescaped(each[1]): _unescaped(each[2]) for each in found if each is not None}
+    """What a Java program has stored, one property a line. Source: java.util.Properties.store.
+
+    It does not escape what only Python takes for the end of a line, such as U+2028. Raises ValueError for a line that
+    it does not write.
+    """
+    lines = (each.removesuffix("\r") for each in text.split("\n"))
+    return dict(_stored(each) for each in lines if each and not each.startswith("#"))
+
+
+def _stored(line: str) -> tuple[str, str]:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise ValueError(f"{line.partition('=')[0]} is not a property with its value")
+    return _unescaped(found[1]), _unescaped(found[2])
 
 
 def _unescaped(text: str) -> str:
@@ -65,6 +76,9 @@ def main(arguments: list[str]) -> int:
         options = session_options(stored_properties(Path(file).read_text(encoding="utf-8")), os.environ[_ADDRESS])
     except KeyError as missing:
         print(f"Spark did not set {missing}.", file=sys.stderr)
+        return _WRONG_USE
+    except ValueError as error:
+        print(f"{file}: {error}.", file=sys.stderr)
         return _WRONG_USE
     # As in validate.py.
     begin_jvm(options)

@@ -34,7 +34,7 @@ def require_spark_operator(api: KubernetesApi) -> None:
             f"the Kubernetes cluster has no kind {kind}",
             _WHERE,
             _VALIDATION,
-            "install the Spark operator of Kubeflow, or remove `workload`: then a Job and a CronJob validate.",
+            "install Kubeflow's Spark operator, 2.2 or later, or remove `workload`: then a Job and a CronJob validate.",
         )
 
 

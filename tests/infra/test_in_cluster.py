@@ -120,6 +120,12 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
             id="application-below-its-limit",
         ),
         pytest.param(
+            {"image": IMAGE, "workload": APPLICATION, "executors": {}, "resources": {"requests": {"memory": "3Gi"}}},
+            ".resources.requests.memory",
+            "not-accepted",
+            id="application-above-its-limit",
+        ),
+        pytest.param(
             {"image": IMAGE, "imagePullSecret": "Not_A_Name"}, ".imagePullSecret", "not-accepted", id="no-secret-name"
         ),
     ],
@@ -186,10 +192,25 @@ def test_without_executors_or_their_key_a_setting_of_executors_holds(tmp_path: P
     assert problems(settings(tmp_path, spark, executors={})) == []
 
 
-def test_a_spark_application_has_defaults(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", ["1800Mi", "3Gi"])
+def test_a_spark_application_has_defaults(tmp_path: Path, limit: str) -> None:
     """A request that nobody wrote is the limit, because Spark has one size for both."""
-    asked = {"workload": APPLICATION, "executors": {}, "resources": {"limits": {"memory": "3Gi"}}}
+    asked = {"workload": APPLICATION, "executors": {}, "resources": {"limits": {"memory": limit}}}
     assert problems(settings(tmp_path, **asked)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusal"),
+    [
+        ({}, "Kubernetes refuses the CronJob: "),
+        ({"workload": APPLICATION, "executors": {}}, "The Spark operator never runs the ScheduledSparkApplication: "),
+    ],
+)
+def test_a_schedule_that_is_not_valid_says_what_becomes_of_it(
+    tmp_path: Path, asked: dict[str, Any], refusal: str
+) -> None:
+    found = problems(settings(tmp_path, schedule="x", timeZone="Mars/Base", **asked))
+    assert [each.why.startswith(refusal) for each in found] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +224,8 @@ def test_a_spark_application_has_defaults(tmp_path: Path) -> None:
         ("spark.kubernetes.authenticate.oauthToken", "remove it: the job sets it itself."),
         ("spark.kubernetes.driver.master", "remove it: the job sets it itself."),
         ("spark.kubernetes.driver.podTemplateFile", "remove it: the job sets it itself."),
+        ("spark.kubernetes.submitInDriver", "remove it: the job sets it itself."),
+        ("spark.submit.pyFiles", "remove it: the job sets it itself."),
         ("spark.driver.host", "remove it: the job sets it itself."),
     ],
 )

@@ -35,6 +35,17 @@ def test_what_java_has_stored_is_read_as_it_was() -> None:
     assert found["spark.submit.pyFiles"] == ""
 
 
+@pytest.mark.parametrize("character", ["\x0b", "\x1c", "\x85", "\u2028"])
+def test_only_a_line_feed_ends_a_property(character: str) -> None:
+    """Java writes the others as they are, and the rest of the value would be dropped."""
+    assert stored_properties(f"spark.a=1{character}2\r\nspark.b=3\n") == {"spark.a": f"1{character}2", "spark.b": "3"}
+
+
+def test_a_line_that_java_would_not_write_is_refused_without_its_value() -> None:
+    with pytest.raises(ValueError, match="spark is not a property with its value"):
+        stored_properties("spark")
+
+
 def test_the_session_is_the_submitted_one_at_the_address_of_the_pod() -> None:
     options = session_options(stored_properties(STORED), "10.0.0.7")
     assert (options.master, options.driver_memory, options.executor_pods) == (

@@ -18,7 +18,7 @@ from infra.kubernetes.managed_fields import newest_writer, owners
 from infra.promotion.rule.rules import FlowState, StackState
 from infra.promotion.run.run_kinds import RUNS, JobEnd, SecretWrite
 from infra.settings import StackSettings
-from infra.waiting import DeadlineError, wait_for
+from infra.waiting import DeadlineError, NotYetError, wait_for
 
 #: How long a controller may take to notice that a run is over its deadline.
 _NOTICED_SECONDS = 60
@@ -54,7 +54,7 @@ def await_jobs(
         def probe() -> None:
             for flow, job in wanted.items():
                 if flow not in found:
-                    found[flow] = _end(api, job, stack)
+                    found[flow] = _end(api, job, flow, stack)
                     say(f"{stack}: {job.name} {'failed' if found[flow].failure else 'is complete'}")
 
         for job in wanted.values():
@@ -95,7 +95,7 @@ def _at(write: SecretWrite) -> datetime:
     return write.at
 
 
-def _end(api: KubernetesApi, job: Reference, stack: str) -> JobEnd:
+def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
     live = api.get(job)
     if live is None:
         raise CannotRunError(
@@ -105,7 +105,19 @@ def _end(api: KubernetesApi, job: Reference, stack: str) -> JobEnd:
             "Every deployment that changes a flow creates one of this name, so somebody deleted it.",
             f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
         )
-    return RUNS[Workload(job.kind)].end(job, live.get("status") or {})
+    runs, metadata = RUNS[Workload(job.kind)], live.get("metadata") or {}
+    if runs.mutable and metadata.get("generation", 1) > 1:
+        # A deployment changes the name with the spec.
+        raise CannotRunError(
+            "job-edited",
+            f"somebody has edited the spec of {job} since it was created",
+            f"stack {stack}",
+            "The operator runs it again as edited, so its verdict may not be what the deployment asks for.",
+            f"run {runs.again(job, flow, stack)}, and `replicate promote --to {stack}` again.",
+        )
+    if metadata.get("deletionTimestamp"):
+        raise NotYetError(f"{job.name} is being deleted")
+    return runs.end(job, live.get("status") or {})
 
 
 def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
@@ -138,10 +150,10 @@ def _without_verdict(stack: str, flow: FlowState, end: JobEnd) -> CannotRunError
         "job-without-verdict",
         f"{job} published no verdict: {end.failure or 'there is no ConfigMap'}",
         f"stack {stack}, flow {flow.name}",
-        "Its pod did not start, was killed, or may not write the ConfigMap.",
-        f"read `kubectl describe pod` and `kubectl logs {runs.logged.format(job.name)}` in namespace {flow.namespace}, "
-        f"fix the cause and run it again: {runs.again(job, flow.name, stack)}, or `replicate validate {stack} "
-        "--publish`.",
+        "Its pod was not created, did not start, was killed, or may not write the ConfigMap.",
+        f"read `kubectl describe {job.kind.lower()} {job.name}`, `kubectl describe pod` and `kubectl logs "
+        f"{runs.logged.format(job.name)}` in namespace {flow.namespace}, fix the cause and run it again: "
+        f"{runs.again(job, flow.name, stack)}, or `replicate validate {stack} --publish`.",
     )
 
 

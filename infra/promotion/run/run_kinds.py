@@ -39,7 +39,7 @@ class RunFacts:
 
     `end` reads a status and raises NotYetError before the end. `longest_seconds` is how long the tries take together at
     most, and `unfinished` why they may take longer. `logged` is what `kubectl logs` takes for a name. `again` says how
-    to run one of a flow and a stack once more.
+    to run one of a flow and a stack once more. `mutable`: whoever edits the object runs it again, as edited.
     """
 
     end: Callable[[Reference, Mapping[str, Any]], JobEnd]
@@ -47,6 +47,7 @@ class RunFacts:
     unfinished: str
     logged: str
     again: Callable[[Reference, str, str], str]
+    mutable: bool
 
 
 def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
@@ -61,11 +62,17 @@ def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
 def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
     """Its start is that of the last try. Source: Spark operator, api/v1beta2, SparkApplicationStatus."""
     found: Mapping[str, Any] = status.get("applicationState") or {}
-    state, said = found.get("state") or "NEW", found.get("errorMessage") or ""
+    state, said = found.get("state") or "NEW", _first_error(found.get("errorMessage") or "")
     if state not in ("COMPLETED", "FAILED"):
         raise NotYetError(f"{job.name} is {state}: {said}".rstrip(": "))
     failure = f"{state}: {said}".rstrip(": ") if state == "FAILED" else ""
     return JobEnd(job, _time(status.get("lastSubmissionAttemptTime")), failure)
+
+
+def _first_error(said: str) -> str:
+    """One line of a message, which is all that spark-submit printed if the submission failed."""
+    lines = [each.strip() for each in said.splitlines() if each.strip()]
+    return next((each for each in lines if each.startswith("Exception in thread")), lines[0] if lines else "")
 
 
 def _time(written: str | None) -> datetime | None:
@@ -90,6 +97,7 @@ RUNS: Mapping[Workload, RunFacts] = {
         "So kube-controller-manager does not run, or not in time.",
         "job/{}",
         _job_again,
+        mutable=False,
     ),
     Workload.SPARK_APPLICATION: RunFacts(
         _end_of_application,
@@ -98,5 +106,6 @@ RUNS: Mapping[Workload, RunFacts] = {
         "does not watch this namespace (`spark.jobNamespaces` of its chart).",
         "{}-driver",
         _application_again,
+        mutable=True,
     ),
 }

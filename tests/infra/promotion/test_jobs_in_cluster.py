@@ -119,9 +119,10 @@ def test_a_job_that_is_missing_or_goes_on_is_no_evidence(
     assert refused.value.code == code
 
 
-def an_application(state: str, said: str = "") -> Object:
+def an_application(state: str, said: str = "", **metadata: Any) -> Object:
     found = {"state": state, "errorMessage": said}
-    return {"status": {"lastSubmissionAttemptTime": "2026-03-04T12:00:00Z", "applicationState": found}}
+    status = {"lastSubmissionAttemptTime": "2026-03-04T12:00:00Z", "applicationState": found}
+    return {"metadata": {"generation": 1, **metadata}, "status": status}
 
 
 def test_the_application_of_exactly_this_model_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +150,14 @@ def test_a_failed_application_says_why(tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(an_application("FAILING", "x"), "job-unfinished", "is FAILING: x", id="will be tried again"),
         pytest.param(an_application("SUBMISSION_FAILED"), "job-unfinished", "is SUBMISSION_FAILED", id="not submitted"),
         pytest.param(an_application("SUSPENDED"), "job-unfinished", "is SUSPENDED", id="suspended"),
+        pytest.param(
+            an_application("COMPLETED", deletionTimestamp="2026-03-04T12:00:00Z"),
+            "job-unfinished",
+            "is being deleted",
+            id="being deleted",
+        ),
+        # It may be as declared again, but the run that ended is that of the edited one.
+        pytest.param(an_application("COMPLETED", generation=2), "job-edited", "edited the spec of Spark", id="edited"),
     ],
 )
 def test_an_application_that_is_missing_or_goes_on_is_no_evidence(
@@ -159,11 +168,20 @@ def test_an_application_that_is_missing_or_goes_on_is_no_evidence(
     assert refused.value.code == code
 
 
+def test_a_submission_that_failed_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its message is all that spark-submit printed."""
+    said = '26/11/24 WARN Utils: x\n\nException in thread "main" java.lang.Error: no\n\tat org.apache.Spark'
+    live = an_application("FAILED", said)
+    found, _ = waited(tmp_path, monkeypatch, live, workload="SparkApplication", executors={})
+    assert [each.failure for each in found.values()] == ['FAILED: Exception in thread "main" java.lang.Error: no']
+
+
 def test_an_application_that_was_killed_is_run_again_in_its_own_way() -> None:
     application = replace(KILLED, job=Reference("a/v1", "SparkApplication", "mirror-orders", "orders-validation-01"))
     with pytest.raises(CannotRunError) as refused:
         exit_code_of(state(), {"orders": application}, lambda _: None)
     assert refused.value.code == "job-without-verdict"
+    assert "read `kubectl describe sparkapplication orders-validation-01`, " in refused.value.remedy
     assert "`kubectl logs orders-validation-01-driver`" in refused.value.remedy
     again = "kubectl delete sparkapplication --namespace mirror-orders orders-validation-01"
     assert f"run it again: `{again}`, then `replicate up one --refresh`, or" in refused.value.remedy
