@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,17 +69,17 @@ class JavaJson:
         with TemporaryDirectory() as folder, ThreadPoolExecutor(1, "answer") as reader:
             pipe = Path(folder, "answer")
             os.mkfifo(pipe, 0o600)
-            found = reader.submit(pipe.read_bytes)
-            try:
-                # Each end waits until the other one opens it.
+            # If both ends waited for each other, one that fails to open would leave the other one waiting for ever.
+            with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as end:
+                os.set_blocking(end.fileno(), True)
                 writer = self._writer(pipe)
-                writer.append(text, 0, text.length())
-                writer.close()
-            finally:
-                # If the JVM has not opened its end, the reader still waits for it.
-                with suppress(OSError):
-                    os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-            return found.result()
+                # From here on there is a writer, so the reader reads until it is closed.
+                found = reader.submit(end.read)
+                try:
+                    writer.append(text, 0, text.length())
+                finally:
+                    writer.close()
+                return found.result()
 
     def _writer(self, file: Path) -> JavaObject:
-        return self._java("java.io.PrintWriter")(str(file))
+        return self._java("java.io.FileWriter")(str(file))
