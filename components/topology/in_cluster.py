@@ -76,7 +76,9 @@ class InCluster(Model):
     schedule: str = Field(default="17 */6 * * *", description="When the job runs between deployments.")
     time_zone: str = Field(default="Etc/UTC", min_length=1, description="Time zone of the schedule.")
     resources: JobResources = Field(default=JobResources())
-    deadline_seconds: PositiveInt = Field(default=3600, description="How long one run may take; of a Job with its retries.")
+    deadline_seconds: PositiveInt = Field(
+        default=3600, description="How long one run may take; of a Job with its retries."
+    )
     retries: NonNegativeInt = Field(default=1, description="How often a run that does not pass is tried again.")
     ready_seconds: NonNegativeInt = Field(
         default=600, description="How long the job waits for the flow's connectors before it judges them."
