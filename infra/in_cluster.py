@@ -159,7 +159,7 @@ def _requests(asked: InCluster) -> Iterator[Problem]:
     limits = asked.resources.limits
     for name, request in asked.resources.requests.items():
         if name == "memory" and asked.workload is Workload.SPARK_APPLICATION:
-            # See _application.
+            # `_application` compares it: Spark's request is the limit.
             continue
         if name in limits and quantity_value(request) > quantity_value(limits[name]):
             yield Problem(
