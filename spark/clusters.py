@@ -4,8 +4,9 @@ Spark's reader uses the same client library and properties, so what works here w
 topics or groups and has a timeout. Every failure is a ClusterError.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, Self
 
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -13,7 +14,7 @@ from components.kafka.topic_sync import Setting
 from spark.admin_json import admin_json, partition_of
 from spark.credentials import ClientOptions
 from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, gone, silent, translated
-from spark.small_reads import KafkaRecord, SilentError, SmallReads, decoded
+from spark.small_reads import JsonRecord, KafkaRecord, SilentError, SmallReads, decoded
 
 TIMEOUT_SECONDS = 20
 _ADMIN = "org.apache.kafka.clients.admin"
@@ -108,19 +109,19 @@ class Cluster:
         self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
     ) -> Iterator[KafkaRecord]:
         """The records of ranges that are small in total, in the form of `SmallReads.records`. `doing` is for errors."""
-        return map(decoded, self.json_records(ranges, doing, isolation))
+        return map(decoded, chain.from_iterable(self.json_batches(ranges, doing, isolation)))
 
-    def json_records(
+    def json_batches(
         self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], doing: str, isolation: str = "read_committed"
-    ) -> Iterator[Mapping[str, Any]]:
-        """`records` as JSON."""
+    ) -> Iterator[Sequence[JsonRecord]]:
+        """`records` as JSON, several of one partition at a time."""
         wanted = [(each, offsets) for each, offsets in ranges if offsets.size]
         if not wanted:
             return
         try:
             if isolation not in self._reads:
                 self._reads[isolation] = SmallReads(self._java, self.options, isolation, TIMEOUT_SECONDS)
-            yield from self._reads[isolation].json_records(wanted)
+            yield from self._reads[isolation].json_batches(wanted)
         except JavaError as error:
             raise translated(error, self.where, doing, answered=True) from None
         except SilentError as error:

@@ -65,7 +65,7 @@ class OpenFlow:
         if not short:
             return readers.records(self.spark.session, cluster.options, ranges, isolation)
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
-        read = cluster.json_records(short.items(), "reading short partitions", isolation)
+        read = cluster.json_batches(short.items(), "reading short partitions", isolation)
         try:
             frame = short_records(self.spark.session, read, readers.RECORD_COLUMNS)
         except LeftToSparkError:

@@ -5,15 +5,15 @@ partitions of few records that takes minutes.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.local_frames import frame_of_json
-from spark.small_reads import named_header
+from spark.small_reads import JsonRecord, named_header
 
 #: A partition with at most this many offsets is short: passing them to Python and back takes less time than a login.
 SHORT = 200
@@ -46,13 +46,13 @@ def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[Topic
     return found if len(found) >= MANY else {}
 
 
-def short_records(spark: SparkSession, records: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> DataFrame:
+def short_records(spark: SparkSession, batches: Iterable[Sequence[JsonRecord]], columns: Iterable[str]) -> DataFrame:
     """The records, as the JVM gives them as JSON, with these columns of `readers.records`; raises LeftToSparkError."""
-    frame = frame_of_json(spark, _texts(records), _SCHEMA)
+    frame = frame_of_json(spark, _texts(chain.from_iterable(batches)), _SCHEMA)
     return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*columns)
 
 
-def _texts(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _texts(records: Iterable[JsonRecord]) -> Iterator[str]:
     piece: list[str] = []
     size, total = 0, 0
     for each in records:
@@ -68,7 +68,7 @@ def _texts(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f"[{','.join(piece)}]"
 
 
-def _record(record: Mapping[str, Any]) -> dict[str, object]:
+def _record(record: JsonRecord) -> dict[str, object]:
     """The record as a row. Without headers they are null, as in Spark's reader."""
     try:
         headers = [named_header(each) for each in record["headers"]["headers"]]

@@ -8,6 +8,7 @@ import time
 from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -35,7 +36,10 @@ _CONSUMER = {
     # The end of one range must not keep the next one waiting.
     "fetch.max.wait.ms": "10",
 }
-_NOT_NEEDED = ("leaderEpoch", "serializedKeySize", "serializedValueSize", "timestampType")
+_NOT_NEEDED = ("leaderEpoch", "serializedKeySize", "serializedValueSize", "timestampType", "deliveryCount")
+
+#: A record as the JVM writes it: bytes are base64.
+JsonRecord = Mapping[str, Any]
 
 
 class KafkaRecord(NamedTuple):
@@ -71,7 +75,7 @@ class SmallReads:
             properties.setProperty(key, value)
         self._consumer: JavaObject = java("org.apache.kafka.clients.consumer.KafkaConsumer")(properties)
         record = java("org.apache.kafka.clients.consumer.ConsumerRecord")("", 0, 0, b"", b"")
-        self._json = JavaJson(java, [(record, _NOT_NEEDED)])
+        self._json = JavaJson(java, [(record, _NOT_NEEDED), (record.headers(), ("isReadOnly",))])
         self._poll, self._at_once = map(java("java.time.Duration").ofMillis, (_POLL_MS, 0))
         self._partitions: dict[TopicPartition, JavaObject] = {}
 
@@ -86,14 +90,14 @@ class SmallReads:
 
         Records that retention removes meanwhile are left out. Raises what the client raises, and SilentError.
         """
-        return map(decoded, self.json_records(ranges))
+        return map(decoded, chain.from_iterable(self.json_batches(ranges)))
 
-    def json_records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> Iterator[Mapping[str, Any]]:
-        """`records` as JSON, in which bytes are base64."""
+    def json_batches(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> Iterator[Sequence[JsonRecord]]:
+        """`records` as JSON, several of one partition at a time."""
         for layer in layers(ranges):
             yield from self._layer(layer)
 
-    def _layer(self, wanted: Mapping[TopicPartition, OffsetRange]) -> Iterator[Mapping[str, Any]]:
+    def _layer(self, wanted: Mapping[TopicPartition, OffsetRange]) -> Iterator[Sequence[JsonRecord]]:
         left, heard = dict(wanted), time.monotonic()
         java = self._partitions
         for each in wanted.keys() - java.keys():
@@ -111,7 +115,7 @@ class SmallReads:
             for partition, batch in self._polled(_POLLS_OF_LONG_RANGES if long else 1):
                 reached[partition] = batch[-1]["offset"] + 1
                 if (asked := left.get(partition)) is not None:
-                    yield from (each for each in batch if asked.start <= each["offset"] < asked.end)
+                    yield [each for each in batch if asked.start <= each["offset"] < asked.end]
             if not reached:
                 # After the last record there may be markers, or gaps from compaction and aborts. A call for each of
                 # thousands of partitions takes longer than a batch, so it waits for a poll without a record.
@@ -126,7 +130,7 @@ class SmallReads:
             if left and time.monotonic() - heard > self._timeout_seconds:
                 raise SilentError(", ".join(map(str, sorted(left)[:5])))
 
-    def _polled(self, at_most: int) -> Iterator[tuple[TopicPartition, Sequence[Mapping[str, Any]]]]:
+    def _polled(self, at_most: int) -> Iterator[tuple[TopicPartition, Sequence[JsonRecord]]]:
         """The records of the next polls as JSON, by partition."""
         batches: JavaObject = self._java("java.util.ArrayList")()
         held = 0
@@ -161,22 +165,23 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
     return [{partition: each[n] for partition, each in joined.items() if n < len(each)} for n in range(deepest)]
 
 
-def decoded(record: Mapping[str, Any]) -> KafkaRecord:
-    """A record from its JSON. A header that has not been read yet is still in its buffers."""
-    headers = record["headers"]["headers"]
+def decoded(record: JsonRecord) -> KafkaRecord:
+    """A record from its JSON."""
     return KafkaRecord(
         TopicPartition(record["topic"], record["partition"]),
         record["offset"],
         record["timestamp"],
         _bytes(record["key"]),
         _bytes(record["value"]),
-        [_header(each) for each in headers] if headers else (),
+        headers_of(record),
     )
 
 
-def _header(header: Mapping[str, Any]) -> tuple[str, bytes | None]:
-    name, value = named_header(header, "replace")
-    return name, _bytes(value)
+def headers_of(record: JsonRecord) -> Headers:
+    """The headers of a record in JSON. A header that has not been read yet is still in its buffers."""
+    headers = record["headers"]["headers"]
+    named = (named_header(each, "replace") for each in headers) if headers else ()
+    return [(name, _bytes(value)) for name, value in named]
 
 
 def named_header(header: Mapping[str, Any], errors: str = "strict") -> tuple[str, str | None]:

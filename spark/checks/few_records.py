@@ -1,19 +1,19 @@
 """Counts and sums of few records, read by one consumer per cluster and added up in Python. Spark would do the same, but
-takes seconds to start, and more for its first query. The digests differ from Spark's: they are compared only with each
-other.
+takes seconds to start, and more for its first query. The digests differ from Spark's, and take bytes as base64, as the
+JVM's JSON has them: they are compared only with each other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import identity
 from spark.checks.sums import Sums
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
-from spark.small_reads import KafkaRecord
+from spark.small_reads import JsonRecord, headers_of
 from spark.transforms import LOW_HALF, PLACED_MODULUS
 
 Ranges = Mapping[TopicPartition, OffsetRange]
@@ -21,8 +21,8 @@ BySide = dict[str, dict[TopicPartition, Sums]]
 #: Of both sides. Reading and adding them up takes two thirds of the time in which Spark starts and plans its first
 #: query.
 AT_MOST_RECORDS = 500_000
-#: Keys, values and headers of one side, which pass from the JVM to Python as text.
-AT_MOST_BYTES = 64 * 1024 * 1024
+#: Keys, values and headers of one side, which pass from the JVM to Python as text: 64 MiB as base64.
+AT_MOST_CHARACTERS = 4 * 64 * 1024 * 1024 // 3
 _NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -41,7 +41,7 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     remote = {there: target[here] for there, here in named.items()}
 
     def read(side: str, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
-        return sums(cluster.records(ranges.items(), "reading the records of both sides"), side, flow.parameters)
+        return sums(cluster.json_batches(ranges.items(), "reading the records of both sides"), side, flow.parameters)
 
     with ThreadPoolExecutor(2, "few-records") as both:
         here = both.submit(read, SOURCE, flow.source, source)
@@ -49,30 +49,28 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
         return {SOURCE: here.result(), TARGET: {named[at]: found for at, found in there.result().items()}}
 
 
-def sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
-    """The sums of each partition that holds a record; raises LeftToSparkError."""
+def sums(batches: Iterable[Sequence[JsonRecord]], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
+    """The sums of each partition that holds a record; each batch is of one partition. Raises LeftToSparkError."""
     found: dict[TopicPartition, _Adding] = {}
-    left, role_without_headers = AT_MOST_BYTES, role_of(side, flow.guard, ())
-    for each in records:
-        left -= _bytes(each)
+    left, role_without_headers = AT_MOST_CHARACTERS, role_of(side, flow.guard, ())
+    for batch in filter(None, batches):
+        partition = TopicPartition(batch[0]["topic"], batch[0]["partition"])
+        adding = found.setdefault(partition, _Adding())
+        for each in batch:
+            key, value, time_ms = each["key"], each["value"], each["timestamp"]
+            content, role = f"{key!r} {value!r} {time_ms}", role_without_headers
+            if each["headers"]["headers"]:
+                headers = headers_of(each)
+                if any(_NOT_UTF_8 in name for name, _ in headers):
+                    raise LeftToSparkError
+                role = role_of(side, flow.guard, headers)
+                content += "".join(map(repr, compared_headers(side, flow.guard, flow.changed_headers, headers)))
+            left -= len(content)
+            digest = int.from_bytes(blake2b(content.encode(), digest_size=8).digest(), "big")
+            adding.add(role, each["offset"], time_ms, digest)
         if left < 0:
             raise LeftToSparkError
-        headers, role = each.headers, role_without_headers
-        if headers:
-            if any(_NOT_UTF_8 in name for name, _ in headers):
-                raise LeftToSparkError
-            role = role_of(side, flow.guard, headers)
-            headers = compared_headers(side, flow.guard, flow.changed_headers, headers)
-        digest = int.from_bytes(identity(each.key, each.value, headers, each.time_ms)[:8], "big")
-        if each.partition not in found:
-            found[each.partition] = _Adding()
-        found[each.partition].add(role, each.offset, each.time_ms, digest)
     return {partition: adding.sums() for partition, adding in found.items()}
-
-
-def _bytes(record: KafkaRecord) -> int:
-    size = len(record.key or b"") + len(record.value or b"")
-    return size + sum(len(name) + len(value or b"") for name, value in record.headers) if record.headers else size
 
 
 class _Adding:

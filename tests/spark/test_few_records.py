@@ -1,8 +1,10 @@
 """The sums of few records, which Python adds up: they say the same as Spark's, and a small flow needs no Spark."""
 
 import random
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from spark.credentials import resolver
 from spark.guards import SOURCE, TARGET
 from spark.job import Options, check_flow
 from spark.sessions import Spark
-from spark.small_reads import KafkaRecord
+from spark.small_reads import JsonRecord, KafkaRecord, decoded
 from tests.spark.documents import a_flow_document
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Scene
@@ -60,6 +62,33 @@ def changed(draw: random.Random, record: KafkaRecord) -> KafkaRecord:
             named = draw.random() < 0.5
             new = (draw.choice(NAMES), value) if named else (name, draw.choice(BYTES))
             return record._replace(headers=[new, *others])
+
+
+def as_json(records: Sequence[KafkaRecord]) -> Iterator[Sequence[JsonRecord]]:
+    """As `SmallReads` gives them."""
+
+    def text(data: bytes | None) -> str | None:
+        return None if data is None else b64encode(data).decode()
+
+    for partition, batch in groupby(records, key=lambda each: each.partition):
+        found: list[JsonRecord] = []
+        for each in batch:
+            headers = [
+                {"keyBuffer": text(name.encode()), "key": None, "valueBuffer": text(value), "value": None}
+                for name, value in each.headers
+            ]
+            document = {
+                "topic": partition.topic,
+                "partition": partition.partition,
+                "offset": each.offset,
+                "timestamp": each.time_ms,
+                "key": text(each.key),
+                "value": text(each.value),
+                "headers": {"headers": headers},
+            }
+            assert decoded(document) == each._replace(headers=list(each.headers))
+            found.append(document)
+        yield found
 
 
 def at_offsets(draw: random.Random, scene: int, records: Sequence[KafkaRecord]) -> list[KafkaRecord]:
@@ -139,7 +168,7 @@ def test_python_says_of_both_sides_what_spark_says(
     changes = {"guard": guard.model_dump() if guard else None, "changedHeaders": list(apart)}
     flow = FlowParameters.model_validate(a_flow_document(**changes))
     assert (flow.guard, tuple(flow.changed_headers)) == (guard, apart)
-    here = {side: sums(records, side, flow) for side, records in logs.items()}
+    here = {side: sums(as_json(records), side, flow) for side, records in logs.items()}
     there = of_spark(spark, logs, guard, apart)
     seen = []
     for scene in range(SCENES):
@@ -155,16 +184,17 @@ def test_a_header_whose_name_is_no_text_is_left_to_spark() -> None:
     """Java and Python replace such bytes by different characters."""
     flow = FlowParameters.model_validate(a_flow_document())
     with pytest.raises(LeftToSparkError):
-        sums([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])], SOURCE, flow)
+        sums(as_json([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])]), SOURCE, flow)
 
 
 def test_records_that_are_too_large_are_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = FlowParameters.model_validate(a_flow_document())
-    monkeypatch.setattr(few_records, "AT_MOST_BYTES", 16)
-    assert len(sums([RECORD, RECORD], SOURCE, flow)) == 1
-    monkeypatch.setattr(few_records, "AT_MOST_BYTES", 15)
+    records = list(as_json([RECORD._replace(value=b"v" * 300, headers=()) for _ in range(2)]))
+    monkeypatch.setattr(few_records, "AT_MOST_CHARACTERS", 900)
+    assert len(sums(records, SOURCE, flow)) == 1
+    monkeypatch.setattr(few_records, "AT_MOST_CHARACTERS", 800)
     with pytest.raises(LeftToSparkError):
-        sums([RECORD, RECORD], SOURCE, flow)
+        sums(records, SOURCE, flow)
 
 
 def test_both_sides_together_decide_whether_records_are_few() -> None:

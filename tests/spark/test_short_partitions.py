@@ -98,7 +98,7 @@ def test_a_header_whose_name_is_no_text_is_left_to_spark(spark: SparkSession) ->
     """Java and Python replace such bytes by different characters."""
     header = {"key": None, "keyBuffer": "/w==", "value": None, "valueBuffer": None}
     with pytest.raises(LeftToSparkError):
-        short_records(spark, [{**A_RECORD, "headers": {"headers": [header]}}], ["offset"])
+        short_records(spark, [[{**A_RECORD, "headers": {"headers": [header]}}]], ["offset"])
 
 
 def test_a_damaged_flow_is_judged_the_same(check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
