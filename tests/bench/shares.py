@@ -14,7 +14,7 @@ _LOOK_SECONDS = 1.0
 @contextmanager
 def limited(words: str, share: float) -> Iterator[None]:
     """While the body runs, every descendant of this process whose command line contains `words` runs for a `share` of
-    each tenth of a second, between 0 and 1."""
+    each tenth of a second, between 0 and 1, and none while another one runs."""
     done = threading.Event()
     keeper = threading.Thread(target=_keep, args=(words, share, done), name="shares", daemon=True)
     keeper.start()
@@ -32,10 +32,13 @@ def _keep(words: str, share: float, done: threading.Event) -> None:
         while not done.is_set():
             if time.monotonic() - looked > _LOOK_SECONDS:
                 found, looked = list(_descendants(words)), time.monotonic()
-            _each(found, "resume")
-            done.wait(_PERIOD_SECONDS * share)
-            _each(found, "suspend")
-            done.wait(_PERIOD_SECONDS * (1 - share))
+                _each(found, "suspend")
+            # One after the other: what serves them would otherwise have to serve all at the same moment.
+            for each in found:
+                _each([each], "resume")
+                done.wait(_PERIOD_SECONDS * share)
+                _each([each], "suspend")
+            done.wait(_PERIOD_SECONDS * (1 - share * len(found)))
     finally:
         _each(found, "resume")
 
