@@ -140,6 +140,8 @@ def intervene(call: Intervention) -> None:
             found = carry_out(api, changes, chosen, call.seconds, status.update)
     for each in found:
         out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
+    if call.state == "stopped":
+        _say("Tasks may copy records for some seconds more: Connect reports STOPPED before they have ended.")
     if call.state != "running":
         _say(_how_it_ends(request.stack, request.flow, until))
 

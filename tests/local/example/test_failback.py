@@ -12,7 +12,7 @@ from infra.waiting import wait_for
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.moving import forget, read_on, stand_at
-from tests.local.observed import committed, contents, expect_records
+from tests.local.observed import Watch, committed, contents, expect_records
 
 TOPIC, REMOTE = "payments-failback", "useast.payments-failback"
 RECORDS = 1_500
@@ -31,7 +31,11 @@ def worked(deployed: Deployed) -> Iterator[None]:
     ends = {number: len(each) for number, each in contents(target, REMOTE).items()}
     for name, share in SHARES.items():
         stand_at(target, name, REMOTE, {each: int(end * share) for each, end in ends.items()})
-    assert replicate(deployed, "stop", "orders", "--connector", "orders-source").returncode == 0
+    watch = Watch("orders")
+    tasks = watch.tasks("orders-source")
+    stopped = replicate(deployed, "stop", "orders", "--connector", "orders-source")
+    assert (stopped.returncode, "Tasks may copy records for some seconds more" in stopped.stdout) == (0, True)
+    wait_for("the tasks of orders-source to end", lambda: watch.expect_stopped(tasks), ARRIVAL_SECONDS)
     produce(source, TOPIC, 60, seed=5, first=RECORDS)
     yield
     assert replicate(deployed, "resume", "orders").returncode == 0
