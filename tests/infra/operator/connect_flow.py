@@ -118,9 +118,12 @@ class ConnectFlow(Workspace):
     def delete(self, kind: str) -> None:
         self.api.delete(_reference(kind))
 
-    def expect(self, kind: str, condition: str, words: str = "") -> Object:
-        """Status of the newest generation once it has this condition with these words in its message."""
-        return self.expect_condition(_reference(kind), condition, words)
+    def expect(
+        self, kind: str, condition: str, words: str = "", met: Callable[[Object], bool] = lambda _: True
+    ) -> Object:
+        """Status of the newest generation once it has this condition, with these words in its message, and is as
+        wanted."""
+        return self.expect_condition(_reference(kind), condition, words, met)
 
     def expect_workers(self, met: Callable[[list[ProcessRecord]], bool], what: str) -> list[ProcessRecord]:
         """The workers that run, once they are as wanted."""

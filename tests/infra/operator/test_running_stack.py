@@ -44,7 +44,8 @@ def expect_more_heartbeats(flow: ConnectFlow) -> None:
 
 
 def test_a_connector_runs_with_credentials_that_only_its_role_gives(flow: ConnectFlow) -> None:
-    status = flow.expect("KafkaConnector", "Ready")
+    # A connector is Ready before Connect has started its tasks.
+    status = flow.expect("KafkaConnector", "Ready", met=lambda found: bool(found["connectorStatus"]["tasks"]))
     assert status["connectorStatus"]["tasks"][0]["state"] == "RUNNING"
     expect_more_heartbeats(flow)
     assert flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "useast")

@@ -120,5 +120,7 @@ def test_a_restarted_operator_finds_the_process_and_not_how_it_ended(pods: PodPr
     found = again.of("u")
     assert found == record
     processes.stop(record, 5)
+    # A process that has ended may not have been collected yet.
+    code_of(pods, record)
     processes._exit_codes.clear()
     assert again.exit_code(found) == UNKNOWN_EXIT_CODE
