@@ -21,6 +21,8 @@ os.environ["REPLICATE_LOCAL"] = str(
     Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER
 )  # Compiling well costs the short Spark jobs of tests more than it gains them.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# A third of the processor time of an API server is the collection of garbage in a small heap.
+os.environ.setdefault("GOGC", "400")
 # Nor does compiling their queries pay off. The job that tests start by spark-submit reads no such variable.
 os.environ["PYSPARK_SUBMIT_ARGS"] = (
     "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN pyspark-shell"
@@ -176,6 +178,8 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
         with capture.global_and_fixture_disabled():
             console = Console(stderr=True, force_terminal=False if _WORKER else None)
             console.print("\nstarting the local stack of the tests")
+            # A run that was killed leaves processes, topics and objects behind.
+            stack.down(Console(quiet=True), purge=True)
             running = stack.up(console)
         yield running
         stack.down(Console(quiet=True), purge=True)

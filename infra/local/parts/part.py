@@ -51,8 +51,10 @@ class Part:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """An environment without most of the caller's variables: KUBECONFIG or JAVA_TOOL_OPTIONS could change a part."""
-    kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ")
+    """An environment without most of the caller's variables: KUBECONFIG or JAVA_TOOL_OPTIONS could change a part. With
+    GOGC, the programs of Kubernetes may trade memory for processor time.
+    """
+    kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ", "GOGC")
     return {**{name: os.environ[name] for name in kept if name in os.environ}, **more}
 
 
