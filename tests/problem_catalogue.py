@@ -5,6 +5,7 @@ and what `import` does not take over come from the calls in the sources, with `â
 """
 
 import ast
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -61,14 +62,26 @@ def _example(file: Path, found_in: Callable[[Path, Path], list[Problem]]) -> str
         problem = next(each for each in found_in(file, Path(folder)) if each.code == file.stem)
         text = problem.text.replace(f"{folder}/", "")
         place = problem.place
-        line = (
-            (Path(folder) / place.file).read_text().splitlines()[place.line - 1].strip()
-            if place and place.excerpt
-            else ""
+        lines = (
+            (Path(folder) / place.file).read_text().splitlines()[place.line - 1 :] if place and place.excerpt else []
         )
-    example = f"```yaml\n{line}\n```\n\n" if line else ""
+    example = f"```yaml\n{_entry(lines)}\n```\n\n" if lines else ""
     kind = "Warning" if problem.severity == "warning" else "Error"
     return f"{kind}. {meaning}\n\n{example}{_fenced(text)}"
+
+
+def _entry(lines: list[str]) -> str:
+    """The first of these lines of YAML, with what belongs to it and without what closes something before it."""
+    depth = _depth(lines[0])
+    below = itertools.takewhile(lambda each: _depth(each) > depth, lines[1:])
+    entry = textwrap.dedent("\n".join([lines[0], *below]))
+    while entry.endswith("}") and entry.count("}") > entry.count("{"):
+        entry = entry[:-1]
+    return entry
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _errors() -> dict[str, str]:
