@@ -137,7 +137,7 @@ def test_a_login_that_could_not_be_tried_is_no_reason_but_is_named() -> None:
     """The connectors' login is not needed to fail over; whoever asks may not read its Secret."""
     status = flow_status(FLOW, facts(logins=(LoginFacts("useast", None, "Secret a/b: forbidden"),)))
     assert (status.could_fail_over, status.unasked) == (True, ("logins",))
-    assert "login      could not be asked: Secret a/b: forbidden" in printed(status)
+    assert "login      the connectors' login to useast could not be tried: Secret a/b: forbidden" in printed(status)
 
 
 def test_an_old_certificate_in_a_bundle_is_no_reason_while_the_cluster_accepts_the_login() -> None:
