@@ -14,7 +14,7 @@ from infra.operations.flow_status import duration
 from infra.operations.status_document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
 from infra.review.printed_lines import print_fact
 
-_NOT_ASKED, _NOT_TRIED = "could not be asked", "could not be tried"
+_NOT_ASKED = "could not be asked"
 _WIDTH = 10
 #: A certificate that expires within this time is shown.
 EXPIRES_SOON = timedelta(days=EXPIRES_SOON_DAYS)
@@ -90,7 +90,8 @@ def _logins(flow: FlowStatus) -> Iterator[Fact]:
     for login in flow.logins:
         if login.why:
             refused = login.accepted is False
-            said = login.why if refused else f"the connectors' login to {login.cluster} {_NOT_TRIED}: {login.why}"
+            unknown = f"not everything about the connectors' login to {login.cluster} could be checked: {login.why}"
+            said = login.why if refused else unknown
             yield Fact("login", said, "red" if refused else "yellow")
         for each in login.certificates:
             left = datetime.fromisoformat(each.expires) - datetime.now(UTC)

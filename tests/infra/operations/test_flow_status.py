@@ -137,7 +137,14 @@ def test_a_login_that_could_not_be_tried_is_no_reason_but_is_named() -> None:
     """The connectors' login is not needed to fail over; whoever asks may not read its Secret."""
     status = flow_status(FLOW, facts(logins=(LoginFacts("useast", None, "Secret a/b: forbidden"),)))
     assert (status.could_fail_over, status.unasked) == (True, ("logins",))
-    assert "login      the connectors' login to useast could not be tried: Secret a/b: forbidden" in printed(status)
+    said = "not everything about the connectors' login to useast could be checked: Secret a/b: forbidden"
+    assert f"login      {said}" in printed(status)
+
+
+def test_a_certificate_that_could_not_be_read_does_not_deny_an_accepted_login() -> None:
+    status = flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "Secret a/b: forbidden"),)))
+    assert "could not be tried" not in printed(status)
+    assert "login      not everything about the connectors' login to useast could be checked" in printed(status)
 
 
 def test_an_old_certificate_in_a_bundle_is_no_reason_while_the_cluster_accepts_the_login() -> None:
