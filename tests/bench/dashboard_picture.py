@@ -101,7 +101,7 @@ def _graph(panel: Panel, left: float, top: float, width: float, height: float, s
     for number in range(round(highest / step) + 1):
         y = round(bottom - number * step / highest * (bottom - upper), 1)
         yield f'<path class="grid" d="M{left + _LEFT:g} {y:g}H{right:g}"/>'
-        yield _text(left + _LEFT - 6, y + 3.5, said(number * step, unit), "soft e")
+        yield _text(left + _LEFT - 6, y + 3.5, value_text(number * step, unit), "soft e")
     begin, end, step_seconds = span
     for share in (0, 1 / 3, 2 / 3, 1):
         x = left + _LEFT + share * (right - left - _LEFT)
@@ -203,7 +203,7 @@ def _cell(
     if colour:
         inner = f'x="{x + 2:g}" y="{y + 2:g}" width="{width - 4:g}" height="{_CELL - 4:g}"'
         yield f'<rect class="{colour}" {inner} rx="2"/>'
-    yield _text(x + width / 2, y + 14, said(value, known["unit"]), "m on" if colour else "m")
+    yield _text(x + width / 2, y + 14, value_text(value, known["unit"]), "m on" if colour else "m")
 
 
 def _wrapped(words: str, width: float) -> list[str]:
@@ -227,12 +227,12 @@ def _step(highest: float, unit: str) -> float:
     return max(nice_step(third), 1) if unit == "none" else nice_step(third)
 
 
-def said(value: float, unit: str) -> str:
+def value_text(value: float, unit: str) -> str:
     """A value as Grafana writes it in this unit."""
     if unit == "bool_yes_no":
         return "Yes" if value else "No"
     if unit == "ms":
-        return _short(value) + " ms" if abs(value) < 1000 else said(value / 1000, "s")
+        return _short(value) + " ms" if abs(value) < 1000 else value_text(value / 1000, "s")
     if unit == "s":
         size, name = next((each for each in _LONGER if abs(value) >= each[0]), (1, "s"))
         return f"{_short(value / size)} {name}"

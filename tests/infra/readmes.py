@@ -12,7 +12,7 @@ _FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SPAN = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-#: What ends a command in a line of shell.
+#: Words that end a command on a shell line.
 _NEXT = {"|", "||", "&&", ";", ">", ">>"}
 
 
@@ -90,7 +90,7 @@ def _console(block: Block) -> Iterator[Command]:
 
 
 def _is_elsewhere(path: Path) -> bool:
-    """Whether a README is in a dot-folder, or is a template that `replicate init` fills in."""
+    """Whether a README is in a hidden folder, or is a template that `replicate init` fills in."""
     folders = path.relative_to(ROOT).parts[:-1]
     return "templates" in folders or any(folder.startswith(".") for folder in folders)
 

@@ -15,7 +15,7 @@ from tests.infra.stacks import write_stack
 from tests.repository import ROOT
 
 FILES = sorted((ROOT / "tests" / "bad_input").glob("*.yaml"))
-#: Plans of promotion, and states of stacks; tests/infra/promotion/test_bad_plans.py holds them.
+#: Promotion plans and states of stacks; tests/infra/promotion/test_bad_plans.py tests them.
 PROMOTION_FILES = sorted((ROOT / "tests" / "bad_input" / "promotion").glob("*.yaml"))
 
 
@@ -37,10 +37,12 @@ def found_in(file: Path, stacks: Path) -> list[Problem]:
 
 
 def codes_in_sources() -> set[str]:
-    """Second argument of every Problem(…) in the sources, but those that depend on options and not on files:
-    commands/test_init.py and validation/test_topology_alone.py raise each. Nor those of what a cluster holds, which
-    contract/test_gitops.py and the tests of adoption raise, and of a component's arguments, which
-    components/provider/test_host.py raises."""
+    """The second argument of every Problem(…) in the sources, with three exceptions that other tests raise:
+
+    problems of options (commands/test_init.py and validation/test_topology_alone.py), of what a cluster holds
+    (contract/test_gitops.py and the tests of adoption), and of a component's arguments
+    (components/provider/test_host.py).
+    """
     elsewhere = (
         "new_project/answers.py",
         "validation/configured.py",
@@ -72,8 +74,8 @@ def test_a_problem_says_where_why_and_what_to_do(file: Path, tmp_path: Path) -> 
         assert "hunter2" not in str(problem)
 
 
-def test_a_bad_name_beside_configured_credentials_is_a_problem_and_no_trace(tmp_path: Path) -> None:
-    """The Secret of the credentials is named after the replication, before anybody has checked that name."""
+def test_an_invalid_replication_name_is_reported_even_with_configured_credentials(tmp_path: Path) -> None:
+    """The Secret of the credentials is named after the replication before that name is checked."""
     cluster = a_cluster(authentication={"type": "plain", "username": "mirror", "password": {"config": "password"}})
     topology = a_topology(name="Orders", clusters={"useast": cluster, "uswest": a_cluster("us-west-2")})
     stacks = write_stack(tmp_path, topology, password={"secure": "v1:abc"})

@@ -1,11 +1,11 @@
-"""The picture of the dashboard shows what was recorded, and nothing where nothing was."""
+"""The picture of the dashboard shows what was recorded, and a gap where no value was recorded."""
 
 import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
 
-from tests.bench.dashboard_picture import picture, said
+from tests.bench.dashboard_picture import picture, value_text
 from tests.bench.dashboard_recording import STEP_SECONDS, Drawn, Panel, Recording
 
 END = 1_800_000_000.0
@@ -53,7 +53,7 @@ def test_a_line_is_broken_where_a_value_is_missing() -> None:
     assert (path.count("M"), path.count("L")) == (2, 2)
 
 
-def test_a_series_has_its_legend() -> None:
+def test_a_series_is_named_in_the_legend() -> None:
     assert "orders a&b" in words(drawn(a_graph([Drawn({"flow": "orders", "topic": "a&b"}, [(END, 1.0)])])))
 
 
@@ -82,5 +82,5 @@ def test_a_cell_has_the_colour_of_its_threshold(alerts: float, colour: str) -> N
         (0, "bool_yes_no", "No"),
     ],
 )
-def test_values_have_their_units(value: float, unit: str, text: str) -> None:
-    assert said(value, unit) == text
+def test_a_value_is_shown_with_its_unit(value: float, unit: str, text: str) -> None:
+    assert value_text(value, unit) == text

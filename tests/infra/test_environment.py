@@ -1,4 +1,4 @@
-"""What differs between a real cluster and the local stack, as a stack's file chooses."""
+"""What differs between a stack on a real cluster and one on the local stack; the stack file decides which it is."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ SUPPLIED = {
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, bool]]:
-    """A local stack that runs; returns the configuration that it supplies."""
+    """A running local stack; returns the configuration that it supplies."""
     supplied = dict(SUPPLIED)
     monkeypatch.setattr(local_environment, "load_endpoints", lambda: None)
     monkeypatch.setattr(local_environment, "stack_config", lambda _: supplied)
@@ -46,14 +46,16 @@ def a_stack(folder: Path, **config: object) -> StackSettings:
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["a real cluster", "the local stack"])
-def test_only_the_users_of_a_real_cluster_are_awaited(tmp_path: Path, local: bool) -> None:
+def test_a_deployment_waits_for_kafka_users_only_on_a_real_cluster(tmp_path: Path, local: bool) -> None:
     """The local stack has no User Operator: a deployment would wait for its users until the deadline."""
     environment = stack_environment(a_stack(tmp_path, local=local))
     assert environment.on_this_machine is local
     assert [user.kind for user in environment.awaited_users()] == ([] if local else ["KafkaUser"])
 
 
-def test_the_local_stack_supplies_addresses_and_the_names_of_secrets(running: dict[str, tuple[str, bool]]) -> None:
+def test_the_local_stack_supplies_addresses_and_secret_keys_but_no_secret_values(
+    running: dict[str, tuple[str, bool]],
+) -> None:
     configured = stack_environment(read_settings("local", STACKS)).configured()
     assert configured.values["useastBootstrap"] == running["useastBootstrap"][0]
     assert configured.secret_keys == {key for key, (_, secret) in running.items() if secret}
@@ -70,8 +72,8 @@ def test_a_credential_that_the_local_stack_lacks_is_reported_before_the_engine_s
 
 
 @pytest.mark.usefixtures("running")
-def test_state_is_read_without_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a process of its own, which takes longer to start than the engine takes to read."""
+def test_reading_state_starts_no_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider is a separate process, which takes longer to start than the engine takes to read the state."""
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
     monkeypatch.setattr(local_environment, "load_endpoints", lambda: SimpleNamespace(kubeconfig=tmp_path / "none"))
     environment = stack_environment(read_settings("local", STACKS))
@@ -81,7 +83,7 @@ def test_state_is_read_without_a_provider(tmp_path: Path, monkeypatch: pytest.Mo
         raise AssertionError("a deployment has none either")
 
 
-def test_a_stack_file_outside_the_projects_folder_has_no_workspace(tmp_path: Path) -> None:
+def test_a_stack_file_outside_the_projects_stack_folder_is_refused(tmp_path: Path) -> None:
     """Pulumi would read the file of the same name in the project's own folder."""
     (tmp_path / "Pulumi.yaml").write_text("name: test\nruntime: python\nstackConfigDir: elsewhere\n")
     environment = stack_environment(a_stack(tmp_path))
@@ -89,7 +91,7 @@ def test_a_stack_file_outside_the_projects_folder_has_no_workspace(tmp_path: Pat
         raise AssertionError("it has one")
 
 
-def test_a_region_that_is_down_leaves_the_cluster_and_the_other_region_to_work_with(
+def test_kubernetes_and_the_other_region_stay_usable_while_a_region_is_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Mistakes of somebody's first topology: each is found at its file, line and column, and nothing else is."""
+"""Mistakes in a first topology: each is reported at its file, line and column, and nothing else is reported."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ MISTAKES: list[dict[str, Any]] = yaml.safe_load((FOLDER / "mistakes.yaml").read_
 
 
 def written(stacks: Path, mistake: dict[str, Any] | None = None) -> Path:
-    """The topology and its stack, with one mistake; each text that it changes is there once."""
+    """Write the topology and its stack, with a mistake if one is given; each text that it replaces occurs once."""
     (stacks / "topologies").mkdir()
     for name, base in FILES.items():
         text = (FOLDER / base).read_text()
@@ -36,12 +36,12 @@ def found_in(stacks: Path) -> list[Problem | CannotRunError]:
         return [error]
 
 
-def test_without_a_mistake_nothing_is_found(tmp_path: Path) -> None:
+def test_the_files_without_a_mistake_have_no_problem(tmp_path: Path) -> None:
     assert found_in(written(tmp_path)) == []
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["mistake"] for mistake in MISTAKES])
-def test_a_mistake_is_found_at_its_line_and_alone(mistake: dict[str, Any], tmp_path: Path) -> None:
+def test_a_mistake_is_the_only_problem_and_is_reported_at_its_line(mistake: dict[str, Any], tmp_path: Path) -> None:
     (found,) = found_in(written(tmp_path, mistake))
     assert str(found.place).removeprefix(f"{tmp_path}/") == mistake["at"]
     assert f"{found.code}: {found.what}" == mistake["says"]

@@ -1,4 +1,4 @@
-"""`inCluster` of `replication:validation`: what is accepted, and what is wrong with it at which place."""
+"""`inCluster` of `replication:validation`: what is accepted, and which mistakes are reported where."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def found(folder: Path, asked: Any) -> list[Problem]:
     return problems(read_settings("test", write_stack(folder, a_topology(a_flow()), validation=validation)))
 
 
-def test_an_image_by_digest_is_all_that_is_needed(tmp_path: Path) -> None:
+def test_an_image_with_a_digest_is_the_only_required_key(tmp_path: Path) -> None:
     assert problems(settings(tmp_path)) == []
 
 
@@ -35,13 +35,13 @@ def test_executors_have_defaults(tmp_path: Path, executors: dict[str, Any]) -> N
     assert problems(settings(tmp_path, executors=executors)) == []
 
 
-def test_without_it_nothing_is_rendered(tmp_path: Path) -> None:
+def test_without_in_cluster_no_validation_job_is_rendered(tmp_path: Path) -> None:
     read = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"spark": {"master": "yarn"}}))
     assert in_cluster(read.validation) is None
     assert stack_validation(read, resolved_flows(read)) == ()
 
 
-def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
+def test_the_job_in_the_cluster_ignores_the_master_of_the_stack_file() -> None:
     validation = {"spark": {"master": "spark://a:7077", "driverMemory": "1g", "conf": {"spark.a": 1}}}
     assert spark_of_the_job(validation).arguments == ["--driver-memory=1g", "--spark-conf=spark.a=1"]
 
@@ -49,7 +49,7 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
 @pytest.mark.parametrize(
     ("asked", "where", "code"),
     [
-        pytest.param("image", "", "wrong-type", id="no-mapping"),
+        pytest.param("image", "", "wrong-type", id="not-a-mapping"),
         pytest.param(None, "", "wrong-type", id="empty"),
         pytest.param({}, ".image", "missing-key", id="no-image"),
         pytest.param({"image": "validation"}, ".image", "image-without-digest", id="a-name"),
@@ -57,10 +57,10 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
         pytest.param({"image": "validation@sha256:0000"}, ".image", "image-without-digest", id="half-a-digest"),
         pytest.param({"image": 7}, ".image", "wrong-type", id="a-number"),
         pytest.param({"image": IMAGE, "shedule": "@daily"}, ".shedule", "unknown-key", id="misspelt"),
-        pytest.param({"image": IMAGE, "schedule": "daily"}, ".schedule", "not-accepted", id="no-schedule"),
+        pytest.param({"image": IMAGE, "schedule": "daily"}, ".schedule", "not-accepted", id="not-a-schedule"),
         pytest.param({"image": IMAGE, "schedule": "0 0 * *"}, ".schedule", "not-accepted", id="four-fields"),
         pytest.param({"image": IMAGE, "schedule": "61 * * * *"}, ".schedule", "not-accepted", id="minute-61"),
-        pytest.param({"image": IMAGE, "timeZone": "Europe/Belin"}, ".timeZone", "not-accepted", id="no-time-zone"),
+        pytest.param({"image": IMAGE, "timeZone": "Europe/Belin"}, ".timeZone", "not-accepted", id="unknown-time-zone"),
         pytest.param({"image": IMAGE, "timeZone": "CEST"}, ".timeZone", "not-accepted", id="an-abbreviation"),
         pytest.param(
             {"image": IMAGE, "deadlineSeconds": 600}, ".deadlineSeconds", "deadline-before-verdict", id="short-deadline"
@@ -83,30 +83,32 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
             "request-exceeds-limit",
             id="request-over-the-default-limit",
         ),
-        pytest.param({"image": IMAGE, "deadlineSeconds": 0}, ".deadlineSeconds", "out-of-range", id="no-time"),
+        pytest.param({"image": IMAGE, "deadlineSeconds": 0}, ".deadlineSeconds", "out-of-range", id="zero-deadline"),
         pytest.param({"image": IMAGE, "retries": -1}, ".retries", "out-of-range", id="negative"),
-        pytest.param({"image": IMAGE, "retries": True}, ".retries", "wrong-type", id="a-switch"),
+        pytest.param({"image": IMAGE, "retries": True}, ".retries", "wrong-type", id="a-boolean"),
         pytest.param(
             {"image": IMAGE, "resources": {"limits": {"memory": "2 GB"}}},
             ".resources.limits.memory",
             "not-accepted",
-            id="no-quantity",
+            id="not-a-quantity",
         ),
         *(
             pytest.param({"image": IMAGE, "executors": asked}, f".executors{where}", code, id=f"executors-{name}")
             for name, asked, where, code in (
                 ("none", {"instances": 0}, ".instances", "out-of-range"),
                 ("half-a-core", {"cores": 0.5}, ".cores", "wrong-type"),
-                ("memory-of-kubernetes", {"memory": "1Gi"}, ".memory", "not-accepted"),
+                ("memory-in-kubernetes-units", {"memory": "1Gi"}, ".memory", "not-accepted"),
                 ("memory-without-unit", {"memory": 1073741824}, ".memory", "not-accepted"),
-                ("memory-below-sparks-least", {"memory": "511m"}, ".memory", "out-of-range"),
-                ("cpu-of-spark", {"cpu": "2 cores"}, ".cpu", "not-accepted"),
+                ("memory-below-sparks-minimum", {"memory": "511m"}, ".memory", "out-of-range"),
+                ("cpu-with-words", {"cpu": "2 cores"}, ".cpu", "not-accepted"),
                 ("misspelt", {"instance": 2}, ".instance", "unknown-key"),
                 ("a-number", 2, "", "wrong-type"),
             )
         ),
-        pytest.param({"image": IMAGE, "workload": "CronJob"}, ".workload", "not-accepted", id="no-workload"),
-        pytest.param({"image": IMAGE, "workload": APPLICATION}, ".executors", "missing-key", id="application-alone"),
+        pytest.param({"image": IMAGE, "workload": "CronJob"}, ".workload", "not-accepted", id="unknown-workload"),
+        pytest.param(
+            {"image": IMAGE, "workload": APPLICATION}, ".executors", "missing-key", id="application-without-executors"
+        ),
         pytest.param(
             {"image": IMAGE, "workload": APPLICATION, "executors": {}, "resources": {"limits": {"cpu": 2}}},
             ".resources.limits",
@@ -126,11 +128,14 @@ def test_the_pod_is_its_own_spark_whatever_master_the_commands_use() -> None:
             id="application-above-its-limit",
         ),
         pytest.param(
-            {"image": IMAGE, "imagePullSecret": "Not_A_Name"}, ".imagePullSecret", "not-accepted", id="no-secret-name"
+            {"image": IMAGE, "imagePullSecret": "Not_A_Name"},
+            ".imagePullSecret",
+            "not-accepted",
+            id="not-a-secret-name",
         ),
     ],
 )
-def test_a_mistake_is_a_problem_with_its_place(tmp_path: Path, asked: Any, where: str, code: str) -> None:
+def test_a_mistake_in_in_cluster_is_reported_at_its_key(tmp_path: Path, asked: Any, where: str, code: str) -> None:
     (problem,) = found(tmp_path, asked)
     assert (problem.where, problem.code) == (f"config.replication:validation.inCluster{where}", code)
 
@@ -149,8 +154,10 @@ def test_a_mistake_is_a_problem_with_its_place(tmp_path: Path, asked: Any, where
         ("2g", "2550136831", False),
     ],
 )
-def test_the_heap_has_to_fit_into_the_memory(tmp_path: Path, heap: str | None, limit: str, fits: bool) -> None:
-    """Otherwise the kernel kills each run, and the Job only says BackoffLimitExceeded."""
+def test_a_heap_that_does_not_fit_into_the_memory_limit_is_reported(
+    tmp_path: Path, heap: str | None, limit: str, fits: bool
+) -> None:
+    """Otherwise the kernel kills each run, and the Job reports only BackoffLimitExceeded."""
     spark = {"driverMemory": heap} if heap else None
     resources = {"requests": {}, "limits": {"memory": limit}}
     codes = [each.code for each in problems(settings(tmp_path, spark, resources=resources))]
@@ -162,7 +169,7 @@ def test_without_a_limit_any_heap_fits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spark", ["local[*]", {"driverMemory": 4}, {"driverMemory": "lots"}, {"conf": ["spark.a"]}])
-def test_what_is_wrong_with_spark_is_said_once(tmp_path: Path, spark: Any) -> None:
+def test_an_invalid_spark_setting_is_reported_once(tmp_path: Path, spark: Any) -> None:
     assert [each.code for each in problems(settings(tmp_path, spark, executors={}))] == ["bad-spark-setting"]
 
 
@@ -186,15 +193,15 @@ def test_a_setting_that_executors_replace_is_a_problem(tmp_path: Path, key: str,
     assert problem.remedy == remedy
 
 
-def test_without_executors_or_their_key_a_setting_of_executors_holds(tmp_path: Path) -> None:
+def test_an_executor_setting_is_accepted_unless_in_cluster_executors_replaces_it(tmp_path: Path) -> None:
     assert problems(settings(tmp_path, {"conf": {"spark.executor.memory": "4g"}})) == []
     spark = {"conf": {"spark.kubernetes.executor.request.cores": "500m"}}
     assert problems(settings(tmp_path, spark, executors={})) == []
 
 
 @pytest.mark.parametrize("limit", ["1800Mi", "3Gi"])
-def test_a_spark_application_has_defaults(tmp_path: Path, limit: str) -> None:
-    """A request that nobody wrote is the limit, because Spark has one size for both."""
+def test_a_spark_application_may_leave_out_its_memory_request(tmp_path: Path, limit: str) -> None:
+    """The request then equals the limit, because Spark has one size for both."""
     asked = {"workload": APPLICATION, "executors": {}, "resources": {"limits": {"memory": limit}}}
     assert problems(settings(tmp_path, **asked)) == []
 
@@ -206,7 +213,7 @@ def test_a_spark_application_has_defaults(tmp_path: Path, limit: str) -> None:
         ({"workload": APPLICATION, "executors": {}}, "The Spark operator never runs the ScheduledSparkApplication: "),
     ],
 )
-def test_a_schedule_that_is_not_valid_says_what_becomes_of_it(
+def test_an_invalid_schedule_or_time_zone_is_reported_with_its_consequence(
     tmp_path: Path, asked: dict[str, Any], refusal: str
 ) -> None:
     found = problems(settings(tmp_path, schedule="x", timeZone="Mars/Base", **asked))
@@ -230,7 +237,7 @@ def test_a_schedule_that_is_not_valid_says_what_becomes_of_it(
     ],
 )
 def test_a_setting_that_an_application_replaces_is_a_problem(tmp_path: Path, key: str, remedy: str) -> None:
-    """The operator's webhook would refuse some of them in the middle of a deployment."""
+    """The operator's webhook would refuse some of these settings in the middle of a deployment."""
     spark = {"conf": {key: "7", "spark.kubernetes.node.selector.pool": "batch"}}
     (problem,) = problems(settings(tmp_path, spark, workload=APPLICATION, executors={}))
     assert (problem.code, problem.remedy) == ("bad-spark-setting", remedy)
@@ -244,8 +251,10 @@ def test_a_setting_that_an_application_replaces_is_a_problem(tmp_path: Path, key
         ("7-orders", ["not-accepted"]),
     ],
 )
-def test_the_operator_has_to_accept_the_name_of_each_run(tmp_path: Path, name: str, codes: list[str]) -> None:
-    """It appends 20 characters, uses the name as a label, and names a Service after it."""
+def test_a_flow_name_that_the_spark_operator_cannot_use_for_a_run_is_reported(
+    tmp_path: Path, name: str, codes: list[str]
+) -> None:
+    """The operator appends 20 characters, uses the name as a label, and names a Service after it."""
     validation = {"inCluster": {"image": IMAGE, "workload": APPLICATION, "executors": {}}}
     topology = a_topology(replications={name: a_flow()})
     found = problems(read_settings("test", write_stack(tmp_path, topology, validation=validation)))

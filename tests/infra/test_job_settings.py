@@ -1,4 +1,4 @@
-"""`replication:validation` of a stack file, and the options that come before it: where the validation job runs."""
+"""`replication:validation` of a stack file, and the options that override it: where the validation job runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ def settings(tmp_path: Path, validation: Any) -> StackSettings:
     return read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation=validation))
 
 
-def test_the_job_gets_what_the_stack_file_says(tmp_path: Path) -> None:
+def test_the_job_gets_the_spark_settings_of_the_stack_file(tmp_path: Path) -> None:
     read = settings(tmp_path, CLUSTER)
     assert problems(read) == []
     assert sorted(ValidationRun(read, Path("report.json")).arguments[3:]) == [
@@ -45,36 +45,36 @@ def test_the_job_gets_what_the_stack_file_says(tmp_path: Path) -> None:
     ]
 
 
-def test_an_option_comes_before_the_stack_file_key_by_key() -> None:
+def test_an_option_overrides_the_stack_file_key_by_key() -> None:
     given = SparkSettings("local[4]", None, {"spark.sql.shuffle.partitions": "8"})
     assert given.over(spark_settings(CLUSTER)) == SparkSettings(
         "local[4]", "4g", {"spark.sql.shuffle.partitions": "8", "spark.eventLog.enabled": "false"}
     )
 
 
-def test_without_a_word_the_job_chooses() -> None:
+def test_without_spark_settings_the_job_gets_no_arguments() -> None:
     assert spark_settings(None).arguments == spark_settings({"spark": None}).arguments == []
 
 
 @pytest.mark.parametrize(
     ("validation", "where", "what"),
     [
-        pytest.param("local[*]", "", "`local[*]` is not a mapping", id="no-mapping"),
+        pytest.param("local[*]", "", "`local[*]` is not a mapping", id="not-a-mapping"),
         pytest.param({"secure": "v1:abc"}, ".secure", "`secure` is not a key here", id="encrypted"),
-        pytest.param({"spark": "local[*]"}, ".spark", "`local[*]` is not a mapping", id="spark-no-mapping"),
+        pytest.param({"spark": "local[*]"}, ".spark", "`local[*]` is not a mapping", id="spark-is-not-a-mapping"),
         pytest.param({"spark": {"memory": "4g"}}, ".spark.memory", "`memory` is not a key here", id="unknown-key"),
         pytest.param(
             {"spark": {"master": "spark.example.com"}},
             ".spark.master",
             "`spark.example.com` is not a value of `master`: Spark knows `local[N]`, `spark://HOST:PORT`, "
             "`k8s://HOST:PORT` and `yarn`",
-            id="master",
+            id="unknown-master",
         ),
         pytest.param(
             {"spark": {"driverMemory": 4}},
             ".spark.driverMemory",
             "`4` is not a value of `driverMemory`: it is text",
-            id="no-text",
+            id="not-text",
         ),
         pytest.param(
             {"spark": {"driverMemory": "4096"}},
@@ -82,18 +82,18 @@ def test_without_a_word_the_job_chooses() -> None:
             "`4096` is not a value of `driverMemory`: it is a number with its unit, such as `512m` or `4g`",
             id="no-unit",
         ),
-        pytest.param({"spark": {"conf": ["a"]}}, ".spark.conf", "`['a']` is not a mapping", id="conf-no-mapping"),
+        pytest.param({"spark": {"conf": ["a"]}}, ".spark.conf", "`['a']` is not a mapping", id="conf-is-not-a-mapping"),
         pytest.param(
             {"spark": {"conf": {"executor.memory": "4g"}}},
             ".spark.conf",
             "`executor.memory` cannot be set: Spark ignores a key that does not begin with `spark.`",
-            id="not-sparks",
+            id="not-a-spark-key",
         ),
         pytest.param(
             {"spark": {"conf": {"spark.redaction.regex": "x"}}},
             ".spark.conf",
             "`spark.redaction.regex` cannot be set: the job sets it itself",
-            id="secrecy",
+            id="set-by-the-job",
         ),
         pytest.param(
             {"spark": {"conf": {"spark.a": {"secure": "v1:abc"}}}},
@@ -103,12 +103,12 @@ def test_without_a_word_the_job_chooses() -> None:
         ),
     ],
 )
-def test_what_the_job_cannot_use_is_a_problem_with_its_place(validation: Any, where: str, what: str) -> None:
+def test_a_setting_that_the_job_cannot_use_is_reported_at_its_key(validation: Any, where: str, what: str) -> None:
     (problem,) = spark_problems(validation)
     assert (problem.where, problem.what) == (f"config.replication:validation{where}", what)
 
 
-def test_a_validation_does_not_start_with_a_mistake(tmp_path: Path) -> None:
+def test_a_validation_with_an_invalid_spark_setting_does_not_start(tmp_path: Path) -> None:
     run = ValidationRun(
         replace(settings(tmp_path, {"spark": {"master": "here"}})), tmp_path / "report.json", declared=True
     )
@@ -134,8 +134,8 @@ def test_an_option_that_the_job_cannot_use_is_refused(
     assert said in " ".join(answer.output.replace("│", " ").split())
 
 
-def test_a_misspelt_key_is_answered_with_the_right_one() -> None:
-    """It may be the job in the cluster that somebody asks for, of which Spark's form says nothing."""
+def test_the_remedy_for_an_unknown_key_names_the_right_key() -> None:
+    """The user may have meant `inCluster`, which the keys of `spark` do not mention."""
     (problem,) = spark_problems({"incluster": {}})
     assert problem.remedy == "did you mean `inCluster`?"
     (problem,) = spark_problems({"somewhere": {}})

@@ -31,17 +31,19 @@ from tests.infra.stacks import write_stack
         ("", {"useast": ClusterNames(())}),
     ],
     ids=[
-        "one a line",
+        "one per line",
         "a YAML list",
         "one name",
         "comments",
         "a list in brackets",
         "topics by alias",
-        "groups, too",
-        "nothing",
+        "topics and groups by alias",
+        "an empty file",
     ],
 )
-def test_the_names_are_one_a_line_or_by_alias(text: str, names: dict[str, ClusterNames], tmp_path: Path) -> None:
+def test_names_are_read_from_lines_a_yaml_list_or_a_mapping_by_alias(
+    text: str, names: dict[str, ClusterNames], tmp_path: Path
+) -> None:
     (tmp_path / "names").write_text(text)
     assert read_names(tmp_path / "names", {"useast"}) == names
 
@@ -49,14 +51,14 @@ def test_the_names_are_one_a_line_or_by_alias(text: str, names: dict[str, Cluste
 @pytest.mark.parametrize(
     "text", ["useast: orders", "useast: {topic: [orders]}", "useast: {groups: [web]}", "useast: 1"]
 )
-def test_another_form_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_names_file_in_another_form_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "names").write_text(text)
     with pytest.raises(CannotRunError, match="no-topic-list"):
         read_names(tmp_path / "names", {"useast"})
 
 
 def test_a_misspelt_alias_is_refused(tmp_path: Path) -> None:
-    """The clusters' names would not be looked at, and the check would pass."""
+    """Otherwise the names of that cluster would be ignored and the check would pass."""
     (tmp_path / "names").write_text("usest: [orders]")
     refused = r"unknown-alias: the topology has no cluster `usest`.* name one of these: useast, uswest"
     with pytest.raises(CannotRunError, match=refused):
@@ -71,7 +73,7 @@ def test_a_pattern_that_cannot_be_evaluated_is_shown_as_not_judged(tmp_path: Pat
     assert listed_problems(settings, names) == []
 
 
-def test_every_entry_is_shown_with_what_it_selects_and_the_rest_with_it(tmp_path: Path) -> None:
+def test_each_entry_shows_what_it_selects_and_topics_of_no_flow_are_listed(tmp_path: Path) -> None:
     flows: dict[str, Any] = a_topology()
     flows["replications"]["returns"] = a_flow(source="uswest", target="useast", topics=["returns"], groups=["returns"])
     settings = read_settings("test", write_stack(tmp_path, flows))
@@ -86,7 +88,7 @@ def test_every_entry_is_shown_with_what_it_selects_and_the_rest_with_it(tmp_path
     ]
 
 
-def test_check_fails_on_what_the_list_shows(tmp_path: Path) -> None:
+def test_check_fails_when_a_listed_topic_has_a_problem(tmp_path: Path) -> None:
     write_stack(tmp_path)
     (tmp_path / "names").write_text(f"orders\npayments-{'x' * 240}\n")
     answer = CliRunner().invoke(app, ["check", "test", "--stacks", str(tmp_path), "--topics", str(tmp_path / "names")])
@@ -126,9 +128,7 @@ def cluster_of(**changes: Any) -> ClusterParameters:
         ),
     ],
 )
-def test_the_clusters_are_asked_with_the_login_of_the_validation_job(
-    login: dict[str, Any], config: dict[str, Any]
-) -> None:
+def test_the_kafka_client_uses_the_login_of_the_validation_job(login: dict[str, Any], config: dict[str, Any]) -> None:
     def read(reference: Reference) -> str:
         assert reference.secret is not None
         return f"value of {reference.secret.name}/{reference.secret.key}"

@@ -1,4 +1,4 @@
-"""Mistakes as users make them: each is reported in exactly these words, and nothing else is."""
+"""Mistakes that users make: each is reported in exactly the expected words, and nothing else is reported."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ MISTAKES: list[dict[str, Any]] = [
 
 
 def changed(topology: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """The topology with each value at its path; steps of a path are divided by slashes, and null removes a key."""
+    """The topology with each value at its path; slashes separate the steps of a path, and null removes a key."""
     for path, value in changes.items():
         *above, last = path.split("/")
         here = topology
@@ -34,7 +34,7 @@ def changed(topology: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]
     return topology
 
 
-def said(problem: Problem) -> str:
+def in_words(problem: Problem) -> str:
     severity = "" if problem.severity == "error" else f" ({problem.severity})"
     return f"{problem.code}{severity}: {problem.what}, at {problem.where}. {problem.why} Remedy: {problem.remedy}"
 
@@ -50,8 +50,8 @@ def found_in(mistake: dict[str, Any], folder: Path) -> list[Problem]:
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["mistake"] for mistake in MISTAKES])
-def test_a_mistake_is_reported_in_these_words(mistake: dict[str, Any], tmp_path: Path) -> None:
+def test_a_mistake_is_reported_in_exactly_the_expected_words(mistake: dict[str, Any], tmp_path: Path) -> None:
     found = found_in(mistake, tmp_path)
-    assert [said(problem).replace(str(tmp_path), "stacks") for problem in found] == [
+    assert [in_words(problem).replace(str(tmp_path), "stacks") for problem in found] == [
         text.strip() for text in mistake["said"]
     ]

@@ -1,4 +1,4 @@
-"""The catalogue of problems is what the code says, and the command line shows a code from it."""
+"""The catalogue of problems matches the code, and `replicate explain CODE` prints the entry of a code."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
 
 
 @pytest.mark.parametrize("code", known_codes())
-def test_no_code_hides_that_of_another(code: str) -> None:
+def test_the_description_of_a_code_has_its_message_and_no_other_section(code: str) -> None:
     text = described(code)
     assert text is not None
     assert f"{code}: " in text
@@ -47,14 +47,14 @@ def test_no_code_hides_that_of_another(code: str) -> None:
     assert "\n### " not in text
 
 
-def test_the_command_shows_a_code() -> None:
+def test_explain_prints_the_description_of_a_code() -> None:
     answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
     assert answer.exit_code == 0, answer.output
     assert answer.output.strip() == described("equal-aliases")
 
 
-def test_a_code_needs_no_project_and_a_flow_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever reviews a folder of YAML has codes and no project."""
+def test_explain_needs_a_project_for_a_flow_but_not_for_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reviewer of a folder of YAML files sees codes but has no project."""
     monkeypatch.chdir(tmp_path)
     answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
     assert answer.output.strip() == described("equal-aliases")
@@ -67,14 +67,14 @@ def test_a_code_needs_no_project_and_a_flow_does(tmp_path: Path, monkeypatch: py
     ("code", "remedy"),
     [("equal-alias", "name the code `equal-aliases`."), ("orders", "name a code as a message shows it, or a stack")],
 )
-def test_what_is_no_code_is_answered_with_the_nearest(code: str, remedy: str) -> None:
+def test_explain_refuses_an_unknown_code_and_says_what_to_name(code: str, remedy: str) -> None:
     answer = CliRunner().invoke(app, ["explain", code])
     assert isinstance(answer.exception, CannotRunError)
     assert answer.exception.code == "unknown-code"
     assert answer.exception.remedy.startswith(remedy)
 
 
-def test_a_stack_without_a_flow_is_no_code() -> None:
+def test_explain_asks_for_a_flow_if_only_a_stack_is_named() -> None:
     answer = CliRunner().invoke(app, ["explain", "prod-us-west-2"])
     assert answer.exit_code == 2
     assert "Also name a flow of stack `prod-us-west-2`" in answer.output

@@ -1,4 +1,4 @@
-"""The program inside Pulumi's engine: it reports a mistake as a sentence, not as a trace."""
+"""The program inside Pulumi's engine: it reports a mistake as a sentence, not as a traceback."""
 
 from typing import Any
 
@@ -22,8 +22,10 @@ def raising(error: Exception) -> Any:
 
 
 @pytest.mark.parametrize("error", [MISTAKE, STOPPED, FileNotFoundError(2, "No such file", "gone.yaml")])
-def test_what_stops_the_program_is_shown_without_a_trace(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Pulumi prints the trace of any exception that is not its own, and the sentence is lost above it."""
+def test_an_error_that_stops_the_program_is_shown_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Pulumi prints the traceback of any exception that is not its own, and the message gets lost above it."""
     monkeypatch.setattr(program, "deployed_settings", raising(error))
     with pytest.raises(pulumi.RunError) as caught:
         program.deploy(STACKS)
@@ -36,9 +38,9 @@ def test_what_stops_the_program_is_shown_without_a_trace(monkeypatch: pytest.Mon
         (MISTAKE, f"`up` would refuse: {MISTAKE}"),
         (STOPPED, f"it is unknown whether `up` would refuse the model: {STOPPED}"),
     ],
-    ids=["a-mistake-of-the-plan", "no-plan-that-can-be-read"],
+    ids=["mistake-in-the-plan", "unreadable-plan"],
 )
-def test_a_preview_goes_on_and_says_what_keeps_up_from_it(
+def test_a_preview_continues_and_warns_why_up_would_or_might_refuse(
     monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     warnings: list[str] = []
@@ -56,8 +58,8 @@ WAITS = RefusedError("move-unfinished", "it waits for the offsets of kafka/mm2",
 
 
 @pytest.fixture
-def registers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the program warns of, and that it registers."""
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The warnings of the program, and `registers` once it registers."""
     seen: list[str] = []
     monkeypatch.setattr(program, "deployed_settings", lambda stacks: read_settings("prod-us-west-2", stacks))
     monkeypatch.setattr(program, "_hold_to_promotion", lambda _: None)
@@ -68,41 +70,41 @@ def registers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def waiting_flow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unfinished_move, "unfinished_move", lambda _: WAITS)
 
 
-@pytest.mark.usefixtures("waits")
-def test_pulumi_itself_starts_no_flow_that_waits_for_offsets(
-    monkeypatch: pytest.MonkeyPatch, registers: list[str]
+@pytest.mark.usefixtures("waiting_flow")
+def test_pulumi_up_does_not_start_a_flow_that_waits_for_offsets(
+    monkeypatch: pytest.MonkeyPatch, events: list[str]
 ) -> None:
-    """Without it, `pulumi up` by hand starts the flow in the middle of a move, and it copies everything again."""
+    """Otherwise `pulumi up` by hand would start the flow in the middle of a move, and copy all records again."""
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: False)
     with pytest.raises(pulumi.RunError, match="move-unfinished"):
         program.deploy(STACKS)
-    assert registers == []
+    assert events == []
 
 
-@pytest.mark.usefixtures("waits")
-def test_a_preview_in_the_middle_of_a_move_warns(monkeypatch: pytest.MonkeyPatch, registers: list[str]) -> None:
+@pytest.mark.usefixtures("waiting_flow")
+def test_a_preview_in_the_middle_of_a_move_warns(monkeypatch: pytest.MonkeyPatch, events: list[str]) -> None:
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
     program.deploy(STACKS)
-    assert registers == [f"`up` would refuse: {WAITS}", "registers"]
+    assert events == [f"`up` would refuse: {WAITS}", "registers"]
 
 
-@pytest.mark.usefixtures("waits")
-def test_who_carries_a_move_out_is_not_refused(registers: list[str]) -> None:
+@pytest.mark.usefixtures("waiting_flow")
+def test_a_caller_that_carries_out_a_move_is_not_refused(events: list[str]) -> None:
     program.deploy(STACKS, moves_checked=True)
-    assert registers == ["registers"]
+    assert events == ["registers"]
 
 
 @pytest.mark.parametrize("previews", [True, False])
-def test_without_access_to_the_cluster_a_deployment_goes_on(
-    monkeypatch: pytest.MonkeyPatch, registers: list[str], previews: bool
+def test_a_deployment_continues_without_access_to_the_cluster(
+    monkeypatch: pytest.MonkeyPatch, events: list[str], previews: bool
 ) -> None:
-    """Pulumi's provider may have an access of its own."""
+    """Pulumi's provider may have its own access."""
     monkeypatch.setattr(unfinished_move, "unfinished_move", raising(STOPPED))
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: previews)
     program.deploy(STACKS)
     unknown = f"it is unknown whether a flow waits for the offsets of a KafkaMirrorMaker2: {STOPPED}"
-    assert registers == [*([] if previews else [unknown]), "registers"]
+    assert events == [*([] if previews else [unknown]), "registers"]

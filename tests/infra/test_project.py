@@ -1,4 +1,4 @@
-"""Which project a command works on. Without these `check` passes in another repository, on the stacks of this one."""
+"""Which project a command works on. Otherwise `check` in another repository could pass on the stacks of this one."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ def a_project(folder: Path, text: str = "name: mine\nstackConfigDir: stacks\n") 
     return folder
 
 
-def test_the_nearest_folder_upward_is_the_project(tmp_path: Path) -> None:
+def test_the_nearest_folder_above_with_a_project_file_is_the_project(tmp_path: Path) -> None:
     outer = a_project(tmp_path / "outer")
     inner = a_project(outer / "inner", "name: inner\nstackConfigDir: stacks\n")
     deep = inner / "a" / "b"
@@ -29,7 +29,7 @@ def test_the_nearest_folder_upward_is_the_project(tmp_path: Path) -> None:
     assert find_project(outer / "stacks").name == "mine"
 
 
-def test_stack_files_lie_beside_the_project_file_unless_it_says_otherwise(tmp_path: Path) -> None:
+def test_stack_files_are_beside_the_project_file_by_default(tmp_path: Path) -> None:
     assert read_project(a_project(tmp_path, "name: mine\n")).stacks == tmp_path
     (tmp_path / "Pulumi.yaml").write_text("name: mine\nstackConfigDir:\n")
     assert read_project(tmp_path).stacks == tmp_path
@@ -41,7 +41,7 @@ def test_without_a_project_the_error_says_how_to_get_one(tmp_path: Path) -> None
 
 
 def test_a_named_folder_has_to_be_a_project_itself(tmp_path: Path) -> None:
-    """With a typing error in `--project`, the folder above would be checked."""
+    """Otherwise a typo in `--project` would make a command work on the project in a folder above."""
     a_project(tmp_path)
     with pytest.raises(CannotRunError, match=r"no Pulumi\.yaml"):
         read_project(tmp_path / "nowhere")
@@ -58,7 +58,7 @@ def test_a_named_folder_has_to_be_a_project_itself(tmp_path: Path) -> None:
         ("name: 3", "no name"),
     ],
 )
-def test_a_project_file_in_a_wrong_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_project_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CannotRunError, match=said):
         read_project(a_project(tmp_path, text))
 
@@ -69,7 +69,7 @@ def test_a_command_works_on_the_project_that_it_is_called_in(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("by_variable", [False, True])
-def test_a_command_works_on_the_project_that_it_is_told(
+def test_a_command_works_on_the_project_that_an_option_or_variable_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_variable: bool
 ) -> None:
     folder = a_project(tmp_path / "project")
@@ -80,7 +80,7 @@ def test_a_command_works_on_the_project_that_it_is_told(
     assert answer.output == "✓ test: 0 errors, 0 warnings\n"
 
 
-def test_the_folder_of_the_stacks_can_be_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reads_the_folder_that_the_stacks_option_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = a_project(tmp_path / "project")
     other = write_stack(tmp_path)
     (other / "Pulumi.test.yaml").rename(other / "Pulumi.other.yaml")
@@ -91,7 +91,7 @@ def test_the_folder_of_the_stacks_can_be_another(tmp_path: Path, monkeypatch: py
     assert answer.exception.what == "there is no such folder"
 
 
-def test_a_local_stack_belongs_to_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_stack_is_in_the_folder_of_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPLICATE_LOCAL", "remembered, so that it is restored")
     monkeypatch.delenv("REPLICATE_LOCAL")
     folder = a_project(tmp_path)

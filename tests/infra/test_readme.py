@@ -1,4 +1,4 @@
-"""What the READMEs show is what the project takes: topologies, programs, commands with their output, and paths."""
+"""What the READMEs show works: topologies, programs, commands with their output, and paths."""
 
 import os
 import re
@@ -36,7 +36,7 @@ OTHER_PROGRAMS = {"bash", "cd", "docker", "git", "kubectl", "mvn", "pip", "pulum
 #: Commands that read the stack files alone: their output is compared.
 READ_ONLY = {"check", "explain", "environments"}
 LINES_OF_THE_FIRST_PAGE = 150
-#: What a path in a code span stands for, rather than names.
+#: Marks a path in a code span that is a placeholder and not a name.
 _PLACEHOLDER = re.compile(r"[<>…*{}]|\b[A-Z]{3,}\b")
 
 each_readme = pytest.mark.parametrize("readme", READMES, ids=[readme.name for readme in READMES])
@@ -48,7 +48,7 @@ def of_language(language: str) -> pytest.MarkDecorator:
 
 
 def an_example(**given: Any) -> Topology:
-    """The example topology with a third cluster, and what a README shows of a topology in place of its own."""
+    """The example topology with a third cluster; what a README shows replaces the example's own keys."""
     base = yaml.safe_load((STACKS / "topologies" / "prod.yaml").read_text())
     central = {"region": "eu-central-1", "bootstrapServers": "kafka.eucentral.example.com:9093"}
     clusters = {**base["clusters"], "eucentral": {**base["clusters"]["useast"], **central}}
@@ -65,7 +65,7 @@ def stack_problems(document: dict[str, Any], folder: Path) -> list[Problem]:
 
 
 def yaml_problems(document: Any, folder: Path) -> list[Problem]:
-    """Problems of what a block shows, told by its keys: a topology or a part of one, a stack file, or a plan."""
+    """Problems in what a block shows. Its keys tell a topology or a part of one, a stack file and a plan apart."""
     match document:
         case [{"topic": _}, *_]:
             return entries(OffsetsFile("offsets.yaml", yaml.safe_dump(document)))[1]
@@ -78,7 +78,7 @@ def yaml_problems(document: Any, folder: Path) -> list[Problem]:
         case {"config": _}:
             return stack_problems(document, folder)
         case {"runtime": "yaml", "resources": _}:
-            # A program of Pulumi, which components/provider/test_host.py runs.
+            # A Pulumi program, which components/provider/test_host.py runs.
             return []
     assert document.keys() <= {"strimzi", "clusters", "replications", "monitoring"}, (
         "it is none of what a README may show"
@@ -93,7 +93,7 @@ def test_a_block_has_a_language_that_a_test_reads(readme: Readme) -> None:
 
 
 @of_language("yaml")
-def test_what_a_yaml_block_shows_has_no_problem(block: Block, tmp_path: Path) -> None:
+def test_a_yaml_block_has_no_problem(block: Block, tmp_path: Path) -> None:
     assert [str(problem) for problem in yaml_problems(yaml.safe_load(block.text), tmp_path)] == []
 
 
@@ -104,14 +104,14 @@ def test_a_python_block_runs_as_a_pulumi_program(block: Block) -> None:
 
 
 def test_the_program_of_a_user_registers_a_flow() -> None:
-    """The block above would run as well if the component registered nothing."""
+    """The test above would also pass if the component registered nothing."""
     (block,) = [block for block in BLOCKS if "ReplicationFlow(" in block.text]
     recorder = record(lambda: exec(block.text, {"__name__": "shown"}))
     assert recorder.named("orders").token == "replication:kafka:Flow"
     assert recorder.named("orders-source-connector").parent == recorder.named("orders").urn
 
 
-def test_the_check_of_the_example_finds_what_it_describes() -> None:
+def test_the_example_check_reports_a_single_worker() -> None:
     (block,) = [block for block in BLOCKS if "def check_worker_count" in block.text]
     shown: dict[str, Any] = {}
     exec(block.text, shown)
@@ -142,7 +142,7 @@ def replicate_takes(command: Command) -> None:
             raise
 
 
-def test_make_knows_every_target() -> None:
+def test_the_makefile_has_every_target_that_a_readme_names() -> None:
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     called = [command for command in COMMANDS if command.words[0] == "make"]
     assert called
@@ -152,15 +152,17 @@ def test_make_knows_every_target() -> None:
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.words[0] == "replicate"], ids=str)
-def test_replicate_takes_every_command_line(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The options that name a project look for it, and note where its local stack lies."""
+def test_replicate_accepts_every_command_line_of_a_readme(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The options that name a project look for it, and note where its local stack is."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
     replicate_takes(command)
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.words[0] not in {"replicate", "make"}], ids=str)
-def test_another_program_is_one_that_is_known_and_its_files_exist(command: Command) -> None:
+def test_every_other_command_calls_a_known_program_and_existing_files(command: Command) -> None:
     program = Path(command.words[0]).name
     assert program in OTHER_PROGRAMS | {"python", "pytest", "spark-submit", "replicate"}, command
     for word in command.words[1:]:
@@ -187,7 +189,7 @@ def replicate(command: Command, folder: Path) -> "subprocess.CompletedProcess[st
 
 
 def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> None:
-    """The commands of the first page until those that need a local stack or a cluster, in an empty folder."""
+    """Runs the commands of the first page in an empty folder, up to those that need a local stack or a cluster."""
     (init,) = [command for command in COMMANDS if command.whole and command.words[:2] == ("replicate", "init")]
     commands = [command for command in COMMANDS if command.place == init.place]
     folder, done = tmp_path, []
@@ -205,14 +207,14 @@ def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "command", [each for each in COMMANDS if each.output and each.words[1:2] and each.words[1] in READ_ONLY], ids=str
 )
-def test_a_command_that_only_reads_prints_what_is_shown(command: Command) -> None:
+def test_a_read_only_command_prints_the_output_that_a_readme_shows(command: Command) -> None:
     answer = replicate(command, ROOT)
     printed = [line.rstrip() for line in answer.stdout.splitlines()]
     assert [line for line in command.output if line != "…" and line.rstrip() not in printed] == [], answer.stderr
 
 
 @each_readme
-def test_a_link_leads_somewhere(readme: Readme) -> None:
+def test_a_link_leads_to_an_existing_file_and_heading(readme: Readme) -> None:
     anchors = {other.path: other.anchors() for other in READMES}
     for target in readme.links():
         if target.startswith(("https://", "http://")):
@@ -238,8 +240,8 @@ def walks() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("title", walks())
-def test_a_walk_goes_through_each_file_once_and_each_leads_to_the_next(title: str) -> None:
-    """A file joins the walk by an import, to or from a file before it, or because such a file starts it by its path."""
+def test_a_walk_names_each_file_once_and_each_file_follows_from_an_earlier_one(title: str) -> None:
+    """A file follows from an earlier one if either imports the other, or if the earlier one starts it by its path."""
     files = walks()[title]
     assert len(files) == len(set(files)) > 5
     imports = {file: imports_of(ROOT / file) for file in files}
@@ -251,7 +253,7 @@ def test_a_walk_goes_through_each_file_once_and_each_leads_to_the_next(title: st
         assert imported or started, f"{file} follows from none of {earlier}"
 
 
-def test_every_file_on_the_way_of_a_key_runs_when_a_flow_is_deployed() -> None:
+def test_every_file_of_the_walk_of_a_key_runs_when_a_flow_is_deployed() -> None:
     """The first file only declares the key: it has no function that runs."""
     files = walks()["From a topology key to a KafkaConnector field"]
     (block,) = [block for block in BLOCKS if "ReplicationFlow(" in block.text]
@@ -298,7 +300,7 @@ def test_the_first_page_names_every_command() -> None:
 
 
 def test_every_stack_that_a_readme_names_exists() -> None:
-    """A command that reads the stack files is shown for stacks of this repository."""
+    """`replicate check` is shown only for stacks of this repository."""
     for command in COMMANDS:
         if command.whole and command.words[:1] == ("replicate",) and command.words[1:2] == ("check",):
             assert {word for word in command.words[2:] if not word.startswith("-")} <= set(stack_names(STACKS))

@@ -1,4 +1,4 @@
-"""stacks/README.md is the reference of topology files, stack files and plans: every key, no other, true defaults."""
+"""stacks/README.md is the reference of topology files, stack files and plans: all keys, no others, true defaults."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from infra.settings import SETTINGS
 from tests.repository import STACKS
 
 TEXT = (STACKS / "README.md").read_text()
-#: Models in which a key of the reference is found, each with no more than it requires.
+#: The models that have the keys of the reference, each with only its required keys.
 MODELS: dict[str, BaseModel] = {
     "": Flow(kind="flow", source="one", target="two"),
     "pair": PrefixlessPair(kind="prefixlessPair", between=("one", "two"), topics=()),

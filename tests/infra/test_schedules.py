@@ -17,7 +17,7 @@ from infra.schedules import NAMED, known_time_zones, why_no_schedule
         "0,,1 * * * *",
     ],
 )
-def test_what_kubernetes_accepts_is_accepted(schedule: str) -> None:
+def test_a_schedule_that_kubernetes_accepts_is_accepted(schedule: str) -> None:
     assert why_no_schedule(schedule) is None
 
 
@@ -41,7 +41,7 @@ def test_what_kubernetes_accepts_is_accepted(schedule: str) -> None:
         ("0 0 L * *", "`L` is not a valid day of the month"),
     ],
 )
-def test_what_kubernetes_refuses_is_refused_with_its_field(schedule: str, why: str) -> None:
+def test_a_schedule_that_kubernetes_refuses_is_refused_with_the_reason(schedule: str, why: str) -> None:
     assert (why_no_schedule(schedule) or "").startswith(why)
 
 

@@ -1,4 +1,4 @@
-"""Stack and topology files: what is read, and what each kind of broken file is answered with."""
+"""Stack and topology files: what is read, and which error each kind of broken file causes."""
 
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,13 @@ def test_a_stack_file_names_topology_region_and_kubernetes_context(tmp_path: Pat
     assert stack_names(tmp_path) == ("test",)
 
 
-def test_an_empty_topology_names_what_is_missing(tmp_path: Path) -> None:
+def test_an_empty_topology_is_refused_with_its_missing_keys(tmp_path: Path) -> None:
     with pytest.raises(ReplicationError) as caught:
         read_settings("test", write_stack(tmp_path, "{}"))
     assert [problem.where for problem in caught.value.problems] == ["clusters", "replications", "strimzi"]
 
 
-def test_a_mistake_below_a_misspelt_key_is_told_with_it(tmp_path: Path) -> None:
+def test_mistakes_below_a_misspelt_key_are_reported_too(tmp_path: Path) -> None:
     flow = a_flow(offsetSync={"lagMx": 3, "location": "tagret"}, connect={"replicas": 0})
     with pytest.raises(ReplicationError) as caught:
         read_settings("test", write_stack(tmp_path, a_topology(flow)))
@@ -44,14 +44,14 @@ def test_a_mistake_below_a_misspelt_key_is_told_with_it(tmp_path: Path) -> None:
     assert len({problem.place for problem in caught.value.problems}) == 4
 
 
-def test_an_unknown_stack_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_stack_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     write_stack(tmp_path)
     with pytest.raises(CannotRunError, match="Stacks are: test"):
         read_settings("tset", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["prod", "topologies/test"])
-def test_an_unknown_topology_is_answered_with_the_known_ones(name: str, tmp_path: Path) -> None:
+def test_an_unknown_topology_is_refused_with_the_known_ones(name: str, tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="Topologies are: test"):
         read_settings("test", _with_topology(tmp_path, name))
 
@@ -65,46 +65,48 @@ def test_an_unknown_topology_is_answered_with_the_known_ones(name: str, tmp_path
     ],
     ids=["an empty file", "keys without config", "no topology"],
 )
-def test_a_stack_file_without_its_settings_is_told_what_to_add(tmp_path: Path, text: str, message: str) -> None:
+def test_an_incomplete_stack_file_is_refused_with_what_to_add(tmp_path: Path, text: str, message: str) -> None:
     write_stack(tmp_path)
     (tmp_path / "Pulumi.test.yaml").write_text(text)
     with pytest.raises(CannotRunError, match=message):
         read_settings("test", tmp_path)
 
 
-def test_a_mapping_may_take_over_the_keys_of_another(tmp_path: Path) -> None:
-    """An anchor keeps the clusters of an environment alike; what stands beside it wins."""
+def test_a_yaml_merge_key_takes_over_the_keys_of_another_mapping(tmp_path: Path) -> None:
+    """An anchor keeps the clusters of an environment alike; the mapping's own keys win."""
     plain = read_settings("test", write_stack(tmp_path)).topology
     taken_over = f"<<: {{strimzi: '0.45', clusters: {{}}}}\n{yaml.safe_dump(a_topology())}"
     assert read_settings("test", write_stack(tmp_path, taken_over)).topology == plain
 
 
 @pytest.mark.parametrize(("value", "local"), [(True, True), ("true", True), (False, False)])
-def test_true_is_read_as_pulumi_hands_it_to_the_program(tmp_path: Path, value: object, local: bool) -> None:
-    """Else `replicate up` would take a stack for another one than the program inside the engine does."""
+def test_the_local_setting_is_read_alike_as_a_boolean_and_as_text(tmp_path: Path, value: object, local: bool) -> None:
+    """Pulumi gives the program text; `replicate up` and the program must agree on whether a stack is local."""
     assert read_settings("test", write_stack(tmp_path, local=value)).local is local
 
 
-def test_a_key_without_a_value_is_left_out(tmp_path: Path) -> None:
+def test_a_key_without_a_value_counts_as_missing(tmp_path: Path) -> None:
     assert read_settings("test", write_stack(tmp_path, region=None)).region is None
     (tmp_path / "Pulumi.test.yaml").write_text("config: {replication:topology: }")
     with pytest.raises(CannotRunError, match="names no topology"):
         read_settings("test", tmp_path)
 
 
-def test_a_folder_is_no_stack_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_taken_for_a_stack_file(tmp_path: Path) -> None:
     write_stack(tmp_path)
     (tmp_path / "Pulumi.folder.yaml").mkdir()
     assert stack_names(tmp_path) == ("test",)
 
 
-def test_a_slip_in_a_key_of_the_stack_file_is_refused(tmp_path: Path) -> None:
+def test_a_misspelt_key_of_the_stack_file_is_refused(tmp_path: Path) -> None:
     """Without its region, a stack would deploy the flows of every region to its cluster."""
     (problem,) = problems(read_settings("test", write_stack(tmp_path, regoin="us-west-2")))
     assert (problem.code, problem.remedy) == ("unknown-key", "did you mean `replication:region`?")
 
 
-def test_places_are_told_from_where_the_user_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_in_an_error_is_relative_to_the_current_folder_if_it_is_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "stacks").mkdir()
     write_stack(tmp_path / "stacks")
     monkeypatch.chdir(tmp_path)
@@ -124,7 +126,7 @@ def test_a_credential_in_plain_configuration_is_refused_without_showing_it(tmp_p
     assert "hunter2" not in str(problem)
 
 
-def test_an_encrypted_credential_is_enough(tmp_path: Path) -> None:
+def test_an_encrypted_credential_is_accepted(tmp_path: Path) -> None:
     write_stack(tmp_path, _with_password_from_configuration(), useastPassword={"secure": "v1:abc"})
     assert problems(read_settings("test", tmp_path)) == []
 

@@ -1,4 +1,4 @@
-"""The messages and the comparison that the READMEs quote are what the program says, but for the folding of lines."""
+"""The messages and the comparison that the READMEs quote are what the program says, except for line breaks."""
 
 import re
 from collections.abc import Callable
@@ -35,7 +35,7 @@ TEXTS = [block for readme in READMES for block in readme.blocks() if block.langu
 
 
 def equal_aliases() -> str:
-    """The topology of the first screen with a mistake, as `check` answers it."""
+    """What `check` prints for the topology of the first screen with a mistake in it."""
     shown = next(block.text for block in README.blocks() if block.text.startswith("strimzi: "))
     text = shown.replace("target: uswest", "target: useast")
     with TemporaryDirectory() as folder:
@@ -85,7 +85,7 @@ def unfolded(text: str) -> str:
 
 
 @pytest.mark.parametrize(("code", "block"), QUOTED, ids=[block.place for _, block in QUOTED])
-def test_a_quoted_message_is_the_message(code: str, block: Block) -> None:
+def test_a_quoted_message_is_what_the_program_says(code: str, block: Block) -> None:
     assert unfolded(block.text) == unfolded(MESSAGES[code]())
 
 
@@ -120,7 +120,7 @@ def test_the_severities_of_a_change_are_listed() -> None:
     assert first_column("infra/README.md", "severity") == set(Severity)
 
 
-def test_a_finding_of_drift_that_is_listed_exists() -> None:
+def test_every_listed_drift_finding_is_in_the_sources() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "infra" / "review").glob("*.py"))
     listed = first_column("infra/README.md", "finding")
     assert {code for code in listed if f'"{code}"' not in sources} == set()

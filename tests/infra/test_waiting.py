@@ -1,4 +1,4 @@
-"""The one function that waits. Without its last sighting a timeout says nothing about what went wrong."""
+"""The one function that waits. A timeout must name what was last seen, or nobody knows what went wrong."""
 
 import re
 

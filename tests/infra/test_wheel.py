@@ -1,4 +1,4 @@
-"""The package as users install it. Without these a file that only a checkout has is missing where it is needed."""
+"""The package as users install it: otherwise a file could exist in every checkout and be missing from the package."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ PACKAGES = ("components", "infra", "spark")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel, built from a copy: setuptools leaves folders behind."""
+    """A wheel that is built from a copy, because setuptools leaves folders behind."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -28,14 +28,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_it_holds_every_file_of_the_packages_but_words(wheel: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_packages_except_texts_and_pictures(wheel: Path) -> None:
     command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     wanted = {name for name in listed if not name.endswith((".md", ".png")) and (ROOT / name).exists()}
     assert wanted - set(zipfile.ZipFile(wheel).namelist()) == set()
 
 
-def test_its_command_works_on_the_project_that_it_is_called_in(wheel: Path, tmp_path: Path) -> None:
+def test_the_installed_command_works_on_the_project_that_it_is_called_in(wheel: Path, tmp_path: Path) -> None:
     installed = tmp_path / "installed"
     zipfile.ZipFile(wheel).extractall(installed)
     shutil.copytree(ROOT / "stacks", tmp_path / "project" / "stacks")
