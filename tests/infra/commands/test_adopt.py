@@ -1,5 +1,5 @@
-"""`replicate adopt --json` as a program reads it. What a cluster and the engine answer is given; the take-over itself
-is tested with real ones in contract/test_adoption."""
+"""`replicate adopt --json` as a program reads it. The answers of the cluster and the engine are fixed here;
+contract/test_adoption tests the adoption itself with real ones."""
 
 import json
 from collections.abc import Mapping
@@ -52,13 +52,13 @@ def document(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_without_yes_it_prints_the_plan_and_asks_nobody(stack: Stack) -> None:
+def test_without_yes_adopt_prints_the_plan_and_changes_nothing(stack: Stack) -> None:
     result = stack.adopt()
     assert (result.exit_code, stack.taken) == (0, 0)
     assert (document(result)["done"], document(result)["carriedOut"]) == (False, False)
 
 
-def test_with_yes_it_says_what_was_done_and_the_engine_does_not_interrupt(stack: Stack) -> None:
+def test_with_yes_adopt_reports_its_changes_and_engine_output_goes_to_stderr(stack: Stack) -> None:
     result = stack.adopt("--yes")
     assert (result.exit_code, stack.taken) == (0, 1)
     assert document(result)["changes"] == {"import": len(document(result)["objects"])}
@@ -66,7 +66,7 @@ def test_with_yes_it_says_what_was_done_and_the_engine_does_not_interrupt(stack:
     assert "a line of the engine" in result.stderr
 
 
-def test_what_is_refused_is_not_carried_out(stack: Stack, tmp_path: Path) -> None:
+def test_a_refused_adoption_is_carried_out_only_with_its_agreement(stack: Stack, tmp_path: Path) -> None:
     def edit(objects: dict[str, Any]) -> None:
         objects["source-connector"]["spec"]["tasksMax"] = 7
 
@@ -79,7 +79,7 @@ def test_what_is_refused_is_not_carried_out(stack: Stack, tmp_path: Path) -> Non
     assert stack.taken == 1
 
 
-def test_nothing_to_adopt_is_an_error_after_the_document(stack: Stack) -> None:
+def test_nothing_to_adopt_is_an_error_although_the_document_is_printed(stack: Stack) -> None:
     stack.facts = Facts("test", stack.facts.declared, {}, frozenset())
     result = stack.adopt("--yes")
     assert isinstance(result.exception, RefusedError)

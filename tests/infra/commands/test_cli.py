@@ -61,16 +61,16 @@ def test_help_shows_an_example(command: str) -> None:
         (["reset", "--json"], "only `list` prints JSON or CSV"),
         (["plan", "nowhere.yaml"], "there is no file 'nowhere.yaml'"),
     ],
-    ids=["two-forms", "a-form-for-a-verb-that-prints-none", "a-file-that-is-missing"],
+    ids=["two-forms", "json-for-a-verb-that-prints-none", "a-missing-file"],
 )
-def test_offsets_refuses_wrong_words_before_it_asks_a_cluster(words: list[str], said: str) -> None:
+def test_offsets_refuses_wrong_arguments_before_it_asks_a_cluster(words: list[str], said: str) -> None:
     answer = replicate("offsets", "prod-us-west-2", "orders", *words)
     assert answer.returncode == 2
     assert said in " ".join(answer.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])
-def test_the_example_of_a_command_that_only_reads_works(command: str) -> None:
+def test_the_help_example_of_a_read_only_command_works(command: str) -> None:
     said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output.replace("`", "")
     example = re.search(rf"Example: replicate ({command}.*)", said)
     assert example is not None
@@ -78,7 +78,7 @@ def test_the_example_of_a_command_that_only_reads_works(command: str) -> None:
     assert answer.returncode == 0, answer.stderr
 
 
-def test_a_file_that_cannot_be_written_is_told_without_a_trace(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported_without_a_traceback(tmp_path: Path) -> None:
     answer = replicate("schema", "--out", str(tmp_path / "nowhere"))
     assert answer.returncode == 2
     assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
@@ -109,7 +109,7 @@ def part(name: str, *, ready: bool = True) -> PartStatus:
     return PartStatus(name, ready, ready, 1 if ready else None, (), 1 if ready else None, None)
 
 
-def test_a_cluster_that_does_not_answer_hides_no_other_one(tmp_path: Path) -> None:
+def test_diff_reports_every_stack_whose_cluster_cannot_be_reached(tmp_path: Path) -> None:
     stacks = ("prod-us-west-2", "prod-mirrormaker2-us-west-2")
     answer = replicate("diff", *stacks, "--against", "cluster", KUBECONFIG=str(tmp_path / "nowhere"))
     assert answer.returncode == 2
@@ -117,13 +117,13 @@ def test_a_cluster_that_does_not_answer_hides_no_other_one(tmp_path: Path) -> No
     assert said == ["✗ kubeconfig-unusable"] * 2
 
 
-def test_the_history_of_verdicts_is_not_watched() -> None:
+def test_status_refuses_history_together_with_watch() -> None:
     answer = replicate("status", "prod-us-west-2", "--history", "3", "--watch")
     assert answer.returncode == 2
     assert "history-watched: `--history` is given with `--watch`" in answer.stderr
 
 
-def test_a_history_that_cannot_be_asked_for_says_why_for_each_flow(tmp_path: Path) -> None:
+def test_status_history_says_for_each_flow_why_it_could_not_be_read(tmp_path: Path) -> None:
     answer = replicate("status", "prod-us-west-2", "--history", "3", KUBECONFIG=str(tmp_path / "nowhere"))
     assert answer.returncode == 2
     said = answer.stdout.splitlines()
@@ -133,24 +133,24 @@ def test_a_history_that_cannot_be_asked_for_says_why_for_each_flow(tmp_path: Pat
 
 @pytest.fixture
 def nothing_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is logged in to a backend of Pulumi."""
+    """The state is empty: the tests are not logged in to a Pulumi backend."""
     monkeypatch.setattr("infra.engine.adoption.known_objects", lambda _: frozenset())
 
 
 @pytest.mark.usefixtures("nothing_deployed")
-def test_where_nobody_can_be_asked_the_way_not_to_be_asked_is_told() -> None:
+def test_destroy_without_a_terminal_says_to_add_yes() -> None:
     answer = replicate("destroy", "prod-us-west-2")
     assert answer.returncode == 2
     assert "add `--yes`" in answer.stderr
 
 
 @pytest.mark.usefixtures("nothing_deployed")
-def test_a_no_ends_the_command() -> None:
+def test_destroy_is_aborted_if_the_user_answers_no() -> None:
     answer = replicate("destroy", "prod-us-west-2", answer="n\n")
     assert (answer.returncode, answer.stderr) == (1, "Aborted.\n")
 
 
-def test_an_encoding_without_our_marks_is_no_reason_to_stop() -> None:
+def test_check_works_with_an_encoding_that_lacks_the_check_mark() -> None:
     code = "from infra.commands.app import main; main()"
     answer = subprocess.run(
         [sys.executable, "-c", code, "check", "prod-us-west-2"],
@@ -163,7 +163,7 @@ def test_an_encoding_without_our_marks_is_no_reason_to_stop() -> None:
     assert (answer.returncode, answer.stdout) == (0, "\\u2713 prod-us-west-2: 0 errors, 0 warnings\n")
 
 
-def test_an_output_that_is_closed_or_full_is_no_trace() -> None:
+def test_a_closed_or_full_output_causes_no_traceback() -> None:
     for shell, code in ((">&-", 0), ("> /dev/full", 2)):
         command = f"{sys.executable} -c 'from infra.commands.app import main; main()' check prod-us-west-2 {shell}"
         answer = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -183,14 +183,14 @@ def test_an_unknown_stack_cannot_be_checked() -> None:
     assert "Traceback" not in answer.stderr
 
 
-def test_a_check_of_nothing_is_none(tmp_path: Path) -> None:
-    """Else a pipeline in the wrong folder would find every stack in order."""
+def test_check_without_any_stack_is_an_error(tmp_path: Path) -> None:
+    """Otherwise a pipeline in the wrong folder would pass."""
     answer = CliRunner().invoke(app, ["check", "--stacks", str(tmp_path)])
     assert isinstance(answer.exception, CannotRunError)
     assert answer.exception.what == "there is no stack"
 
 
-def test_what_a_change_is_merged_into_is_a_ref_and_no_folder() -> None:
+def test_touched_refuses_a_folder_instead_of_a_git_ref() -> None:
     answer = replicate("touched", "--against", "stacks")
     assert answer.returncode == 2
     assert "`stacks` is not a git ref" in answer.stderr
@@ -203,12 +203,12 @@ def test_rendering_needs_no_cluster_and_no_engine(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "orders" / "connect.yaml").is_file()
 
 
-def test_output_that_is_no_terminal_has_no_colour() -> None:
+def test_output_to_a_pipe_has_no_colour() -> None:
     assert "\x1b" not in replicate("check").stdout
 
 
-def test_a_table_that_is_no_terminal_folds_no_name() -> None:
-    """Nobody finds a topic in a file, or in the lines of a pipe, whose name goes on in the next line."""
+def test_a_table_in_a_pipe_does_not_break_names_over_lines() -> None:
+    """A search in a file or a pipe does not find a topic whose name continues on the next line."""
     lines = replicate("acls", "prod-us-west-2").stdout.splitlines()
     assert any(" mm2-offset-syncs.uswest.internal " in line for line in lines)
 
@@ -218,11 +218,11 @@ def test_the_schema_for_editors_is_current() -> None:
 
 
 @pytest.mark.parametrize("file", sorted((STACKS / "topologies").glob("*.yaml")), ids=lambda file: file.stem)
-def test_every_topology_turns_the_editors_schema_on(file: Path) -> None:
+def test_every_topology_names_the_schema_for_editors(file: Path) -> None:
     assert file.read_text().startswith("# yaml-language-server: $schema=../topology.schema.json\n")
 
 
-def test_a_mistake_of_several_stacks_is_told_once_with_its_line(tmp_path: Path) -> None:
+def test_a_mistake_that_several_stacks_share_is_reported_once_with_its_line(tmp_path: Path) -> None:
     write_stack(tmp_path, a_topology(a_flow(target="useast"), strimzi="1.2"))
     (tmp_path / "Pulumi.other.yaml").write_text((tmp_path / "Pulumi.test.yaml").read_text())
     (tmp_path / "Pulumi.broken.yaml").write_text("config:\n\treplication:topology: test\n")
@@ -251,8 +251,8 @@ def test_a_problem_in_json_has_its_file_line_and_column(tmp_path: Path) -> None:
     assert (problem["file"], problem["line"], problem["column"]) == (str(tmp_path / "topologies/test.yaml"), 34, 5)
 
 
-def test_every_missing_key_of_the_configuration_is_told_at_once(tmp_path: Path) -> None:
-    """Also beside a warning, and beside an error of the topology."""
+def test_all_missing_configuration_keys_are_reported_at_once(tmp_path: Path) -> None:
+    """They are reported together with the problems of the topology."""
     login = {"type": "plain", "username": "mirror", "password": {"config": "eastPassword"}}
     clusters = {
         "useast": a_cluster(bootstrapServers={"config": "east"}, authentication=login),
@@ -268,7 +268,7 @@ def test_every_missing_key_of_the_configuration_is_told_at_once(tmp_path: Path) 
     ]
 
 
-def test_a_typo_hides_no_other_mistake(tmp_path: Path) -> None:
+def test_a_typo_does_not_hide_other_mistakes(tmp_path: Path) -> None:
     topology = a_topology(a_flow(target="useast", offsetSync={"lagMax": 3}))
     topology["clusters"]["useast"]["bootstrapServers"] = {"config": "east"}
     write_stack(tmp_path, topology, regoin="us-east-1")

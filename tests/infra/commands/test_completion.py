@@ -1,4 +1,4 @@
-"""TAB: what a shell is told to offer, as Typer's own completion scripts ask for it."""
+"""TAB completion: what a shell offers, requested in the way of Typer's own completion scripts."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ _LOADED = "print('loaded', {'pulumi', 'kubernetes', 'pyspark'} & set(sys.modules
 
 
 def offered(line: str, folder: Path = ROOT) -> list[str]:
-    """What bash offers at the end of a line, and last what the answer had to load."""
+    """What bash offers at the end of a line; the last item says which slow packages were loaded for it."""
     words = line.split(" ")
     variables = {"_REPLICATE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     start = f"import sys; sys.argv[0] = 'replicate'; import atexit; atexit.register(lambda: {_LOADED}); {_RUN}"
@@ -46,11 +46,11 @@ def test_a_stack_that_was_named_is_not_offered_again() -> None:
     ]
 
 
-def test_flows_are_those_of_the_stack_on_the_line() -> None:
+def test_completion_offers_the_flows_of_the_stack_on_the_line() -> None:
     assert offered("replicate explain local-pair l")[:-1] == ["ledger-to-uswest", "ledger-to-useast"]
     assert offered("replicate validate local-pair --flow l")[:-1] == ["ledger-to-uswest", "ledger-to-useast", "ledger"]
 
 
 @pytest.mark.parametrize("line", ["replicate explain nowhere x", "replicate up x", "replicate validate x --flow "])
-def test_a_mistake_completes_nothing_and_prints_no_trace(line: str, tmp_path: Path) -> None:
+def test_a_mistake_on_the_line_completes_nothing_and_prints_no_traceback(line: str, tmp_path: Path) -> None:
     assert offered(line, tmp_path) == ["loaded set()"]

@@ -1,4 +1,4 @@
-"""`replicate exporter` as a process: what it serves when nobody answers, and how it ends."""
+"""`replicate exporter` as a process: what it serves when no cluster answers, and how it ends."""
 
 import signal
 import socket
@@ -36,7 +36,7 @@ def stacks(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_stack_that_nobody_answers_for_has_no_values_but_what_was_not_asked(stacks: Path) -> None:
+def test_if_no_cluster_answers_the_exporter_serves_only_what_it_could_not_ask(stacks: Path) -> None:
     with exporter("test", "--stacks", stacks) as (process, address):
         found = values(scrape(address))
         process.send_signal(signal.SIGTERM)
@@ -51,7 +51,7 @@ def test_a_stack_that_nobody_answers_for_has_no_values_but_what_was_not_asked(st
     assert "127.0.0.1" in said
 
 
-def test_ctrl_c_ends_it_during_a_look(stacks: Path) -> None:
+def test_ctrl_c_ends_the_exporter_while_it_waits_for_an_answer(stacks: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -69,7 +69,7 @@ def test_ctrl_c_ends_it_during_a_look(stacks: Path) -> None:
                 assert "Traceback" not in process.stderr.read()
 
 
-def test_an_address_that_is_taken_is_an_error(stacks: Path) -> None:
+def test_an_address_that_is_in_use_is_an_error(stacks: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -86,20 +86,20 @@ def test_an_address_of_another_machine_is_an_error(stacks: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["9847", "127.0.0.1", ":9847", "127.0.0.1:http", "127.0.0.1:70000"])
-def test_an_address_in_another_form_is_refused_with_an_example(address: str) -> None:
+def test_an_invalid_address_is_refused_with_an_example(address: str) -> None:
     answer = replicate("exporter", "prod-us-west-2", "--listen", address)
     assert answer.returncode == 2
     assert "it is HOST:PORT, such as" in " ".join(answer.stderr.replace("│", "").split())
 
 
-def test_a_stack_that_does_not_exist_is_named_with_those_that_do() -> None:
+def test_an_unknown_stack_is_refused() -> None:
     answer = replicate("exporter", "nowhere")
     assert answer.returncode == 2
     assert "unknown-stack: stack `nowhere` has no file" in answer.stderr
 
 
-def test_each_look_is_at_what_the_files_declare_then(stacks: Path) -> None:
-    """An exporter runs for weeks. What nobody looks at would have no alert, and a verdict of the old model count."""
+def test_each_look_reads_the_stack_files_again(stacks: Path) -> None:
+    """An exporter runs for weeks. Otherwise a new flow would have no alerts, and an outdated verdict would count."""
     topology = stacks / "topologies" / "test.yaml"
     with exporter("test", "--stacks", stacks, every_seconds=1) as (process, address):
         assert 'flow="orders"' in scrape(address)
@@ -116,13 +116,14 @@ def test_each_look_is_at_what_the_files_declare_then(stacks: Path) -> None:
         assert "missing-key: `strimzi` is missing" in process.stderr.read()
 
 
-def test_without_series_of_partitions_and_groups_their_alerts_could_not_fire() -> None:
+def test_zero_series_for_the_worst_partitions_and_groups_is_refused() -> None:
+    """Without these series, their alerts could not fire."""
     answer = replicate("exporter", "prod-us-west-2", "--worst", "0", "--listen", "192.0.2.1:9847")
     assert answer.returncode == 2
     assert "greater than or equal to 1" in " ".join(answer.stderr.replace("│", "").split())
 
 
-def test_a_topology_with_mistakes_is_not_looked_at(tmp_path: Path) -> None:
+def test_the_exporter_does_not_start_if_the_topology_has_a_mistake(tmp_path: Path) -> None:
     topology = a_topology()
     topology["replications"]["orders"]["target"] = "useast"
     answer = replicate("exporter", "test", "--stacks", write_stack(tmp_path, topology), "--listen", "127.0.0.1:0")

@@ -1,4 +1,4 @@
-"""`replicate init`: what it writes is right at once, and what it refuses leaves nothing behind."""
+"""`replicate init`: what it writes is valid at once, and a refusal leaves nothing behind."""
 
 import json
 import os
@@ -38,7 +38,7 @@ WORKFLOWS = ("review", "promote", "drift")
 INSTALL = (
     "python -m venv .venv\n.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt\n"
 )
-#: A command of this repository's workflows -> that of a user's, who has no Makefile of ours.
+#: A command in this repository's workflows -> the command in a user's workflows, which have no Makefile.
 THEIRS = {
     "make setup": INSTALL,
     "make touched-stacks": '.venv/bin/replicate touched --against "$BASE"',
@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_new_project_is_checked_and_rendered_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_project_can_be_checked_and_rendered_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("init", "mine", "--yes").exit_code == 0
     monkeypatch.chdir(tmp_path / "mine")
@@ -108,13 +108,14 @@ def test_the_answers_are_in_the_files(project: Path) -> None:
             {"source": ClusterAnswers("US_East", "a", "[2001:db8::1]:9093")}, id="an alias with an underscore"
         ),
         pytest.param({"strimzi": "0.50"}, id="the older API"),
-        pytest.param({"topics": ("on", "1.5", "no"), "groups": ("null",)}, id="words that YAML takes for others"),
+        pytest.param({"topics": ("on", "1.5", "no"), "groups": ("null",)}, id="words that YAML reads as other types"),
         pytest.param(
-            {"source": ClusterAnswers("no", "on", "a:1"), "environment": "true"}, id="names that YAML takes for others"
+            {"source": ClusterAnswers("no", "on", "a:1"), "environment": "true"},
+            id="names that YAML reads as other types",
         ),
     ],
 )
-def test_answers_that_need_care_make_a_right_project(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_unusual_answers_make_a_valid_project(tmp_path: Path, change: dict[str, Any]) -> None:
     write_project(replace(ANSWERS, **change), tmp_path / "mine")
 
 
@@ -133,12 +134,12 @@ def test_the_local_stack_of_a_new_project_is_that_of_this_repository(project: Pa
         assert (project / "stacks" / file).read_text() == (STACKS / file).read_text()
 
 
-def test_its_readme_is_short(project: Path) -> None:
+def test_the_readme_of_a_new_project_is_short(project: Path) -> None:
     assert len((project / "README.md").read_text().splitlines()) <= 40
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
-def test_its_workflows_do_what_those_of_this_repository_do(name: str) -> None:
+def test_the_workflows_of_a_new_project_match_those_of_this_repository(name: str) -> None:
     text = (ROOT / ".github" / "workflows" / f"{name}.yaml").read_text()
     workflow = yaml.safe_load(text)
     for job in workflow["jobs"].values():
@@ -151,7 +152,7 @@ def test_its_workflows_do_what_those_of_this_repository_do(name: str) -> None:
     assert yaml.safe_load(project_files(ANSWERS)[f".github/workflows/{name}.yaml"]) == workflow
 
 
-def test_actionlint_finds_nothing_in_its_workflows(project: Path) -> None:
+def test_actionlint_finds_no_problem_in_the_workflows_of_a_new_project(project: Path) -> None:
     workflows = [str(project / ".github" / "workflows" / f"{name}.yaml") for name in WORKFLOWS]
     command = [str(go_program(ACTIONLINT)), "-no-color", "-shellcheck=", "-pyflakes=", *workflows]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -173,7 +174,10 @@ def test_actionlint_finds_nothing_in_its_workflows(project: Path) -> None:
         ),
         pytest.param({"target": ANSWERS.source}, "equal-aliases", "--target", id="equal aliases"),
         pytest.param(
-            {"target": ClusterAnswers("USEAST", "a", "b:1")}, "aliases-share-secrets", "--target", id="equal Secrets"
+            {"target": ClusterAnswers("USEAST", "a", "b:1")},
+            "aliases-share-secrets",
+            "--target",
+            id="aliases that share Secrets",
         ),
         pytest.param({"source": ClusterAnswers("a", "", "b:1")}, "bad-region", "--source-region", id="no region"),
         pytest.param(
@@ -195,7 +199,7 @@ def test_actionlint_finds_nothing_in_its_workflows(project: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_answer_is_named_and_nothing_is_written(
+def test_a_wrong_answer_is_reported_and_nothing_is_written(
     tmp_path: Path, change: dict[str, Any], code: str, where: str
 ) -> None:
     with pytest.raises(ReplicationError) as raised:
@@ -204,7 +208,7 @@ def test_a_wrong_answer_is_named_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_wrong_answer_is_named_at_once(tmp_path: Path) -> None:
+def test_all_wrong_answers_are_reported_at_once(tmp_path: Path) -> None:
     wrong = replace(ANSWERS, name="", environment="", source=ClusterAnswers(".", "", ""))
     with pytest.raises(ReplicationError) as raised:
         write_project(wrong, tmp_path / "mine")
@@ -214,7 +218,7 @@ def test_every_wrong_answer_is_named_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["a folder with a file", "a file"])
-def test_nothing_is_overwritten(tmp_path: Path, is_file: bool) -> None:
+def test_init_refuses_to_overwrite_files(tmp_path: Path, is_file: bool) -> None:
     folder = tmp_path / "mine"
     kept = folder if is_file else folder / "Pulumi.yaml"
     kept.parent.mkdir(exist_ok=True)
@@ -225,7 +229,7 @@ def test_nothing_is_overwritten(tmp_path: Path, is_file: bool) -> None:
     assert kept.read_text() == "theirs"
 
 
-def test_a_fresh_repository_with_an_environment_counts_as_empty(tmp_path: Path) -> None:
+def test_a_folder_with_only_a_git_repository_and_a_venv_counts_as_empty(tmp_path: Path) -> None:
     for name in (".git", ".venv"):
         (tmp_path / name).mkdir()
     write_project(ANSWERS, tmp_path)
@@ -233,7 +237,7 @@ def test_a_fresh_repository_with_an_environment_counts_as_empty(tmp_path: Path) 
     assert {".git", ".venv"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_a_disk_that_fills_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_files_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -243,8 +247,8 @@ def test_a_disk_that_fills_leaves_nothing_half_written(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_its_program_runs_beside_a_folder_of_the_users_own(project: Path) -> None:
-    """Without the engine there is no configuration: the program is loaded and says what it lacks."""
+def test_the_program_of_a_new_project_runs_beside_folders_named_like_our_packages(project: Path) -> None:
+    """Without the engine there is no configuration, so the program loads and then reports what is missing."""
     for name in ("components", "infra"):
         (project / name).mkdir()
         (project / name / "__init__.py").write_text("")
@@ -266,7 +270,7 @@ def test_the_next_commands_can_be_pasted_into_a_shell(tmp_path: Path, monkeypatc
 
 @pytest.mark.usefixtures("heeded")
 def test_ctrl_c_at_a_question_ends_with_130_and_writes_nothing(tmp_path: Path) -> None:
-    """Otherwise a script takes it for a refusal, which ends with 1."""
+    """Otherwise a script would take it for a refusal, which ends with 1."""
     terminal, stdin = os.openpty()
     command = [*REPLICATE, "init", str(tmp_path / "mine")]
     with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
