@@ -64,7 +64,9 @@ PLACE = "of mirror-orders/orders-source"
         ),
     ],
 )
-def test_a_field_conflict_names_field_object_and_manager_and_the_way_out(conflicts: str, fields: list[str]) -> None:
+def test_a_field_conflict_names_the_field_the_object_the_manager_and_the_remedy(
+    conflicts: str, fields: list[str]
+) -> None:
     failure = engine_failure(said(REPORTED + conflicts), "test", opened=True)
     assert (failure.code, failure.what.partition(": ")[2]) == ("field-conflict", "; ".join(fields))
     assert "`replicate up test --refresh` deploys the stack's" in failure.remedy
@@ -75,7 +77,7 @@ def test_the_programs_error_is_reported_once() -> None:
     assert engine_failure(said(both), "test", opened=True).what == "a-code: what, at a.b."
 
 
-def test_errors_that_a_provider_counts_are_told_without_the_count() -> None:
+def test_an_error_that_the_provider_counts_is_reported_without_the_count() -> None:
     counted = 'error: 1 error occurred:\n\t* KafkaConnect "orders" is invalid: spec.groupId: Required value'
     failure = engine_failure(said(f"{counted}\nerror: update failed"), "test", opened=True)
     assert failure.what == 'KafkaConnect "orders" is invalid: spec.groupId: Required value'
@@ -88,7 +90,7 @@ def test_without_an_error_line_the_engines_last_line_is_reported() -> None:
 @pytest.mark.parametrize(
     "program",
     ["#!/bin/sh\necho v2.9.0", "#!/bin/sh\necho no library >&2; exit 3", "no program"],
-    ids=["too-old", "broken", "of-another-machine"],
+    ids=["too-old", "broken", "not-executable-here"],
 )
 def test_an_unusable_pulumi_is_reported_with_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
@@ -96,7 +98,7 @@ def test_an_unusable_pulumi_is_reported_with_its_path(
     file = tmp_path / "pulumi"
     file.write_text(program)
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
-    # With another `pulumi` on the PATH, that one would run instead of one that cannot run.
+    # With another `pulumi` on the PATH, that one would run instead of a broken one.
     monkeypatch.setenv("PATH", str(tmp_path))
     settings = read_settings("prod-us-west-2", STACKS)
     with pytest.raises(CannotRunError, match="this `pulumi` cannot be used") as caught, open_stack(settings):

@@ -24,11 +24,11 @@ PROJECT, STACK = "replication", "prod"
         pytest.param("", None, id="unknown"),
     ],
 )
-def test_the_folder_of_a_file_backend(url: str, folder: str | None) -> None:
+def test_the_folder_of_a_file_backend_is_read_from_its_url(url: str, folder: str | None) -> None:
     assert file_backend(url, Path("/project")) == (Path(folder) if folder is not None else None)
 
 
-def test_only_half_written_attributes_of_the_stack_are_removed(tmp_path: Path) -> None:
+def test_only_half_written_attribute_files_of_the_stack_are_removed(tmp_path: Path) -> None:
     stacks, locks = tmp_path / ".pulumi" / "stacks" / PROJECT, locks_folder(tmp_path, PROJECT, STACK)
     for folder in (stacks, locks):
         folder.mkdir(parents=True)

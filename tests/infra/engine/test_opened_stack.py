@@ -1,4 +1,4 @@
-"""What opening a stack asks of Pulumi: each command is a process."""
+"""How often an opened stack calls Pulumi: each call is a process."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ case "$*" in *version*) echo v3.272.0 ;; *) echo {{}} ;; esac
 
 
 @pytest.mark.parametrize(("configured", "asked"), [(True, 0), (False, 2)], ids=["to deploy", "to read its state"])
-def test_outputs_are_asked_for_where_they_are_read(
+def test_pulumi_is_asked_for_outputs_only_when_a_stack_is_opened_to_read_its_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: bool, asked: int
 ) -> None:
     """After each deployment the Automation API reads them, and shows the secrets among them."""

@@ -1,4 +1,4 @@
-"""Only `--refresh` overwrites fields that someone else has edited, and its preview asks the engine for the same."""
+"""Only `--refresh` overwrites fields that someone else has edited, and its preview calls the engine in the same way."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a killed or failed deployment left in Pulumi's state: what is adopted, forgotten, or kept."""
+"""What a killed or failed deployment left in Pulumi's state: what is adopted, dropped, or kept."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def test_other_operations_and_objects_in_the_state_are_not_adopted() -> None:
     assert pending_creates({"resources": [{"urn": CONNECT}]}) == ()
 
 
-def test_what_was_created_is_recorded_and_the_rest_is_forgotten() -> None:
+def test_created_objects_are_recorded_and_other_pending_operations_are_dropped() -> None:
     """Otherwise Pulumi warns about the operation at every deployment and tries to create an object that exists."""
     begun = an_operation()
     state = {"resources": [{"urn": "urn:stack"}], "pending_operations": [begun, an_operation("urn:other")]}
@@ -47,7 +47,7 @@ def test_what_was_created_is_recorded_and_the_rest_is_forgotten() -> None:
     assert adopting(state, [])["resources"] == [{"urn": "urn:stack"}]
 
 
-def test_what_a_provider_creates_after_its_engine_was_killed_is_found() -> None:
+def test_an_object_that_the_provider_creates_after_its_engine_was_killed_is_found() -> None:
     """Otherwise the next deployment ends with "already exists", and so does every later one."""
     begun = pending_creates({"pending_operations": [an_operation(), an_operation("urn:other", namespace="never")]})
     answers: list[Object | None] = [None, {"kind": "KafkaConnect"}]
@@ -68,7 +68,7 @@ def a_config_map(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_replaced_object_that_is_declared_again_gets_its_place_back() -> None:
-    """It stands where the newer one stood, before what depends on it."""
+    """It takes the position of the newer one, before the resources that depend on it."""
     older, newer = a_config_map("config-1", delete=True), a_config_map("config-2")
     reader = {"urn": CONNECT, "type": "kubernetes:kafka.strimzi.io/v1:KafkaConnect", "dependencies": [CONFIG]}
     state = {"resources": [newer, reader, older]}
@@ -79,7 +79,7 @@ def test_a_replaced_object_that_is_declared_again_gets_its_place_back() -> None:
     }
 
 
-def test_a_replaced_object_that_nobody_declares_again_still_waits_for_its_deletion() -> None:
+def test_a_replaced_object_that_is_not_declared_again_remains_marked_for_deletion() -> None:
     state = {"resources": [a_config_map("config-2"), a_config_map("config-1", delete=True)]}
     assert keeping(state, ()) == state
     assert keeping({"resources": [a_config_map("config-1", delete=True)]}, replaced_objects(state)) == {
@@ -87,7 +87,7 @@ def test_a_replaced_object_that_nobody_declares_again_still_waits_for_its_deleti
     }
 
 
-def test_an_undone_change_ends_where_it_began(tmp_path: Path) -> None:
+def test_undoing_a_failed_change_leaves_everything_as_before(tmp_path: Path) -> None:
     command = [sys.executable, "-m", undone_change.__name__]
     ran = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""What the `requirements.txt` of a new project names can be installed."""
+"""The `requirements.txt` of a new project can be installed."""
 
 import json
 import subprocess
@@ -13,8 +13,8 @@ from infra.commands.app import app
 from infra.new_project.installed_from import advice, requirement_of
 
 
-def test_pip_finds_what_a_new_project_requires(tmp_path: Path) -> None:
-    """As the first command of its README does, without the packages that ours needs."""
+def test_pip_can_install_the_requirements_of_a_new_project(tmp_path: Path) -> None:
+    """Installs as the first command of its README does, but without the dependencies of our package."""
     assert CliRunner().invoke(app, ["init", str(tmp_path / "mine"), "--yes"]).exit_code == 0
     options = ["--dry-run", "--ignore-installed", "--no-deps", "--no-index", "--no-build-isolation"]
     command = [sys.executable, "-m", "pip", "install", *options, "-r", str(tmp_path / "mine" / "requirements.txt")]
@@ -47,11 +47,11 @@ def test_pip_finds_what_a_new_project_requires(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_new_project_requires_what_runs(recorded: dict[str, Any] | None, wanted: str) -> None:
+def test_a_new_project_requires_the_package_that_created_it(recorded: dict[str, Any] | None, wanted: str) -> None:
     assert requirement_of("1.0", None if recorded is None else json.dumps(recorded)) == wanted
 
 
 @pytest.mark.parametrize("url", ["file:///src/ours", "git+file:///src/ours@abc"])
-def test_a_path_of_this_machine_is_named(url: str) -> None:
+def test_a_requirement_with_a_path_on_this_machine_gets_advice(url: str) -> None:
     assert advice(f"kafka-replication @ {url}")
     assert advice("kafka-replication @ git+https://git.example.com/ours.git@abc") is None
