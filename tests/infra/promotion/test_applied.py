@@ -1,4 +1,4 @@
-"""What a promotion says of a cluster that does not hold what GitOps should have applied: who can mend it, and how."""
+"""What a promotion reports if the cluster lacks what GitOps should have applied: who can fix it, and how."""
 
 from pathlib import Path
 
@@ -30,10 +30,10 @@ FORMER = ObjectChange(ChangeKind.REMOVED, "orders", "secret old", "Secret", "mir
         ((SECRET, FORMER), "other-revision-applied"),
     ],
 )
-def test_only_secrets_that_are_missing_are_not_sent_to_the_render(
+def test_the_remedy_names_required_secrets_only_if_nothing_but_secrets_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: tuple[ObjectChange, ...], code: str
 ) -> None:
-    """`replicate render` writes no Secret: whoever commits what it writes would wait for ever."""
+    """`replicate render` writes no Secrets, so a user who commits its output would wait forever."""
     compared = Comparison("test", "what runs", (), changes)
     monkeypatch.setattr(applied, "compare_with_cluster", lambda *_: compared)
     (problem,) = against_applied(read_settings("test", write_stack(tmp_path, deploy="gitops")))

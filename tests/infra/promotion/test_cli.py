@@ -17,7 +17,7 @@ from infra.promotion.run.promotion import Promotion
     ],
     ids=["the option", "the environment", "the login"],
 )
-def test_the_name_that_is_recorded_comes_from(
+def test_the_recorded_name_comes_from_the_option_the_environment_or_the_login(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], environment: dict[str, str], who: str
 ) -> None:
     seen: list[str] = []
@@ -31,7 +31,7 @@ def test_the_name_that_is_recorded_comes_from(
     assert (answer.exit_code, seen) == (1, [who])
 
 
-def test_ctrl_c_says_that_it_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_ctrl_c_promote_says_that_it_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: Promotion) -> int:
         raise KeyboardInterrupt
 

@@ -113,13 +113,13 @@ def test_a_failure_is_recorded_and_ends_the_proof() -> None:
     "edited",
     [
         pytest.param({"flows.json": "[]"}, id="a-list"),
-        pytest.param({"flows.json": "{"}, id="no-json"),
+        pytest.param({"flows.json": "{"}, id="not-json"),
         pytest.param({"flows.json": '{"orders": {}}'}, id="keys-missing"),
         pytest.param({"deployedAt": "2026-03-04T11:00:00"}, id="a-time-without-zone"),
-        pytest.param({"validatedAt": "yesterday"}, id="no-time"),
+        pytest.param({"validatedAt": "yesterday"}, id="not-a-time"),
     ],
 )
-def test_edited_evidence_is_refused_with_the_way_to_renew_it(
+def test_edited_evidence_is_refused_with_the_command_that_renews_it(
     monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
 ) -> None:
     data = {**evidence_config_map(an_evidence(), "evidence")["data"], **edited}
@@ -128,7 +128,7 @@ def test_edited_evidence_is_refused_with_the_way_to_renew_it(
     assert caught.value.where == "stack prod-us-west-2, configmap evidence/promotion-prod-us-west-2"
 
 
-def test_an_unknown_verdict_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_with_an_unknown_verdict_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     flows = json.loads(evidence_config_map(an_evidence(), "evidence")["data"]["flows.json"])
     flows["orders"]["verdict"] = "passed"
     data = {**evidence_config_map(an_evidence(), "evidence")["data"], "flows.json": json.dumps(flows)}
@@ -139,9 +139,9 @@ def test_an_unknown_verdict_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "edited",
     [{"verdict": "passed"}, {"time": "2026-03-04T11:10:00"}, {"report.json": '{"checks": {}}', "passingSince": "x"}],
-    ids=["another-word", "a-time-without-zone", "no-time"],
+    ids=["unknown-verdict", "a-time-without-zone", "not-a-time"],
 )
-def test_an_edited_validation_is_refused_with_the_way_to_renew_it(
+def test_an_edited_validation_is_refused_with_the_command_that_renews_it(
     monkeypatch: pytest.MonkeyPatch, edited: dict[str, str]
 ) -> None:
     with pytest.raises(CannotRunError, match="validate prod-us-west-2 --publish`"):
@@ -181,7 +181,7 @@ def an_entry(time: str, fields: str = "f:spec", manager: str = "pulumi-kubernete
         pytest.param(
             [an_entry("11:00"), an_entry("11:30", "f:status", subresource="status")],
             SpecChange(at("11:00"), "pulumi-kubernetes"),
-            id="a status is no change",
+            id="a new status is no change",
         ),
         pytest.param(
             [an_entry("11:00"), an_entry("11:30", "f:metadata", manager="kubectl-annotate")],
@@ -190,7 +190,9 @@ def an_entry(time: str, fields: str = "f:spec", manager: str = "pulumi-kubernete
         ),
     ],
 )
-def test_only_its_spec_counts_as_a_change_of_an_object(entries: list[dict[str, Any]], expected: SpecChange) -> None:
+def test_only_a_change_of_the_spec_counts_as_a_change_of_an_object(
+    entries: list[dict[str, Any]], expected: SpecChange
+) -> None:
     metadata = {"creationTimestamp": "2026-03-04T10:00:00Z", "managedFields": entries}
     assert spec_change({"metadata": metadata}) == expected
 

@@ -1,4 +1,5 @@
-"""A promotion of stacks that GitOps deploys: it deploys nothing, and only what is applied and proven lets others on."""
+"""A promotion of stacks that GitOps deploys: it deploys nothing, and the next stack must wait until this one is applied
+and proven."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +43,8 @@ def refused(world: World, to: str | None = None) -> list[str]:
     return [problem.code for problem in caught.value.problems]
 
 
-def test_what_is_applied_is_awaited_and_proven_and_never_deployed(world: World) -> None:
-    """It asks nothing, because it changes nothing."""
+def test_promote_waits_for_and_validates_what_is_applied_but_never_deploys(world: World) -> None:
+    """It does not ask for confirmation, because it changes nothing."""
     assert world.promote() == 0
     assert world.log == ["wait one", "validate one", "wait two", "validate two"]
     first = world.stacks["one"].evidence
@@ -54,7 +55,7 @@ def test_what_is_applied_is_awaited_and_proven_and_never_deployed(world: World) 
     assert (first.verdict, first.model_digest, first.deployed_at) == ("pass", digest, change.at)
 
 
-def test_a_published_verdict_of_what_is_applied_is_enough(world: World) -> None:
+def test_a_published_verdict_on_the_applied_model_is_enough(world: World) -> None:
     world.publish("one")
     assert world.promote("one") == 0
     assert world.log == []
@@ -72,7 +73,7 @@ def test_a_verdict_from_before_the_last_sync_does_not_count(world: World) -> Non
     assert world.log == ["wait one", "validate one"]
 
 
-def test_a_verdict_of_another_digest_does_not_count(world: World) -> None:
+def test_a_verdict_on_another_digest_does_not_count(world: World) -> None:
     world.publish("one")
     proof = world.stacks["one"].validation
     assert proof is not None
@@ -81,15 +82,15 @@ def test_a_verdict_of_another_digest_does_not_count(world: World) -> None:
     assert world.log == ["wait one", "validate one"]
 
 
-def test_what_is_not_applied_is_refused_before_anything_is_validated(world: World) -> None:
-    """Not even a verdict of the same digest counts, which another cluster or an earlier time may have published."""
+def test_a_stack_that_is_not_applied_is_refused_before_it_is_validated(world: World) -> None:
+    """Even a verdict on the same digest does not count: it may be from another cluster or from an earlier time."""
     world.publish("one")
     world.stacks["one"].lacking = (NOT_APPLIED,)
     assert refused(world) == ["not-applied"]
     assert (world.log, world.stacks["one"].evidence) == ([], None)
 
 
-def test_what_is_synced_while_it_is_validated_is_not_recorded_as_proven(
+def test_a_stack_that_is_synced_during_its_validation_is_not_recorded_as_proven(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A validation takes minutes, and Argo CD syncs when it likes."""
@@ -103,8 +104,8 @@ def test_what_is_synced_while_it_is_validated_is_not_recorded_as_proven(
     assert (world.log, world.stacks["one"].evidence) == (["wait one", "validate one"], None)
 
 
-def test_the_next_stack_is_refused_by_the_rule_before_it_is_asked_for(world: World) -> None:
-    """Whoever waits for its turn must not read that the objects are missing, and apply them."""
+def test_the_promotion_rule_refuses_the_next_stack_before_its_objects_are_compared(world: World) -> None:
+    """A user who has to wait must not be told that objects are missing, and then apply them too early."""
     world.plan(soak_minutes=60)
     world.stacks["two"].lacking = (NOT_APPLIED,)
     assert refused(world) == ["predecessor-soaking"]
@@ -138,28 +139,30 @@ def test_a_stack_that_pulumi_deploys_follows_one_that_gitops_deploys(world: Worl
 
 
 @pytest.mark.parametrize("name", ["preview", "up", "destroy"])
-def test_pulumi_refuses_to_touch_it(tmp_path: Path, name: str) -> None:
+def test_preview_up_and_destroy_refuse_a_stack_that_gitops_deploys(tmp_path: Path, name: str) -> None:
     settings = read_settings("test", write_stack(tmp_path, deploy="gitops"))
     with pytest.raises(CannotRunError, match="deployed-by-gitops: stack `test` is not deployed by Pulumi"):
         getattr(deployment, name)(settings, print)
 
 
 @pytest.mark.parametrize("name", ["preview", "up"])
-def test_a_command_refuses_it_before_it_says_that_it_deploys(tmp_path: Path, name: str) -> None:
+def test_preview_and_up_refuse_a_gitops_stack_before_they_print_anything(tmp_path: Path, name: str) -> None:
     stacks = write_stack(tmp_path, deploy="gitops")
     result = CliRunner().invoke(app, [name, "test", "--stacks", str(stacks)])
     assert isinstance(result.exception, CannotRunError)
     assert (result.exception.code, result.output) == ("deployed-by-gitops", "")
 
 
-def test_the_program_refuses_it_where_somebody_calls_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pulumi_program_refuses_a_stack_that_gitops_deploys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(program, "deployed_settings", lambda stacks: read_settings("test", stacks))
     with pytest.raises(pulumi.RunError, match="two deployers would undo each other's changes"):
         program.deploy(write_stack(tmp_path, deploy="gitops"))
 
 
 def test_a_misspelt_deployer_is_refused(tmp_path: Path) -> None:
-    """Else Pulumi would deploy what Argo CD applies."""
+    """Otherwise Pulumi would deploy what Argo CD applies."""
     (problem,) = problems(read_settings("test", write_stack(tmp_path, deploy="argocd")))
     assert str(problem).startswith(
         f"{problem.place}: not-accepted: `deploy` is 'argocd', at config.replication:deploy. Accepted: pulumi, gitops."
@@ -167,8 +170,8 @@ def test_a_misspelt_deployer_is_refused(tmp_path: Path) -> None:
     assert problems(read_settings("test", write_stack(tmp_path, deploy="pulumi"))) == []
 
 
-def test_its_file_needs_no_credentials_but_its_addresses(tmp_path: Path) -> None:
-    """The Secrets are created by whatever manages the credentials, and Pulumi never sees them."""
+def test_the_file_of_a_gitops_stack_needs_addresses_but_no_credentials(tmp_path: Path) -> None:
+    """Another tool manages the credentials and creates the Secrets; Pulumi never sees them."""
     login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
     source = a_cluster(authentication=login, bootstrapServers={"config": "address"})
     topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
@@ -180,8 +183,10 @@ def test_its_file_needs_no_credentials_but_its_addresses(tmp_path: Path) -> None
     assert password.where == "config.replication:password"
 
 
-def test_validate_takes_what_the_files_declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The remedies of the rule name `replicate validate STACK --publish`, for every stack."""
+def test_validate_uses_what_the_files_declare_only_for_a_gitops_stack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The promotion rule's remedies name `replicate validate STACK --publish` for every stack."""
     seen: list[bool] = []
 
     def validated(run: ValidationRun, _: object) -> int:

@@ -1,4 +1,5 @@
-"""A promotion that takes the verdict of the Job in the cluster: when it is enough, and what is said if it is not."""
+"""A promotion that takes the verdict of the Job in the cluster: when it is enough, and what
+is reported if it is not."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,7 +61,7 @@ class Answers:
 
 
 def a_secret(**fields_written: str) -> Object:
-    """A Secret of which fields were written at these times of the day."""
+    """A Secret whose fields were written at these times of the day."""
     fields = [
         {"manager": f"m-{field}", "time": f"2026-03-04T{each}:00Z", "fieldsV1": {f"f:{field}": {}}}
         for field, each in fields_written.items()
@@ -75,13 +76,13 @@ def waited(
     secrets: Mapping[str, Object] = NOTHING,
     **asked: Any,
 ) -> tuple[Mapping[str, JobEnd], Answers]:
-    """What a promotion finds out, asking once."""
+    """What a promotion learns by asking once."""
     validation = {"inCluster": {"image": IMAGE, **asked}}
     stacks = write_stack(folder, CONFIGURED, useastPassword={"secure": "v1:unread"}, validation=validation)
     settings, answers = read_settings("test", stacks), Answers(job, secrets)
 
     def once(what: str, probe: Any, deadline_seconds: float, **_: Any) -> None:
-        # A SparkApplication that is tried again gets the whole time once more, after 10 s.
+        # The deadline of a SparkApplication allows for a second try, which starts after 10 s.
         assert deadline_seconds == (7270 if asked else 3660)
         wait_for(what, probe, 0)
 
@@ -98,7 +99,7 @@ def test_the_job_of_exactly_this_model_is_awaited(tmp_path: Path, monkeypatch: p
     assert end.job.name.startswith("orders-validation-")
 
 
-def test_a_failed_job_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_job_is_reported_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = waited(tmp_path, monkeypatch, a_job(("Failed", "True", "BackoffLimitExceeded")))
     assert [each.failure for each in found.values()] == ["BackoffLimitExceeded: said"]
 
@@ -111,7 +112,7 @@ def test_a_failed_job_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         pytest.param(a_job(("Complete", "False", "")), "job-unfinished", "1 active pods", id="not complete"),
     ],
 )
-def test_a_job_that_is_missing_or_goes_on_is_no_evidence(
+def test_a_missing_or_unfinished_job_is_not_evidence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Object | None, code: str, said: str
 ) -> None:
     with pytest.raises(CannotRunError, match=said) as refused:
@@ -134,7 +135,7 @@ def test_the_application_of_exactly_this_model_is_awaited(tmp_path: Path, monkey
     assert answers.asked == [end.job.name]
 
 
-def test_a_failed_application_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_application_is_reported_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "driver container failed with ExitCode: 1, Reason: Error"
     live = an_application("FAILED", said)
     found, _ = waited(tmp_path, monkeypatch, live, workload="SparkApplication", executors={})
@@ -145,7 +146,7 @@ def test_a_failed_application_says_why(tmp_path: Path, monkeypatch: pytest.Monke
     ("application", "code", "said"),
     [
         pytest.param(None, "job-missing", "there is no SparkApplication mirror-orders/orders-vali", id="deleted"),
-        pytest.param({}, "job-unfinished", "orders-validation-[0-9a-f]{10} is NEW", id="nobody has seen it"),
+        pytest.param({}, "job-unfinished", "orders-validation-[0-9a-f]{10} is NEW", id="not yet seen by the operator"),
         pytest.param(an_application("RUNNING"), "job-unfinished", "is RUNNING", id="runs"),
         pytest.param(an_application("FAILING", "x"), "job-unfinished", "is FAILING: x", id="will be tried again"),
         pytest.param(an_application("SUBMISSION_FAILED"), "job-unfinished", "is SUBMISSION_FAILED", id="not submitted"),
@@ -156,11 +157,11 @@ def test_a_failed_application_says_why(tmp_path: Path, monkeypatch: pytest.Monke
             "is being deleted",
             id="being deleted",
         ),
-        # It may be as declared again, but the run that ended is that of the edited one.
+        # The spec may be as declared again, but the run that ended used the edited spec.
         pytest.param(an_application("COMPLETED", generation=2), "job-edited", "edited the spec of Spark", id="edited"),
     ],
 )
-def test_an_application_that_is_missing_or_goes_on_is_no_evidence(
+def test_a_missing_unfinished_or_edited_application_is_not_evidence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, application: Object | None, code: str, said: str
 ) -> None:
     with pytest.raises(CannotRunError, match=said) as refused:
@@ -168,15 +169,15 @@ def test_an_application_that_is_missing_or_goes_on_is_no_evidence(
     assert refused.value.code == code
 
 
-def test_a_submission_that_failed_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its message is all that spark-submit printed."""
+def test_a_failed_submission_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator's message is everything that spark-submit printed."""
     said = '26/11/24 WARN Utils: x\n\nException in thread "main" java.lang.Error: no\n\tat org.apache.Spark'
     live = an_application("FAILED", said)
     found, _ = waited(tmp_path, monkeypatch, live, workload="SparkApplication", executors={})
     assert [each.failure for each in found.values()] == ['FAILED: Exception in thread "main" java.lang.Error: no']
 
 
-def test_an_application_that_was_killed_is_run_again_in_its_own_way() -> None:
+def test_the_remedy_for_a_killed_application_says_how_to_run_it_again() -> None:
     application = replace(KILLED, job=Reference("a/v1", "SparkApplication", "mirror-orders", "orders-validation-01"))
     with pytest.raises(CannotRunError) as refused:
         exit_code_of(state(), {"orders": application}, lambda _: None)
@@ -199,7 +200,7 @@ def state(**flow: Any) -> StackState:
         ("error", 2, ["one: orders: parity: error, 3 of 4"]),
     ],
 )
-def test_the_newest_verdict_counts_and_its_checks_are_named(verdict: str, code: int, said: list[str]) -> None:
+def test_the_newest_verdict_counts_and_its_failed_checks_are_printed(verdict: str, code: int, said: list[str]) -> None:
     checks = {"parity": CheckResult(verdict, "3 of 4"), "heartbeats": CheckResult("pass", "arrive")}
     proof, heard = replace(a_proof(verdict=verdict), checks=checks), list[str]()
     end = JobEnd(JOB, proof.at, "BackoffLimitExceeded" if code else "")
@@ -207,7 +208,7 @@ def test_the_newest_verdict_counts_and_its_checks_are_named(verdict: str, code: 
     assert heard == said
 
 
-def test_a_verdict_from_before_a_job_that_was_killed_does_not_count() -> None:
+def test_a_verdict_older_than_a_killed_job_does_not_count() -> None:
     with pytest.raises(CannotRunError) as refused:
         exit_code_of(state(proof=replace(a_proof(), at=NOON.replace(hour=11))), {"orders": KILLED}, lambda _: None)
     assert refused.value.code == "job-without-verdict"
@@ -215,13 +216,13 @@ def test_a_verdict_from_before_a_job_that_was_killed_does_not_count() -> None:
     assert "`kubectl create job --namespace mirror-orders --from=cronjob/orders-validation " in refused.value.remedy
 
 
-def test_a_verdict_that_was_published_after_it_counts() -> None:
+def test_a_verdict_newer_than_a_killed_job_counts() -> None:
     """Somebody fixed the cause, and the CronJob has validated the flow since."""
     later = replace(a_proof(), at=NOON.replace(hour=13))
     assert exit_code_of(state(proof=later), {"orders": KILLED}, lambda _: None) == 0
 
 
-def test_a_job_that_published_nothing_is_no_evidence() -> None:
+def test_a_job_that_published_no_verdict_is_not_evidence() -> None:
     with pytest.raises(CannotRunError, match=r"job-without-verdict: .*there is no ConfigMap"):
         exit_code_of(state(), {"orders": JobEnd(JOB, NOON)}, lambda _: None)
 
@@ -237,11 +238,11 @@ def test_the_secret_that_was_written_last_is_found(tmp_path: Path, monkeypatch: 
     ("secret", "hour"),
     [
         pytest.param(a_secret(data="11:00", metadata="13:00"), 11, id="a label is no credential"),
-        pytest.param(a_secret(metadata="13:00"), 13, id="nobody is recorded to have written values"),
-        pytest.param(a_secret(), 10, id="nobody is recorded at all"),
+        pytest.param(a_secret(metadata="13:00"), 13, id="no writer of the values is recorded"),
+        pytest.param(a_secret(), 10, id="no writer is recorded at all"),
     ],
 )
-def test_a_secret_is_as_new_as_its_values(
+def test_a_secret_is_dated_by_the_last_write_of_its_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: Object, hour: int
 ) -> None:
     job, secrets = a_job(("Complete", "True", "")), {"orders-source-credentials": secret}
@@ -308,7 +309,7 @@ def test_a_job_from_before_a_manual_edit_proves_nothing(world: World, monkeypatc
         world.promote("one")
 
 
-def test_an_option_about_spark_asks_for_a_validation_from_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_option_makes_promote_validate_from_this_machine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "Request", partial(run.Request, spark=SparkSettings(master="local[2]")))
     assert world.promote("one") == 0
     assert world.log[-1] == "validate one"

@@ -46,7 +46,7 @@ def a_plan(text: str = PLAN) -> Plan:
     [
         pytest.param("staging-west", (), id="the first wave follows nothing"),
         pytest.param("prod-west", (Predecessor("staging-west", 0.5),), id="the environment before"),
-        pytest.param("prod-north", (Predecessor("staging-west", 0.5),), id="a stack of its own wave is none"),
+        pytest.param("prod-north", (Predecessor("staging-west", 0.5),), id="not a stack of the same wave"),
         pytest.param("prod-south", (Predecessor("prod-west", 60), Predecessor("prod-north", 60)), id="a whole wave"),
         pytest.param("local", (), id="a stack that the plan does not name"),
     ],
@@ -61,7 +61,7 @@ def test_stacks_are_promoted_in_the_order_of_the_file() -> None:
     assert list(check_plan(a_plan(), order)) == []
 
 
-def test_may_skip_is_that_of_the_stacks_environment() -> None:
+def test_may_skip_is_read_from_the_environment_of_the_stack() -> None:
     found = environment_of(a_plan(), "prod-south")
     assert found is not None
     assert (found.name, found.may_skip) == ("prod", ("ann",))

@@ -15,7 +15,7 @@ ACCEPTING = a_proof(checks={"parity": CheckResult("pass", "", {"compacted": "eve
     ("state", "soak_minutes", "expected"),
     [
         pytest.param(a_state(), 0, [], id="proven"),
-        pytest.param(a_state(), 50, [], id="the soak time is over at its very end"),
+        pytest.param(a_state(), 50, [], id="the soak time ends right now"),
         pytest.param(a_state(), 50.5, ["predecessor-soaking"], id="half a minute too early"),
         pytest.param(a_state(model_digest=None), 0, ["predecessor-not-deployed"], id="not deployed"),
         pytest.param(
@@ -28,7 +28,10 @@ ACCEPTING = a_proof(checks={"parity": CheckResult("pass", "", {"compacted": "eve
         ),
         pytest.param(a_state(a_flow_state(proof=None)), 0, ["predecessor-not-validated"], id="never validated"),
         pytest.param(
-            a_state(a_flow_state(digest=SECOND)), 0, ["predecessor-validated-otherwise"], id="validated before it"
+            a_state(a_flow_state(digest=SECOND)),
+            0,
+            ["predecessor-validated-otherwise"],
+            id="validated with another digest",
         ),
         pytest.param(
             a_state(a_flow_state(proof=a_proof(verdict="fail", checks=failed("parity")))),
@@ -43,13 +46,13 @@ ACCEPTING = a_proof(checks={"parity": CheckResult("pass", "", {"compacted": "eve
             a_state(a_flow_state(proof=ACCEPTING)),
             0,
             ["predecessor-accepted-otherwise"],
-            id="no longer accepts what the pass rests on",
+            id="no longer accepts a finding that the pass depends on",
         ),
         pytest.param(
             a_state(a_flow_state(proof=ACCEPTING, accepts=frozenset({"compacted", "empty-range"}))),
             0,
             [],
-            id="accepts what the pass rests on, and more",
+            id="accepts the finding that the pass depends on, and more",
         ),
         pytest.param(a_state(a_flow_state(changed_at=at("11:11"))), 0, ["predecessor-stale"], id="changed after"),
         pytest.param(
@@ -75,7 +78,9 @@ ACCEPTING = a_proof(checks={"parity": CheckResult("pass", "", {"compacted": "eve
         ),
     ],
 )
-def test_the_problems_of_a_predecessor(state: StackState, soak_minutes: float, expected: list[str]) -> None:
+def test_each_state_of_a_predecessor_has_the_expected_problems(
+    state: StackState, soak_minutes: float, expected: list[str]
+) -> None:
     assert [problem.code for problem in reasons_against(state, MODEL, soak_minutes, NOON)] == expected
 
 
@@ -89,7 +94,7 @@ def test_another_passing_validation_does_not_restart_the_soak_time() -> None:
 @pytest.mark.parametrize(
     ("begun", "recorded", "changed", "since"),
     [
-        pytest.param("11:10", None, "11:00", "11:10", id="the first of the passing series, recorded or not"),
+        pytest.param("11:10", None, "11:00", "11:10", id="the start of the passing series"),
         pytest.param("11:10", "11:05", "11:00", "11:10", id="a failure after the recorded time starts it again"),
         pytest.param("11:10", "11:20", "11:00", "11:20", id="a later recorded time counts"),
         pytest.param("11:10", None, "11:30", "11:59", id="a series from before the change proves nothing about it"),
@@ -97,7 +102,7 @@ def test_another_passing_validation_does_not_restart_the_soak_time() -> None:
         pytest.param(None, "11:05", "11:00", "11:05", id="the series was not published"),
     ],
 )
-def test_the_time_since_which_a_stack_is_proven(
+def test_a_stack_is_proven_since_its_validations_pass_after_the_latest_change(
     begun: str | None, recorded: str | None, changed: str, since: str
 ) -> None:
     proof = a_proof(at=at("11:59"), passing_since=at(begun) if begun else None)

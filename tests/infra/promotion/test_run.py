@@ -51,7 +51,7 @@ def test_a_proven_stack_is_not_deployed_again(world: World) -> None:
     assert world.printed.getvalue().count("nothing to do") == 2
 
 
-def test_a_change_of_size_is_deployed_although_the_digest_stays(world: World) -> None:
+def test_a_change_of_size_is_deployed_although_the_digest_stays_the_same(world: World) -> None:
     """The digest does not cover sizes: without a preview a new size would never be deployed."""
     world.promote()
     world.stacks["one"].changed = True

@@ -1,4 +1,4 @@
-"""A world without clusters and Pulumi: what stacks run and have proven, and what a promotion did to them."""
+"""A world without clusters and Pulumi: what the stacks run and have proven, and what a promotion did to them."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ from tests.infra.promotion.states import NOON
 class Stack:
     """One stack: its outputs, whether a deployment would change it, its validation, evidence and latest change.
 
-    `lacking` is in what its cluster differs from what GitOps should have applied.
+    `lacking` lists how its cluster differs from what GitOps should have applied.
     """
 
     outputs: dict[str, Any] = field(default_factory=dict)
