@@ -1,4 +1,4 @@
-"""A stack of the local stack that validates in its cluster, and what its Jobs leave there."""
+"""A stack on the local stack that validates in its cluster, and what its Jobs leave there."""
 
 import base64
 import json
@@ -104,7 +104,7 @@ class Promoted:
         return self.api.list_all("v1", "Pod", namespace=NAMESPACE, label_selector=selector)
 
     def running_executors(self, count: int) -> list[Object]:
-        """The pods of executors once so many run; raises NotYetError before."""
+        """The executor pods once `count` of them run; raises NotYetError until then."""
         found = self.executors()
         if len([each for each in found if each.get("status", {}).get("phase") == "Running"]) < count:
             raise NotYetError(f"{len(found)} pods; {self.job().get('status')}")
@@ -133,13 +133,13 @@ def configure(stacks: Path, **asked: Any) -> None:
 
 
 def log(pod: Object) -> str:
-    """What a pod has written; nothing is left of it once the pod is deleted."""
+    """The log of a pod; it is deleted together with the pod."""
     name: str = pod["metadata"]["name"]
     return (paths.operator() / "pods" / NAMESPACE / name / "log").read_text()
 
 
 def counted(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """What was counted, without the time that it took and what the first verdict had no earlier one to compare with."""
+    """The counts without the duration, and without the compared topic ids, which a first verdict does not have."""
     return {key: value for key, value in counts.items() if key not in ("readSeconds", "topicIdsCompared")}
 
 
@@ -155,7 +155,7 @@ def expect_no_executor(promoted: Promoted) -> None:
 
 
 def expect_same_verdict(published: Mapping[str, Any], here: FlowOutcome, records: int) -> None:
-    """A published report has the verdicts of an outcome, and has counted so many records as that has."""
+    """Expect a published report and an outcome to have the same verdicts and counts, with so many source records."""
     assert {each["name"]: each["verdict"] for each in published["checks"]} == {
         check.name: check.verdict.value for check in here.checks
     }

@@ -65,7 +65,7 @@ class Deployed:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The parameter document of the validation job, asked of Pulumi once a deployment: that takes seconds."""
+        """The parameter document of the validation job; Pulumi is asked once per deployment, as that takes seconds."""
         return dict(deployment.outputs(self.settings)["validation"])
 
     def flow(self, name: str = "orders") -> ResolvedFlow:
@@ -87,11 +87,11 @@ class Deployed:
         return dict(found)
 
     def edit_connector(self, name: str, spec: Mapping[str, Any]) -> None:
-        """Merge into a connector's spec by hand, past the program, and wait until operator and tasks took it up."""
+        """Edit a connector's spec by hand, and wait until the operator and the tasks have applied the change."""
         custom = client.CustomObjectsApi(self.api)
         namespace = _namespace(name)
         watch = Watch(namespace.removeprefix("mirror-"))
-        # A task of heartbeats copies nothing, and does not log that it ends.
+        # A heartbeat task copies nothing and does not log that it ends.
         copies = "Heartbeat" not in self.connector(name)["spec"]["class"]
         tasks = watch.tasks(name) if copies and spec.get("state") == "stopped" else frozenset()
         custom.patch_namespaced_custom_object(
@@ -104,7 +104,7 @@ class Deployed:
             wait_for(f"{name} to be made anew", lambda: watch.expect_made(frozenset({name})), ARRIVAL_SECONDS)
 
     def _disown(self, name: str) -> None:
-        """Let nobody but the program own the spec, so that a deployment may change what was edited."""
+        """Make the program the only owner of the spec, so that a deployment may change what was edited."""
         custom, place = client.CustomObjectsApi(self.api), (*_STRIMZI, _namespace(name), "kafkaconnectors", name)
         owners = [
             each
@@ -124,7 +124,7 @@ class Deployed:
 
     @contextmanager
     def edited(self, name: str, broken: Mapping[str, Any], mended: Mapping[str, Any]) -> Iterator[None]:
-        """A connector edited by hand while the body runs."""
+        """Edit a connector by hand while the body runs."""
         self.edit_connector(name, broken)
         try:
             yield
@@ -137,7 +137,7 @@ class Deployed:
         return validate(self.document, flow, self.endpoints.kubeconfig, catch_up_seconds)
 
     def heartbeats(self, flow: str = "orders", catch_up_seconds: float = 0) -> CheckOutcome:
-        """Outcome of the check of heartbeats alone, which takes a tenth of a validation."""
+        """The outcome of the heartbeat check alone, which takes a tenth of the time of a validation."""
         (parameters,) = chosen_flows(Parameters.model_validate(self.document), flow)
         with (
             spark_jvm(SessionOptions()) as spark,
@@ -183,8 +183,8 @@ def check_named(outcome: FlowOutcome, name: str) -> CheckOutcome:
     return next(check for check in outcome.checks if check.name == name)
 
 
-def told(outcome: FlowOutcome) -> str:
-    """Everything that a validation said, for the message of a failed assertion and to search in."""
+def outcome_text(outcome: FlowOutcome) -> str:
+    """Every summary and finding of a validation, to search in and for messages of failed assertions."""
     findings = [outcome.error] if outcome.error else []
     findings += [finding for check in outcome.checks for finding in check.findings]
     summaries = [f"{check.name} {check.verdict}: {check.summary}" for check in outcome.checks]
@@ -192,10 +192,10 @@ def told(outcome: FlowOutcome) -> str:
 
 
 def grant_mirror(endpoints: Endpoints, flow: ResolvedFlow, alias: str) -> None:
-    """ACLs for a source that the topology calls otherwise than the local stack does."""
+    """Grant the ACLs for a source whose alias in the topology differs from the local stack's."""
     apply_acls(endpoints.regions[alias], source_acls(flow, alias))
 
 
 def source_acls(flow: ResolvedFlow, alias: str) -> list[Acl]:
-    """What a flow needs on its source, of the region of this alias."""
+    """The ACLs that a flow needs on its source, for the region with this alias."""
     return [replace(acl, cluster=alias) for acl in flow_acls(flow) if acl.cluster == flow.settings.source]

@@ -13,14 +13,14 @@ from spark.command_line import entry
 def jobs_in_this_process() -> Iterator[None]:
     """`replicate validate` and `promote` run the job in the session of the tests, which costs a third of a JVM's start.
 
-    A promotion in a process of its own runs it as users do.
+    A promotion in its own process runs the job as users do.
     """
 
     def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in variables.items():
                 patch.setenv(name, value)
-            # Kubernetes' client has read the variable when it was imported.
+            # The Kubernetes client read the variable when it was imported.
             found = ["--kubeconfig", variables["KUBECONFIG"]]
             return entry([*command[command.index(str(validation.JOB)) + 1 :], *found])
 

@@ -1,4 +1,4 @@
-"""Consumer groups that move, and what they read: every record has a header `trace` that no other has."""
+"""Consumer groups that move, and what they read: each record has a unique header `trace`."""
 
 import os
 import subprocess
@@ -41,14 +41,14 @@ def fail_over(deployed: Deployed, flow: str, *options: str) -> "subprocess.Compl
 
 
 def stand_at(region: Region, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-    """Let a group that does not run have committed exactly these offsets, by partition."""
+    """Commit exactly these offsets, by partition, for a group that is not running."""
     places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
     admin = AdminClient(region.client_config(ADMIN))
     admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])[group].result(_CALL_SECONDS)
 
 
 def forget(region: Region, groups: Iterable[str]) -> None:
-    """Delete groups that do not run; the client has to live until it has its answers."""
+    """Delete groups that are not running; the client must live until it has its answers."""
     names = list(groups)
     admin = AdminClient(region.client_config(ADMIN))
     for future in admin.delete_consumer_groups(names).values():
@@ -56,10 +56,10 @@ def forget(region: Region, groups: Iterable[str]) -> None:
 
 
 def read_on(region: Region, group: str, topic: str, ends: Mapping[int, int]) -> Counter[bytes]:
-    """What an application of the group reads from where it stands to the ends; a partition without offset fails."""
+    """What a consumer of the group reads from its offsets to the ends; a partition without an offset is an error."""
     starts = committed(region, group, topic)
     assert set(starts) == set(ends), f"{group} has no position in {sorted(set(ends) - set(starts))} of {topic}"
-    # After a transaction, no record is at the end: only the end itself is reported there.
+    # A transaction ends with a marker, which is no record: only the end of the partition is reported there.
     config = {
         "group.id": group,
         "enable.auto.commit": False,
@@ -90,7 +90,7 @@ def read_on(region: Region, group: str, topic: str, ends: Mapping[int, int]) -> 
 
 
 def skipped_and_again(source: Region, offsets: Mapping[int, int], topic: str, read: Counter[bytes]) -> tuple[int, int]:
-    """How many records a group at `offsets` on the source did not read, and how many that it had consumed it did."""
+    """How many records a group with `offsets` on the source skipped, and how many it read again."""
     every = contents(source, topic)
     rest = contents(source, topic, {(topic, partition): offset for partition, offset in offsets.items()})
     left = Counter(each for partition in rest.values() for each in partition)

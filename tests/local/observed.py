@@ -25,13 +25,13 @@ Headers = Sequence[tuple[str, bytes | None]]
 #: A record's key, value and headers as they are.
 RecordBytes = tuple[bytes | None, bytes | None, Headers]
 
-#: Records of a topic in order, each by a header that no other has, by partition.
+#: The records of each partition in order; the unique header `trace` stands for a record.
 Contents = dict[int, list[bytes]]
 
 
 @dataclass(frozen=True)
 class Happened:
-    """What Connect did: connectors and tasks that a worker made anew, workers that ended, and how many began."""
+    """What Connect did: connectors and tasks that a worker created, workers that ended, and how many started."""
 
     connectors: frozenset[str]
     tasks: frozenset[str]
@@ -57,9 +57,9 @@ class Watch:
         )
 
     def expect_made(self, connectors: frozenset[str]) -> None:
-        """Raise NotYetError until Connect made these connectors and every task of them anew.
+        """Raise NotYetError until Connect has created these connectors and all their tasks again.
 
-        A task copies records by the old configuration until then, though its connector has the new one.
+        Until then a task copies records with the old configuration, although its connector has the new one.
         """
         happened, running = self.happened(), self.running()
         # As the logs name them.
@@ -69,9 +69,9 @@ class Watch:
             raise NotYetError(f"{sorted(missing)} go on as they were")
 
     def expect_stopped(self, tasks: frozenset[str]) -> None:
-        """Raise NotYetError until these tasks of MirrorMaker's have ended.
+        """Raise NotYetError until these tasks of MirrorMaker have ended.
 
-        They copy records until then, though their connector is STOPPED.
+        They copy records until then, although their connector is STOPPED.
         """
         now = {each.pid: each for each in self._alive()}
         lines = (_log(each)[self._before.get(pid, ("", 0))[1] :] for pid, each in now.items())
@@ -110,13 +110,13 @@ def _log(worker: operator_part.WorkerRecord) -> str:
 
 
 def contents(region: Region, topic: str, since: Positions | None = None) -> Contents:
-    """Every committed record of a topic by its header `trace`, from offset 0 or `since`; nothing without the topic."""
+    """The header `trace` of every committed record of a topic, from offset 0 or `since`; empty without the topic."""
     found = records(region, topic, since)
     return {partition: [trace(headers) for _, _, headers in each] for partition, each in found.items()}
 
 
 def records(region: Region, topic: str, since: Positions | None = None) -> dict[int, list[RecordBytes]]:
-    """Every committed record of a topic in order, from offset 0 or `since`, by partition; nothing without the topic."""
+    """Every committed record of a topic in order, from offset 0 or `since`, by partition; empty without the topic."""
     try:
         starts = since or dict.fromkeys(end_offsets(region, [topic]), 0)
     except KeyError:
@@ -146,7 +146,7 @@ def records(region: Region, topic: str, since: Positions | None = None) -> dict[
 
 
 def trace(headers: Headers) -> bytes:
-    """The first header `trace` of a record, which no other record of its topic has."""
+    """The value of the first header `trace` of a record, which is unique in its topic."""
     return next(value for name, value in headers if name == "trace" and value is not None)
 
 

@@ -1,4 +1,4 @@
-"""Promotions of one region and the next on the local stack, as processes that are killed and interrupted at a point."""
+"""Promotions of two regions on the local stack, as processes that are killed or interrupted at a given point."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ class Regions:
         return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
 
     def refused(self) -> dict[str, str]:
-        """The problems by code with which the promotion to the second region is refused."""
+        """The problems, by code, for which the promotion to the second region is refused."""
         with pytest.raises(ReplicationError) as caught:
             self.promote(SECOND)
         return {problem.code: str(problem) for problem in caught.value.problems}
@@ -71,7 +71,7 @@ class Regions:
 
 
 def killed_at(marker: str, stacks: Path) -> str:
-    """What a promotion printed until it printed the marker and was killed, with the job that it may have started."""
+    """What a promotion printed up to the marker; there it is killed, together with the job that it may have started."""
     command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
     printed = ""
     with subprocess.Popen(
@@ -81,16 +81,16 @@ def killed_at(marker: str, stacks: Path) -> str:
         for line in process.stdout:
             printed += line
             if marker in line:
-                alone = _job_of(psutil.Process(process.pid))
+                orphans = _job_of(psutil.Process(process.pid))
                 process.send_signal(signal.SIGKILL)
-                for each in alone:
+                for each in orphans:
                     each.kill()
                 break
     return printed
 
 
 def _job_of(promotion: psutil.Process) -> list[psutil.Process]:
-    """The validation job that a promotion runs, and its JVM, which would work on for nobody."""
+    """The validation job that a promotion runs, and its JVM, which would otherwise keep running."""
     jobs = [each for each in promotion.children() if str(JOB) in each.cmdline()]
     return [each for job in jobs for each in (job, *job.children(recursive=True))]
 
@@ -142,10 +142,10 @@ def held(api: KubernetesApi, plural: str) -> Iterator[Hold]:
             api.delete(reference(hook))
 
 
-def interrupted_at(marker: str, stacks: Path, told: Callable[[], None]) -> tuple[int, str]:
-    """Exit code and output of a promotion at whose terminal Ctrl-C was pressed once it printed the marker.
+def interrupted_at(marker: str, stacks: Path, on_interrupt: Callable[[], None]) -> tuple[int, str]:
+    """Exit code and output of a promotion that gets Ctrl-C from its terminal once it prints the marker.
 
-    `told` is called when the engine has said that it was told.
+    `on_interrupt` is called when the engine reports that it received the Ctrl-C.
     """
     command = [sys.executable, "-c", PROGRAM, str(stacks), FIRST]
     printed = ""
@@ -163,6 +163,6 @@ def interrupted_at(marker: str, stacks: Path, told: Callable[[], None]) -> tuple
             if marker in line and marker not in printed:
                 os.killpg(process.pid, signal.SIGINT)
             if "^C received" in line:
-                told()
+                on_interrupt()
             printed += line
     return process.returncode, printed

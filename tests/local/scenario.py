@@ -1,4 +1,4 @@
-"""A flow that is changed case by case: what the review announces of each change, and what Connect and Kafka show."""
+"""A flow that is changed case by case: what the review announces for each change, and what Connect and Kafka show."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ STACK = "local-split"
 PARTITIONS = 2
 #: Effects that name connectors which restart.
 RESTARTS = {"connector-restarts", "credentials-are-read-anew"}
-#: Effects after which the workers are others, and every connector with them.
+#: Effects that replace all workers, and with them every connector.
 OTHER_WORKERS = {"connect-rolls", "namespace-changes", "worker-group-changes", "kind-changes"}
 
 
@@ -67,11 +67,11 @@ class Scenario:
 
     @contextmanager
     def change(self, cases: str, edit: Callable[[], object]) -> Iterator[None]:
-        """Change the topology as cases of the review do, and deploy it: the body sees what it did to records.
+        """Make the change of one or more cases of the review, and deploy it; the body checks what it did to records.
 
-        `cases` are names with blanks between them. What is announced must be what the cases say. Connectors and workers
-        that are announced to restart do, with their tasks before the body begins, and at the end of the body no others
-        have.
+        `cases` are names separated by spaces. The announced effects must be those of the cases. Connectors that are
+        announced to restart have restarted with their tasks before the body begins. At its end, exactly the announced
+        connectors and workers must have restarted.
         """
         before, flow = self.connectors(), self.name
         announced = self._announced(edit)
@@ -85,7 +85,7 @@ class Scenario:
         codes = {effect.code for effect in announced.effects}
         assert bool(happened.ended) is bool(codes & OTHER_WORKERS), happened
         assert bool(happened.began) is bool(codes & {*OTHER_WORKERS, "connect-scales"}), happened
-        # What moves to a worker that joins is made anew there.
+        # A connector that moves to a new worker is created again there.
         assert happened.connectors == restarting or "connect-scales" in codes, happened
 
     def _expect_the_cases(self, cases: list[str], announced: Comparison) -> None:
@@ -105,7 +105,7 @@ class Scenario:
         return comparison
 
     def _restarting(self, announced: Comparison, before: frozenset[str]) -> frozenset[str]:
-        """Connectors that are announced to restart, those that are new, or all of workers that are others."""
+        """The connectors that are new or announced to restart; all connectors if the workers are replaced."""
         now = self.connectors()
         if any(effect.code in OTHER_WORKERS for effect in announced.effects):
             return now
@@ -145,7 +145,7 @@ class Scenario:
         _awaited(f"{connector} to be {state}", read)
 
     def produce(self, *topics: str, count: int = 6) -> None:
-        """Produce more to the topics, to all without any named; makes those that are not there."""
+        """Produce more records to the topics, or to all topics if none is named; creates missing ones."""
         for topic in topics or tuple(self.produced):
             create_topics(self.source, {topic: PARTITIONS})
             produce(self.source, topic, count, seed=1, first=self.produced.get(topic, 0))
@@ -180,7 +180,7 @@ class Scenario:
 
 
 def _awaited(what: str, probe: Callable[[], object]) -> None:
-    # Each look connects to Kafka or reads the workers' logs, and takes from what it waits for.
+    # Each look connects to Kafka or reads the workers' logs, and so slows down what it waits for.
     wait_for(what, probe, ARRIVAL_SECONDS, interval_seconds=0.5)
 
 

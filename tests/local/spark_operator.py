@@ -1,6 +1,6 @@
 """A stand-in for the Spark operator: submits SparkApplications with Spark's own spark-submit, and says how they end.
 
-It knows the fields that this project renders, and refuses any other.
+It knows only the fields that this project renders, and refuses any other.
 Source: Spark operator 2.5, internal/controller/sparkapplication.
 """
 
@@ -52,7 +52,7 @@ _EXECUTOR = {
 class SparkOperator:
     """The stand-in for one namespace; `folder` is for the templates of pods.
 
-    `executors` are all that it has seen, by name.
+    `executors` are all executor pods that it has seen, by name.
     """
 
     api: KubernetesApi
@@ -75,7 +75,7 @@ class SparkOperator:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Do rounds until the end of the block."""
+        """Work in rounds until the end of the block."""
         stop = Event()
 
         def rounds() -> None:
@@ -91,7 +91,7 @@ class SparkOperator:
             thread.join()
 
     def round(self) -> None:
-        """Submit what is new, and write what became of the rest."""
+        """Submit new applications, and write the current state of the others."""
         found = self.api.list_all("v1", "Pod", namespace=self.namespace, label_selector=f"{_LABEL},spark-role=executor")
         self.executors.update({each["metadata"]["name"]: each for each in found})
         for each in self.api.list_all(API_VERSION, "SparkApplication", namespace=self.namespace):

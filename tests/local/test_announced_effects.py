@@ -1,7 +1,7 @@
-"""Changes of the review's cases, carried out one after the other: what was announced is what happens.
+"""The changes of the review's cases, made one after the other: what was announced happens.
 
-Each test changes the flow that the one before it left. `Scenario.change` holds restarts and workers to what was
-announced; the tests hold records and offsets to it, record by record.
+Each test changes the flow that the previous test left. `Scenario.change` compares restarts and workers with what was
+announced; the tests compare offsets and every record.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def scenario(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def _expect_mirrored(scenario: Scenario) -> None:
-    """Every topic has each record once, in its order, with one more of each partition at the end."""
+    """Produce more records; expect every remote topic to have each record once and in order."""
     scenario.produce()
     for topic in scenario.produced:
         scenario.expect_records(scenario.remote(topic), contents(scenario.source, topic))
@@ -64,7 +64,7 @@ def _source(scenario: Scenario) -> dict[str, Any]:
     return found
 
 
-def test_a_property_of_one_connector_restarts_that_one_and_what_only_the_operator_reads_none(
+def test_a_connector_property_restarts_that_connector_and_an_operator_setting_restarts_none(
     scenario: Scenario,
 ) -> None:
     def edit() -> None:
@@ -75,7 +75,7 @@ def test_a_property_of_one_connector_restarts_that_one_and_what_only_the_operato
         _expect_mirrored(scenario)
 
 
-def test_rotated_credentials_restart_whoever_reads_them(scenario: Scenario) -> None:
+def test_rotated_credentials_restart_the_connectors_that_read_them(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.topology["clusters"]["useast"]["credentialsRevision"] = 1
 
@@ -83,7 +83,7 @@ def test_rotated_credentials_restart_whoever_reads_them(scenario: Scenario) -> N
         _expect_mirrored(scenario)
 
 
-def test_a_worker_property_rolls_workers_and_copies_nothing(scenario: Scenario) -> None:
+def test_a_worker_property_rolls_the_workers_and_no_record_is_copied_again(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.replication["connect"]["config"] = {"offset.flush.interval.ms": 10000}
 
@@ -91,7 +91,7 @@ def test_a_worker_property_rolls_workers_and_copies_nothing(scenario: Scenario) 
         _expect_mirrored(scenario)
 
 
-def test_more_tasks_and_groups_that_join_restart_the_connector_of_each(scenario: Scenario) -> None:
+def test_more_tasks_and_a_new_group_restart_only_the_connectors_that_they_change(scenario: Scenario) -> None:
     ends = scenario.commit_all(JOINING, "parcels")
 
     def edit() -> None:
@@ -104,7 +104,7 @@ def test_more_tasks_and_groups_that_join_restart_the_connector_of_each(scenario:
         _expect_mirrored(scenario)
 
 
-def test_a_topic_that_joins_is_filled_and_offsets_of_a_group_that_leaves_stay_as_they_are(scenario: Scenario) -> None:
+def test_an_added_topic_is_filled_and_the_offsets_of_a_removed_group_no_longer_change(scenario: Scenario) -> None:
     scenario.produce("manifests", count=30)
 
     def edit() -> None:
@@ -120,7 +120,7 @@ def test_a_topic_that_joins_is_filled_and_offsets_of_a_group_that_leaves_stay_as
         assert committed(scenario.target, JOINING, scenario.remote("parcels")) == left != ends
 
 
-def test_nothing_moves_in_a_pause_and_all_of_it_afterwards(scenario: Scenario) -> None:
+def test_a_paused_source_connector_replicates_nothing_until_it_resumes(scenario: Scenario) -> None:
     def pause() -> None:
         _source(scenario)["state"] = "paused"
 
@@ -139,7 +139,7 @@ def test_nothing_moves_in_a_pause_and_all_of_it_afterwards(scenario: Scenario) -
         _expect_mirrored(scenario)
 
 
-def test_the_remote_topic_of_a_topic_that_leaves_stays_and_no_longer_moves(scenario: Scenario) -> None:
+def test_the_remote_topic_of_a_removed_topic_stays_and_gets_no_more_records(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.replication["topics"] = ["parcels", "manifests"]
 
@@ -165,7 +165,7 @@ def test_offsets_do_not_advance_until_a_group_passes_the_first_sync_of_the_new_t
         scenario.expect_committed(GROUP, scenario.remote("parcels"), passed)
 
 
-def test_another_namespace_goes_on_where_the_old_one_stood(scenario: Scenario) -> None:
+def test_a_flow_in_a_new_namespace_continues_where_the_old_one_stopped(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.replication["namespace"] = {"name": "replication"}
 
@@ -173,7 +173,7 @@ def test_another_namespace_goes_on_where_the_old_one_stood(scenario: Scenario) -
         _expect_mirrored(scenario)
 
 
-def test_another_alias_of_the_source_fills_other_topics_and_orphans_groups(scenario: Scenario) -> None:
+def test_a_new_source_alias_fills_new_remote_topics_and_orphans_the_old_offsets(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.topology["clusters"]["us1"] = scenario.topology["clusters"].pop("useast")
         scenario.replication["source"] = "us1"
@@ -188,7 +188,7 @@ def test_another_alias_of_the_source_fills_other_topics_and_orphans_groups(scena
         assert committed(scenario.target, GROUP, remote) == orphaned != ends
 
 
-def test_under_the_identity_policy_the_new_topics_hold_what_comes_from_now_on(scenario: Scenario) -> None:
+def test_after_a_change_to_the_identity_policy_the_new_topics_hold_only_new_records(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.replication["policy"] = "identity"
 
@@ -202,7 +202,7 @@ def test_under_the_identity_policy_the_new_topics_hold_what_comes_from_now_on(sc
             assert contents(scenario.target, old[topic]) == before
 
 
-def test_under_another_name_everything_is_replicated_again(scenario: Scenario) -> None:
+def test_a_renamed_flow_replicates_everything_again(scenario: Scenario) -> None:
     def edit() -> None:
         renamed = {key: value for key, value in scenario.replication.items() if key != "namespace"}
         scenario.topology["replications"] = {"depots": renamed}
@@ -211,7 +211,7 @@ def test_under_another_name_everything_is_replicated_again(scenario: Scenario) -
     _expect_twice(scenario, "replication-renamed", edit)
 
 
-def test_as_a_mirror_maker_2_everything_is_replicated_again(scenario: Scenario) -> None:
+def test_a_flow_that_becomes_a_mirror_maker_2_replicates_everything_again(scenario: Scenario) -> None:
     def edit() -> None:
         scenario.replication["kind"] = "mirrorMaker2"
 
@@ -219,7 +219,7 @@ def test_as_a_mirror_maker_2_everything_is_replicated_again(scenario: Scenario) 
 
 
 def _expect_twice(scenario: Scenario, case: str, edit: Callable[[], object]) -> None:
-    """After the change each topic has what was there, and then every record of the source."""
+    """After the change each remote topic has its earlier records, and then every record of the source."""
     there = {topic: contents(scenario.target, scenario.remote(topic)) for topic in scenario.produced}
     with scenario.change(case, edit):
         scenario.produce()

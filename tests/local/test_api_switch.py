@@ -1,4 +1,4 @@
-"""A flow goes over to the operator's newer API and back, for real: every custom resource is updated in place."""
+"""A flow switches to the operator's newer API, for real: every custom resource is updated in place."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce
 from infra.settings import read_settings
-from tests.local.flows import Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -24,13 +24,13 @@ PLURALS = ("kafkaconnects", "kafkaconnectors")
     ("operator", "topic"),
     [pytest.param("0.45", "bills", id="values in a file"), pytest.param("0.48", "invoices", id="values in Secrets")],
 )
-def test_a_switch_of_the_api_version_updates_in_place(
+def test_a_switch_of_the_api_version_updates_the_resources_in_place(
     endpoints: Endpoints, tmp_path: Path, operator: str, topic: str
 ) -> None:
-    """Otherwise it would delete running connectors, and with them what replicates, to create them again."""
+    """Otherwise running connectors would be deleted and created again, and replication would stop in between."""
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
-    # The stand-in of the operator gives all workers of v1beta2 the truststore file of 0.45, where workers at the source
-    # send the heartbeats. Workers of 0.48 would send them themselves, which fails beside that file.
+    # The stand-in for the operator gives all workers of v1beta2 the truststore file of 0.45. With 0.45, workers at the
+    # source send the heartbeats. With 0.48, the flow's workers would send them, which fails with that file.
     heartbeats = {"heartbeat": {"enabled": operator == "0.45"}}
     flow = {**example, "topics": [topic], "groups": [f"{topic}-.*"], "connectors": heartbeats}
 
@@ -61,8 +61,8 @@ def test_a_switch_of_the_api_version_updates_in_place(
         outcome = newer.validate(topic, catch_up_seconds=60)
         assert _uids(newer, topic) == before
     parity = check_named(outcome, "parity")
-    assert parity.verdict is Verdict.PASS, told(outcome)
-    assert (parity.counts["sourceRecords"], parity.counts["duplicated"]) == (400, 0), told(outcome)
+    assert parity.verdict is Verdict.PASS, outcome_text(outcome)
+    assert (parity.counts["sourceRecords"], parity.counts["duplicated"]) == (400, 0), outcome_text(outcome)
 
 
 def _uids(stack: Deployed, flow: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Exactly-once on running workers, for real: one step is refused, two lead there, and everything passes after them."""
+"""Exactly-once on running workers, for real: refused in one step, allowed in two; then the validation passes."""
 
 from collections import Counter
 from itertools import chain
@@ -14,14 +14,16 @@ from infra.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce, records
 from infra.settings import read_settings
-from tests.local.flows import Deployed, check_named, told, write_edited
+from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
 
-def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_running_workers_change_to_exactly_once_in_two_steps_and_not_in_one(
+    endpoints: Endpoints, tmp_path: Path
+) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
     accepted = {"finding": "duplicated-exactly-once", "reason": "workers that restarted before it was enabled"}
     flow = {**example, "topics": ["receipts"], "groups": ["receipts-.*"], "validation": {"accept": [accepted]}}
@@ -49,8 +51,8 @@ def test_running_workers_get_there_in_two_steps_and_not_in_one(endpoints: Endpoi
         arrived = Counter(chain(*contents(target, "useast.receipts").values()))
     finally:
         deployment.destroy(steps["enabled"].settings, lambda _: None)
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     assert check_named(outcome, "parity").counts["sourceRecords"] == 600
-    assert check_named(outcome, "heartbeats-arrive").verdict is Verdict.PASS, told(outcome)
+    assert check_named(outcome, "heartbeats-arrive").verdict is Verdict.PASS, outcome_text(outcome)
     since = [trace(record.headers) for record in records("receipts", 400, seed=2)]
     assert {arrived[each] for each in since} == {1}

@@ -15,7 +15,7 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.settings import read_settings
 from infra.waiting import wait_for
 from tests.local.example.test_interventions import replicate
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -43,27 +43,29 @@ def mirror(
 
 @pytest.fixture(scope="module")
 def outcome(mirror: Deployed) -> FlowOutcome:
-    """One validation, of which several tests look at a part."""
+    """One validation; each of several tests checks a part of it."""
     return mirror.validate("stock")
 
 
 def test_records_groups_and_heartbeats_arrive(outcome: FlowOutcome) -> None:
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     parity = check_named(outcome, "parity").counts
-    # Workers that are stopped before they have stored their offsets send again what they sent since the last time.
+    # Workers that stop before they store their offsets send again what they sent since the last stored offsets.
     assert parity["targetRecords"] - parity["duplicated"] == parity["sourceRecords"] >= 1200
 
 
-def test_heartbeats_that_prove_the_workers_only_say_so(mirror: Deployed, outcome: FlowOutcome) -> None:
+def test_heartbeats_produced_to_the_target_are_reported_to_prove_only_the_workers(
+    mirror: Deployed, outcome: FlowOutcome
+) -> None:
     codes = [finding.code for finding in check_named(outcome, "heartbeats-arrive").findings]
     produced_to_the_target = mirror.flow("stock").heartbeats_on == "target"
     assert ("heartbeats-of-workers" in codes) is produced_to_the_target
 
 
-def test_the_stack_tells_the_connectors_by_the_operators_names(mirror: Deployed) -> None:
-    told_connectors = set(deployment.outputs(mirror.settings)["replications"]["stock"]["connectors"])
-    assert told_connectors >= CONNECTORS
-    assert len(told_connectors) == 3
+def test_the_stack_outputs_name_the_connectors_as_the_operator_does(mirror: Deployed) -> None:
+    connector_names = set(deployment.outputs(mirror.settings)["replications"]["stock"]["connectors"])
+    assert connector_names >= CONNECTORS
+    assert len(connector_names) == 3
 
 
 def test_a_second_up_changes_nothing(mirror: Deployed) -> None:
@@ -71,7 +73,7 @@ def test_a_second_up_changes_nothing(mirror: Deployed) -> None:
     assert set(changes) == {"same"}, changes
 
 
-def test_a_connector_of_the_resource_is_paused_and_restarted_by_its_name(mirror: Deployed) -> None:
+def test_a_connector_of_a_mirror_maker_2_is_paused_resumed_and_restarted_by_its_name(mirror: Deployed) -> None:
     source = "useast->uswest.MirrorSourceConnector"
     for verb, options, seen in (
         ("pause", ("--for", "1h"), "PAUSED"),
@@ -85,10 +87,10 @@ def test_a_connector_of_the_resource_is_paused_and_restarted_by_its_name(mirror:
 
 
 @pytest.mark.parametrize("mirror", ["0.45"], indirect=True)
-def test_its_offsets_can_be_set_and_nothing_of_it_stays(mirror: Deployed, tmp_path: Path) -> None:
-    """Its connectors are items of a list that is written as a whole, and that the next deployment must own again.
+def test_offsets_can_be_set_and_leave_no_drift_and_nothing_to_deploy(mirror: Deployed, tmp_path: Path) -> None:
+    """The connectors are items of a list that is written as a whole; the next deployment must own that list again.
 
-    It replicates a record twice, so it comes after everything that counts records.
+    This test replicates a record twice, so it runs after all tests that count records.
     """
     listed = json.loads(replicate(mirror, "offsets", "stock", "list", "--json").stdout)
     first = next(each for each in listed if isinstance(each["offset"], int))

@@ -20,7 +20,7 @@ from infra.local.traffic import end_offsets, produce
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
 from tests.local.example.test_interventions import replicate
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, outcome_text, write_edited
 from tests.local.observed import Contents, contents
 from tests.repository import STACKS
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
 FLOW = "stock-flow"
 SEED = 7
-#: What `local-mirrormaker2` selects. Other tests send records of its usual topics again.
+#: Topics that `local-mirrormaker2` selects. Other tests replicate records of its usual topics twice.
 GOODS = Example(
     topics={"stock-shelves": 2, "stock-returns": 1},
     groups={"warehouse-shelves": (("stock-shelves", "stock-returns"), 0.7)},
@@ -71,7 +71,7 @@ def producing(source: Region) -> Iterator[None]:
 
 @contextmanager
 def interrupted_before(step: str) -> Iterator[None]:
-    """A move that ends with Ctrl-C where this step would begin."""
+    """Interrupt a move with Ctrl-C before this step."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -97,7 +97,7 @@ def expect_each_once(found: Contents, wanted: Contents) -> None:
     assert found == wanted
 
 
-def test_a_mirror_becomes_a_flow_without_a_record_twice_or_missing(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_a_mirror_becomes_a_flow_with_no_record_missing_or_duplicated(endpoints: Endpoints, tmp_path: Path) -> None:
     source, target = endpoints.regions["useast"], endpoints.regions["uswest"]
     for name in ("mirror", "flow"):
         (tmp_path / name).mkdir()
@@ -118,7 +118,7 @@ def test_a_mirror_becomes_a_flow_without_a_record_twice_or_missing(endpoints: En
             make_example_traffic(source, 300, 1, GOODS)
             wait_for("the flow to copy", lambda: expect_copied(source, target), ARRIVAL_SECONDS)
             outcome = new.validate(FLOW)
-            assert outcome.verdict is Verdict.PASS, told(outcome)
+            assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
             for topic in GOODS.topics:
                 expect_each_once(contents(target, f"useast.{topic}"), contents(source, topic))
         finally:

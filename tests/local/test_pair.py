@@ -24,7 +24,7 @@ from infra.local.parts import operator as operator_part
 from infra.local.traffic import create_topics, end_offsets, produce, records
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS
 
@@ -43,7 +43,7 @@ def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], 
     stack = Deployed(read_settings("local-pair", folder), endpoints)
     for region in endpoints.regions.values():
         create_topics(region, {topic: 3})
-    # The other stack of these tests has an alias of its own for useast, whose heartbeats would go one hop further.
+    # Another stack of these tests calls useast `useast-tls`; its heartbeats travel one hop further and need this ACL.
     hop = Acl("useast", "User:mirror", "topic", "literal", "uswest.useast-tls.heartbeats", ("CREATE", "WRITE"))
     apply_acls(endpoints.regions["useast"], [hop])
     with stack.running():
@@ -54,7 +54,7 @@ def a_pair(endpoints: Endpoints, folder: Path, replications: Mapping[str, Any], 
     ("topic", "overrides"),
     [pytest.param("journal", {}, id="at least once"), pytest.param("journal-once", EXACTLY_ONCE, id="exactly once")],
 )
-def test_both_sides_hold_every_record_across_a_kill(
+def test_both_sides_hold_every_record_although_a_worker_on_each_side_is_killed(
     endpoints: Endpoints, tmp_path: Path, topic: str, overrides: dict[str, Any]
 ) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local-pair.yaml").read_text())["replications"]["ledger"]
@@ -65,9 +65,11 @@ def test_both_sides_hold_every_record_across_a_kill(
             wait_for("fresh heartbeats", partial(_expect_fresh_heartbeats, stack, half), ARRIVAL_SECONDS)
         outcomes = [stack.validate(half, catch_up_seconds=120) for half in HALVES]
         for outcome in outcomes:
-            assert outcome.verdict is Verdict.PASS, told(outcome)
+            assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
             parity = check_named(outcome, "parity").counts
-            assert (parity["sourceRecords"], parity["missing"], parity["extra"]) == (RECORDS, 0, 0), told(outcome)
+            assert (parity["sourceRecords"], parity["missing"], parity["extra"]) == (RECORDS, 0, 0), outcome_text(
+                outcome
+            )
         duplicated = sum(check_named(outcome, "parity").counts["duplicated"] for outcome in outcomes)
         if overrides:
             assert duplicated == 0
@@ -77,14 +79,14 @@ def test_both_sides_hold_every_record_across_a_kill(
 
 
 def _expect_fresh_heartbeats(stack: Deployed, half: str) -> None:
-    """The flow brings heartbeats late until it has worked off what came while its worker was down."""
+    """Heartbeats arrive late until the flow has caught up with what was produced while its worker was down."""
     heartbeats = stack.heartbeats(half)
     if heartbeats.verdict is not Verdict.PASS:
         raise NotYetError(str(heartbeats.findings))
 
 
 def _produce_and_kill(stack: Deployed, topic: str) -> None:
-    """Produce on both sides at once, and kill a worker on each side when a part of it has been replicated."""
+    """Produce on both sides at once, and kill a worker on each side once a part of the records is replicated."""
     regions = list(stack.endpoints.regions.values())
     with ThreadPoolExecutor(len(regions)) as pool:
         for region_seed, region in enumerate(regions, start=1):
@@ -119,7 +121,7 @@ def _expect_held(stack: Deployed, topic: str, wanted: int) -> None:
 
 
 def _expect_no_loop(stack: Deployed, topic: str) -> None:
-    """Send records twice round and assert that nothing else arrives.
+    """Send records from each side twice, and assert that nothing else arrives.
 
     A partition keeps its order, so a record that loops comes back before one that is sent after it.
     """
@@ -142,10 +144,10 @@ def _expect_no_loop(stack: Deployed, topic: str) -> None:
     assert arrived() == [sent, sent], "the topic holds more than was produced"
 
 
-def test_the_pair_without_its_guard_is_refused_and_when_forced_reported(
+def test_a_pair_without_loop_protection_is_refused_and_its_loop_is_reported_if_forced(
     endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two identity flows back to back: refused by the check and at `up`; past both, the data tells."""
+    """Two identity flows in opposite directions: `up` refuses them; if forced, the validation finds the loop."""
     flow = {"kind": "flow", "topics": ["carousel"], "groups": ["none"], "policy": "identity"}
     common = {"intervals": {"refreshTopicsSeconds": 5}, "connect": {"replicas": 1, "jvmOptions": {"-Xmx": "256m"}}}
     replications = {
@@ -162,4 +164,4 @@ def test_the_pair_without_its_guard_is_refused_and_when_forced_reported(
         wait_for("the records to go round", lambda: _expect_held(stack, "carousel", 5_000), ARRIVAL_SECONDS)
         outcome = stack.validate("out", catch_up_seconds=5)
     assert outcome.verdict is Verdict.FAIL
-    assert "records-loop" in told(outcome), told(outcome)
+    assert "records-loop" in outcome_text(outcome), outcome_text(outcome)

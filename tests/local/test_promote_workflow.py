@@ -1,4 +1,4 @@
-"""The commands of the workflow that promotes, run on the local stack: one environment, and only that one."""
+"""The commands of the promotion workflow, run on the local stack: each job promotes only its own environment."""
 
 import os
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_a_job_promotes_its_environment_and_the_next_waits_for_the_soak_time(rep
 
     def promoted(environment: str) -> tuple[int, str]:
         values = {"matrix.environment": environment, "secrets.PULUMI_ACCESS_TOKEN": "", "github.actor": "ann"}
-        # With Spark's settings of the tests, under which few records are judged in half the time.
+        # With the tests' settings for Spark, which halve the time for few records.
         settings = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS", "PYSPARK_SUBMIT_ARGS")}
         given = {"REPLICATE_LOCAL": str(local_folder()), **settings}
         runner = Runner(repository, repository.parent, values, given)

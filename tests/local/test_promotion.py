@@ -1,4 +1,4 @@
-"""Promotion for real: two regions as two stacks, refused for each reason, and killed at five points."""
+"""Promotion for real: two regions as two stacks; it is refused for each reason, and killed at five points."""
 
 import copy
 import json
@@ -76,7 +76,7 @@ def regions(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> I
     for seed, region in enumerate(endpoints.regions.values(), start=1):
         create_topics(region, {"relay": 3})
         produce(region, "relay", 300, seed=seed)
-    # The other stack of these tests has an alias of its own for useast, whose heartbeats would go one hop further.
+    # Another stack of these tests calls useast `useast-tls`; its heartbeats travel one hop further and need this ACL.
     hop = Acl("useast", "User:mirror", "topic", "literal", "uswest.useast-tls.heartbeats", ("CREATE", "WRITE"))
     apply_acls(endpoints.regions["useast"], [hop])
     found = Regions(folder)
@@ -93,8 +93,8 @@ def proven(regions: Regions) -> Regions:
     return regions
 
 
-def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(regions: Regions) -> None:
-    """The engine is told once, ends what it has begun and gives its lock back; `diff` tells what is left to do."""
+def test_a_promotion_interrupted_in_the_engine_leaves_a_deployment_that_can_continue(regions: Regions) -> None:
+    """The engine gets one interrupt, ends what it began and releases its lock; `diff` reports what is left to do."""
     settings = regions.settings(FIRST)
     api = api_client(settings, stack_environment(settings).kubernetes_access())
     with held(api, "kafkaconnects") as hold:
@@ -104,7 +104,7 @@ def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(
     locks = engine_locks(backend, PROJECT, FIRST)
     found = {each.code: each.what for each in compare_with_cluster(FIRST, regions.stacks).drift}
     again = deployment.up(regions.settings(FIRST), lambda _: None)
-    # The kills that follow begin with nothing again.
+    # The next test starts again without any object.
     deployment.destroy(regions.settings(FIRST), lambda _: None)
     assert code == -signal.SIGINT, printed
     assert set(again) >= {"same", "create"}
@@ -113,8 +113,8 @@ def test_interrupted_while_the_engine_runs_it_leaves_a_deployment_to_go_on_with(
     assert f"KafkaConnector mirror-{FLOW}/{SOURCE}" in found["deployment-incomplete"]
 
 
-def test_killed_at_five_points_it_is_run_again_and_ends_right(regions: Regions) -> None:
-    """Each run goes on where the one before was killed, with its lock and its half-done operations in the way."""
+def test_a_promotion_killed_at_five_points_completes_when_it_is_run_again(regions: Regions) -> None:
+    """Each run continues where the previous one was killed, despite its lock and its unfinished operations."""
     for name, marker in POINTS.items():
         printed = killed_at(marker, regions.stacks)
         assert marker in printed.splitlines()[-1], f"{name}:\n{printed}"
@@ -135,8 +135,8 @@ def test_a_proven_stack_is_not_deployed_twice(proven: Regions, capsys: pytest.Ca
     assert "deploying" not in printed
 
 
-def test_an_object_that_the_state_does_not_know_of_is_taken_over(proven: Regions) -> None:
-    """The engine was killed between the creation of an object and noting it."""
+def test_an_object_that_is_missing_from_the_state_is_taken_over(proven: Regions) -> None:
+    """As if the engine had been killed after it created an object and before it recorded it."""
     settings = proven.settings(FIRST)
     file = paths.pulumi() / "state" / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json"
     checkpoint = json.loads(file.read_text())
@@ -157,7 +157,7 @@ def test_an_object_that_the_state_does_not_know_of_is_taken_over(proven: Regions
     assert proven.promote(FIRST) == 0
 
 
-def test_refused_until_the_soak_time_is_over(proven: Regions) -> None:
+def test_the_second_region_is_refused_until_the_soak_time_has_passed(proven: Regions) -> None:
     proven.plan(soak_minutes=60)
     refused = proven.refused()
     proven.plan(soak_minutes=0)
@@ -165,7 +165,7 @@ def test_refused_until_the_soak_time_is_over(proven: Regions) -> None:
     assert "its soak time of 60 min ends in" in refused["predecessor-soaking"]
 
 
-def test_refused_with_another_model_and_both_digests(proven: Regions) -> None:
+def test_the_second_region_is_refused_with_another_model_and_both_digests_are_shown(proven: Regions) -> None:
     own = proven.settings(SECOND).topology
     topologies = proven.stacks / "topologies"
     other = yaml.safe_load((topologies / "local-pair.yaml").read_text())
@@ -182,10 +182,10 @@ def test_refused_with_another_model_and_both_digests(proven: Regions) -> None:
     assert changed in refused["predecessor-other-model"]
 
 
-def test_refused_when_the_proof_is_stale_and_when_it_failed(
+def test_the_second_region_is_refused_if_the_proof_is_stale_or_failed(
     proven: Regions, endpoints: Endpoints, tmp_path: Path
 ) -> None:
-    """Edited by hand, what was proven does not run any more; validated again, it is found broken."""
+    """After a manual edit, what was proven no longer runs; another validation then fails."""
     first = Deployed(proven.settings(FIRST), endpoints)
     second = proven.settings(SECOND)
     first.edit_connector(SOURCE, {"state": "paused"})
@@ -209,7 +209,7 @@ def test_refused_when_the_proof_is_stale_and_when_it_failed(
     assert validation.passing_since == validation.at, "the failure in between begins the soak time anew"
 
 
-def test_the_second_region_follows_the_first_when_it_is_proven(proven: Regions) -> None:
+def test_the_second_region_is_promoted_once_the_first_is_proven(proven: Regions) -> None:
     assert proven.promote(SECOND) == 0
     settings = proven.settings(SECOND)
     evidence = StackCluster(settings).evidence(NAMESPACE)

@@ -1,4 +1,4 @@
-"""Several source connectors in one flow, for real: disjoint topics, one stopped leaves the other flowing."""
+"""Several source connectors in one flow, for real: disjoint topics; one can stop while the other continues."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from infra.local.traffic import end_offsets
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
 from tests.local.example.test_interventions import replicate
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import RecordBytes, expect_records, records
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -49,7 +49,7 @@ def _divide(topology: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def divided(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """A flow whose topics two source connectors divide, one of them with compression of its own."""
+    """A flow whose topics are divided between two source connectors, one of them with its own compression."""
     folder = write_edited(tmp_path_factory.mktemp("divided"), "local-split", _divide)
     stack = Deployed(read_settings("local-split", folder), endpoints)
     make_example_traffic(endpoints.regions["useast"], 200, 1, TRAFFIC)
@@ -57,16 +57,16 @@ def divided(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> I
         yield stack
 
 
-def test_the_union_is_complete_and_each_topic_has_one_connector(divided: Deployed) -> None:
+def test_every_record_arrives_once_and_each_topic_belongs_to_one_connector(divided: Deployed) -> None:
     make_example_traffic(divided.endpoints.regions["useast"], 200, 1, TRAFFIC)
     outcome = divided.validate("shop")
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     parity = check_named(outcome, "parity").counts
     assert (parity["sourceRecords"], parity["targetRecords"], parity["duplicated"]) == (800, 800, 0)
     assert check_named(outcome, "topics-divided").verdict is Verdict.PASS
 
 
-def test_a_stopped_source_connector_is_named_with_its_lag_and_no_other(divided: Deployed) -> None:
+def test_only_the_stopped_source_connector_is_reported_with_its_lag(divided: Deployed) -> None:
     with divided.edited("shop-source-views", {"state": "stopped"}, {"state": "running"}):
         source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
         views = sum(end_offsets(source, ["views-web"]).values())
@@ -74,20 +74,20 @@ def test_a_stopped_source_connector_is_named_with_its_lag_and_no_other(divided: 
         carts = sum(end_offsets(source, ["carts"]).values())
         wait_for("carts to arrive", lambda: expect_records(target, "useast.carts", carts), ARRIVAL_SECONDS)
         listed_when_stored(divided, carts + views)
-        # Nothing of the stopped connector can arrive, however long the job waits.
+        # Nothing can arrive from the stopped connector, however long the job waits.
         outcome = divided.validate("shop", catch_up_seconds=1)
     assert outcome.verdict is Verdict.FAIL
-    assert check_named(outcome, "parity").counts["lagging"] == 100, told(outcome)
+    assert check_named(outcome, "parity").counts["lagging"] == 100, outcome_text(outcome)
     moved = check_named(outcome, "connectors-run").counts
-    assert (moved["storedOffsets"], moved["offsetsBehind"]) == (4, 100), told(outcome)
+    assert (moved["storedOffsets"], moved["offsetsBehind"]) == (4, 100), outcome_text(outcome)
     behind = [
         finding.message for check in outcome.checks for finding in check.findings if finding.code == "part-behind"
     ]
-    assert len(behind) == 1, told(outcome)
+    assert len(behind) == 1, outcome_text(outcome)
     assert "shop-source-views" in behind[0]
 
 
-#: Copies each key into a header, marks each record and drops a header. Classes have their short names if there is one.
+#: Copies each key into a header, marks each record and drops a header. Classes have short names where there is one.
 KEY_IN_A_HEADER = {
     "wrap": {"type": "org.apache.kafka.connect.transforms.HoistField$Key", "config": {"field": "content"}},
     "copy": {
@@ -111,7 +111,7 @@ def with_key_in_a_header(record: RecordBytes) -> RecordBytes:
 
 
 def transformed(divided: Deployed, before: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """What a source connector's configuration says of a chain, and what the check says of it."""
+    """The configuration of a source connector with this chain, and the problems that the check finds in it."""
     transforms, flow = Transforms.model_validate({"before": before}), divided.flow("shop").settings
     sources = dict(flow.connectors.sources)
     sources["views"] = sources["views"].model_copy(update={"transforms": transforms})
@@ -121,7 +121,7 @@ def transformed(divided: Deployed, before: dict[str, Any]) -> tuple[dict[str, An
     return transform_properties(source_settings(flow, "views")), found
 
 
-def test_a_chain_that_passes_the_check_runs_on_a_deployed_connector_byte_by_byte(divided: Deployed) -> None:
+def test_a_transform_chain_that_passes_the_check_changes_records_exactly_as_expected(divided: Deployed) -> None:
     source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
     config, found = transformed(divided, KEY_IN_A_HEADER)
     assert found == []
@@ -138,7 +138,7 @@ def test_a_chain_that_passes_the_check_runs_on_a_deployed_connector_byte_by_byte
     assert sum(map(len, sent.values())) == 100
 
 
-def test_a_chain_that_the_check_refuses_fails_its_task_for_that_reason(divided: Deployed) -> None:
+def test_a_transform_chain_that_the_check_refuses_fails_its_task_for_the_same_reason(divided: Deployed) -> None:
     config, (found,) = transformed(divided, TEXT_IN_A_HEADER)
     assert found.code == "header-refused"
     assert "the header `stage` is text or a number, but the header converter writes only bytes" in found.what
@@ -163,7 +163,7 @@ def offsets(divided: Deployed, *given: str) -> tuple[int, str]:
 def listed_when_stored(divided: Deployed, replicated: int) -> list[dict[str, Any]]:
     """What `offsets list` says once Connect has stored the offsets of everything that was replicated.
 
-    Connectors store them every 5 s. A file that was listed before would take back what was stored since.
+    Connectors store offsets every 5 s. A list from before would set back the offsets that were stored since.
     """
     listed: list[dict[str, Any]] = []
 
@@ -178,7 +178,7 @@ def listed_when_stored(divided: Deployed, replicated: int) -> list[dict[str, Any
 
 
 def test_listed_offsets_can_be_edited_and_set_and_nothing_else_changes(divided: Deployed, tmp_path: Path) -> None:
-    """Both source connectors: one goes back to its first record, the other goes on where it was."""
+    """Sets both source connectors: one goes back to its first record, the other continues where it was."""
     source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
     sent, carts = (sum(end_offsets(source, [topic]).values()) for topic in ("views-web", "carts"))
     wait_for("earlier views to arrive", lambda: expect_records(target, "useast.views-web", sent), ARRIVAL_SECONDS)

@@ -1,4 +1,4 @@
-"""A split over three Connect clusters, for real: one part stopped leaves the others flowing, and quotas hold."""
+"""A split over three Connect clusters, for real: a stopped part leaves the others running, and quotas hold."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from infra.local.example_traffic import SALES, make_example_traffic
 from infra.local.parts import operator as operator_part
 from infra.settings import StackSettings, read_settings
 from infra.waiting import NotYetError, wait_for
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, outcome_text, write_edited
 
 pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")
 
@@ -35,25 +35,25 @@ def split(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield stack
 
 
-def test_a_stopped_part_is_named_with_its_lag_and_no_other(split: Deployed) -> None:
+def test_only_the_stopped_part_is_reported_with_its_lag(split: Deployed) -> None:
     make_example_traffic(split.endpoints.regions["useast"], 300, 1, SALES)
     healthy = split.validate("traffic-logs")
-    assert healthy.verdict is Verdict.PASS, told(healthy)
+    assert healthy.verdict is Verdict.PASS, outcome_text(healthy)
     _scale(split, "traffic-logs", 0)
     try:
         wait_for("the workers of logs to end", lambda: _expect_workers("traffic-logs", 0), ARRIVAL_SECONDS)
         make_example_traffic(split.endpoints.regions["useast"], 300, 1, SALES)
-        # Nothing of the stopped part can arrive, however long it is waited for.
+        # Nothing can arrive from the stopped part, however long the job waits.
         patience = {part: 1 if part == "traffic-logs" else 45 for part in PARTS}
         outcomes = {part: split.validate(part, catch_up_seconds=patience[part]) for part in PARTS}
     finally:
         _scale(split, "traffic-logs", 1)
         deployment.wait_ready(split.settings, READY_SECONDS)
     verdicts = [outcome.verdict for outcome in outcomes.values()]
-    assert verdicts == [Verdict.PASS, Verdict.PASS, Verdict.FAIL], "\n".join(map(told, outcomes.values()))
+    assert verdicts == [Verdict.PASS, Verdict.PASS, Verdict.FAIL], "\n".join(map(outcome_text, outcomes.values()))
     assert check_named(outcomes["traffic-logs"], "parity").counts["lagging"] == 300
-    assert "logs-app: 300" in told(outcomes["traffic-logs"])
-    assert "logs-app: 300" not in told(outcomes["traffic-sales"]) + told(outcomes["traffic-clicks"])
+    assert "logs-app: 300" in outcome_text(outcomes["traffic-logs"])
+    assert "logs-app: 300" not in outcome_text(outcomes["traffic-sales"]) + outcome_text(outcomes["traffic-clicks"])
 
 
 def _scale(split: Deployed, name: str, replicas: int) -> None:
@@ -68,7 +68,7 @@ def _expect_workers(name: str, wanted: int) -> None:
         raise NotYetError(f"{len(found)} workers of {name}")
 
 
-def test_a_part_that_outgrows_its_quota_is_refused_by_us_and_by_kubernetes(
+def test_a_part_that_outgrows_its_quota_is_refused_by_preview_and_by_kubernetes(
     split: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def grow(topology: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A flow that starts at the latest offset, for real: what was there before stays, what comes after arrives."""
+"""A flow that starts at the latest offset, for real: it replicates only later records."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from infra.local.traffic import create_topics, end_offsets, produce
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
 from tests.commits import commit
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -21,7 +21,7 @@ BEFORE, AFTER = 300, 200
 REMOTE = "useast.arrivals"
 
 
-def test_only_what_is_produced_after_the_start_arrives(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_only_records_produced_after_the_start_arrive(endpoints: Endpoints, tmp_path: Path) -> None:
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
     given: dict[str, Any] = {**example, "topics": ["arrivals"], "groups": ["arrivals-.*"], "startFrom": "latest"}
     write_edited(tmp_path, "local-pair", lambda topology: topology.update(replications={"arrivals": given}))
@@ -36,22 +36,22 @@ def test_only_what_is_produced_after_the_start_arrives(endpoints: Endpoints, tmp
         commit(source, "arrivals-after", end_offsets(source, ["arrivals"]))
         outcome = stack.validate("arrivals", catch_up_seconds=60)
         arrived = sum(end_offsets(target, [REMOTE]).values())
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     parity = check_named(outcome, "parity")
     left_out = sum(finding.count for finding in parity.findings if finding.code == "before-the-start")
-    assert BEFORE <= left_out < BEFORE + sentinels, told(outcome)
+    assert BEFORE <= left_out < BEFORE + sentinels, outcome_text(outcome)
     assert arrived == BEFORE + sentinels + AFTER - left_out
     assert (parity.counts["beforeStart"], parity.counts["targetRecords"]) == (left_out, arrived)
     notes = {finding.message.split()[1]: finding for finding in check_named(outcome, "offsets-translate").findings}
     assert {(group, note.code, note.severity) for group, note in notes.items()} == {
         ("arrivals-before", "group-before-the-start", Severity.NOTE)
-    }, told(outcome)
+    }, outcome_text(outcome)
     assert check_named(outcome, "offsets-translate").counts["proven"] == 2
     assert outcome.advice[0].startswith("The flow starts at latest")
 
 
 def produce_until_all_partitions_arrive(source: Region, target: Region) -> int:
-    """Sentinels, until one of each partition shows that its task polls; the number of them."""
+    """Produce sentinels until one has arrived from each partition, so every task polls; returns their number."""
     sent = 0
 
     def all_arrive() -> int:

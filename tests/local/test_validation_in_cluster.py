@@ -1,4 +1,4 @@
-"""The validation job in the cluster, for real: the Job after a deployment, its rights, and what a promotion takes.
+"""The validation job in the cluster, for real: the Job after a deployment, its rights, and its verdict.
 
 kube-controller-manager makes the Pods of Job and CronJob; the stand-in for a kubelet runs them.
 """
@@ -49,7 +49,7 @@ from tests.local.cluster_validation import (
     expect_same_verdict,
     log,
 )
-from tests.local.flows import told, write_edited
+from tests.local.flows import outcome_text, write_edited
 from tests.local.spark_operator import SparkOperator
 from tests.repository import STACKS
 
@@ -67,7 +67,7 @@ def promote(stacks: Path) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def promoted(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
-    """A flow with records and a group, promoted; Spark does not run here, or the test fails."""
+    """A promoted flow with records and a group; the promotion fails if it runs Spark in this process."""
     stacks = tmp_path_factory.mktemp("stacks")
     example = yaml.safe_load((STACKS / "topologies" / "local.yaml").read_text())["replications"]["orders"]
     given = {**example, "topics": [FLOW], "groups": [f"{FLOW}-.*"]}
@@ -99,8 +99,10 @@ def test_a_promotion_takes_the_verdict_that_the_job_published(promoted: Promoted
     assert evidence["data"]["verdict"] == "pass"
 
 
-def test_the_same_document_and_verdict_here_and_in_the_job(promoted: Promoted, spark: SparkSession) -> None:
-    """Here Spark runs on local[2] and reads Secrets through the API; in the pod they are files."""
+def test_the_job_has_the_same_document_and_verdict_as_a_validation_in_this_process(
+    promoted: Promoted, spark: SparkSession
+) -> None:
+    """In this process, Spark runs on local[2] and reads Secrets through the API; in the pod, they are files."""
     assert spark.sparkContext.master == "local[2]"
     names = [each["configMap"]["name"] for each in volumes(promoted) if "configMap" in each]
     (mounted,) = [promoted.api.get(Reference("v1", "ConfigMap", NAMESPACE, name)) for name in names]
@@ -108,7 +110,7 @@ def test_the_same_document_and_verdict_here_and_in_the_job(promoted: Promoted, s
     here = promoted.deployed.validate(FLOW, catch_up_seconds=60)
     published = promoted.report()
     assert json.loads(mounted["data"]["parameters.json"]) == promoted.deployed.document
-    assert here.verdict is Verdict.PASS, told(here)
+    assert here.verdict is Verdict.PASS, outcome_text(here)
     expect_same_verdict(published, here, RECORDS)
 
 
@@ -151,7 +153,7 @@ def test_the_job_may_read_its_connectors_and_its_verdict(job_account: Kubernetes
         pytest.param("Pod", NAMESPACE, f"{FLOW}-connect-0", id="a worker"),
     ],
 )
-def test_what_the_role_lacks_is_refused_by_the_api_server(
+def test_the_api_server_refuses_the_job_what_its_role_does_not_allow(
     job_account: KubernetesApi, kind: str, namespace: str, name: str
 ) -> None:
     with pytest.raises(ApiError, match="forbidden"):
@@ -170,7 +172,7 @@ def test_the_job_can_neither_write_nor_delete_anything_else(job_account: Kuberne
     assert promoted.verdict()["verdict"] == "pass"
 
 
-def test_the_cluster_holds_what_is_declared_and_nothing_is_left_to_do(promoted: Promoted) -> None:
+def test_a_promoted_stack_has_no_drift_and_nothing_left_to_deploy(promoted: Promoted) -> None:
     wait_for("no drift", promoted.deployed.expect_no_drift, 60)
     assert set(deployment.preview(promoted.settings, lambda _: None)) == {"same"}
     code, printed = promote(promoted.stacks)
@@ -178,7 +180,7 @@ def test_the_cluster_holds_what_is_declared_and_nothing_is_left_to_do(promoted: 
     assert "already runs this model" in printed
 
 
-def test_the_cron_job_goes_on_where_the_job_stopped(promoted: Promoted) -> None:
+def test_the_cron_job_validates_incrementally_from_where_the_job_stopped(promoted: Promoted) -> None:
     """`kubectl create job --from=cronjob/depot-validation`, which is what its schedule does."""
     cron_job = promoted.api.get(CRON_JOB)
     assert cron_job is not None
@@ -195,8 +197,8 @@ def test_the_cron_job_goes_on_where_the_job_stopped(promoted: Promoted) -> None:
     assert verdict["passingSince"] == before["passingSince"]
 
 
-def test_a_job_that_runs_out_of_time_is_ended_and_is_no_evidence(promoted: Promoted) -> None:
-    """Its verdict from before is of the same model, and yet nobody has looked since."""
+def test_a_job_that_exceeds_its_deadline_is_ended_and_is_not_evidence(promoted: Promoted) -> None:
+    """The earlier verdict is on the same model, but no validation has ended since."""
     before, verdict = promoted.job()["metadata"]["name"], promoted.verdict()
     configure(promoted.stacks, deadlineSeconds=5)
     with pytest.raises(CannotRunError) as refused:
@@ -208,7 +210,7 @@ def test_a_job_that_runs_out_of_time_is_ended_and_is_no_evidence(promoted: Promo
     wait_for("the process to end", expect_no_process, 30)
 
 
-def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
+def test_a_deleted_job_is_reported_as_missing(promoted: Promoted) -> None:
     configure(promoted.stacks, readySeconds=601)
     deployment.up(promoted.settings, lambda _: None)
     job = promoted.job()["metadata"]["name"]
@@ -225,16 +227,16 @@ def test_a_deleted_job_is_missed(promoted: Promoted) -> None:
 
 
 @pytest.fixture(scope="module")
-def from_here(promoted: Promoted, spark: SparkSession) -> Callable[[], FlowOutcome]:
-    """The validation of the flow with the filter in this process, once."""
+def validated_here(promoted: Promoted, spark: SparkSession) -> Callable[[], FlowOutcome]:
+    """The validation of the flow with the filter in this process; it runs once."""
     assert spark.sparkContext.master == "local[2]"
     return cache(lambda: promoted.deployed.validate(FLOW, catch_up_seconds=60))
 
 
-def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(
-    promoted: Promoted, from_here: Callable[[], FlowOutcome]
+def test_executors_in_pods_give_the_same_verdict_and_leave_no_pod_behind(
+    promoted: Promoted, validated_here: Callable[[], FlowOutcome]
 ) -> None:
-    """Only Spark evaluates a filter, however few the records are, and the driver of such a session runs no task."""
+    """Only Spark evaluates a filter, however few the records are, and such a driver itself runs no task."""
     promoted.edit_flow(transforms={"after": {"drop": FILTER}})
     configure(promoted.stacks, executors={"instances": 2, "memory": "512m", "cpu": "250m"})
     deployment.up(promoted.settings, lambda _: None)
@@ -248,11 +250,11 @@ def test_executors_in_pods_give_the_same_verdict_and_leave_nothing(
         assert [mount["mountPath"] for mount in each["spec"]["containers"][0]["volumeMounts"]] == ["/tmp"]
         assert each["spec"]["automountServiceAccountToken"] is False
     wait_for("no executor", lambda: expect_no_executor(promoted), 60)
-    expect_same_verdict(promoted.report(), from_here(), RECORDS)
+    expect_same_verdict(promoted.report(), validated_here(), RECORDS)
 
 
-def test_a_spark_application_gives_the_same_verdict_and_leaves_its_driver_only(
-    promoted: Promoted, from_here: Callable[[], FlowOutcome], tmp_path: Path
+def test_a_spark_application_gives_the_same_verdict_and_leaves_only_its_driver(
+    promoted: Promoted, validated_here: Callable[[], FlowOutcome], tmp_path: Path
 ) -> None:
     """Spark's own submission makes the driver's pod, and the promotion takes the state that the operator writes."""
     promoted.edit_flow(transforms={"after": {"drop": FILTER}})
@@ -268,7 +270,7 @@ def test_a_spark_application_gives_the_same_verdict_and_leaves_its_driver_only(
     assert code == 0, printed + json.dumps(promoted.application())
     assert f"{STACK}: {promoted.application()['metadata']['name']} is complete" in printed
     assert operator.executors, "the driver has read everything"
-    expect_same_verdict(promoted.report(), from_here(), RECORDS)
+    expect_same_verdict(promoted.report(), validated_here(), RECORDS)
     wait_for("no executor", lambda: expect_no_executor(promoted), 60)
     assert [promoted.of_kind("batch/v1", kind) for kind in ("Job", "CronJob")] == [[], []]
     driver = promoted.api.get(Reference("v1", "Pod", NAMESPACE, f"{promoted.application()['metadata']['name']}-driver"))
@@ -280,7 +282,7 @@ def test_a_spark_application_gives_the_same_verdict_and_leaves_its_driver_only(
     wait_for("no drift", promoted.deployed.expect_no_drift, 60)
 
 
-def test_for_executors_the_job_may_make_pods_of_its_namespace_and_nothing_else(job_account: KubernetesApi) -> None:
+def test_a_job_may_list_pods_for_its_executors_but_no_other_kind_or_namespace(job_account: KubernetesApi) -> None:
     assert job_account.list_all("v1", "Pod", namespace=NAMESPACE)
     others = [(kind, NAMESPACE) for kind in ("Secret", "ConfigMap", "Service", "PersistentVolumeClaim")]
     for kind, namespace in (*others, ("Pod", "default")):

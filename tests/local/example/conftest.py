@@ -20,7 +20,7 @@ LEDGER_NAMESPACE = "mirror-ledger"
 @pytest.fixture(scope="package")
 def deployed(endpoints: Endpoints, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """The stack `local` with its flow `orders`, and `ledger`: identity policy, source over mutual TLS."""
-    # Running the job finds this session and starts none of its own.
+    # The job finds this session and does not start its own.
     assert spark
     edit = partial(_add_ledger, endpoints=endpoints)
     stacks = write_edited(tmp_path_factory.mktemp("stacks"), "local", edit)
@@ -55,7 +55,7 @@ def _add_ledger(topology: dict[str, Any], endpoints: Endpoints) -> None:
 
 
 def _make_ledger_namespace(endpoints: Endpoints) -> None:
-    """A namespace and Secrets that exist before us, as a platform team gives them."""
+    """A namespace and Secrets that exist before the deployment, as if a platform team had created them."""
     api: client.ApiClient = config.new_client_from_config(str(endpoints.kubeconfig))  # type: ignore[no-untyped-call]
     core = client.CoreV1Api(api)
     core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=LEDGER_NAMESPACE)))

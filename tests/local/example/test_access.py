@@ -1,5 +1,7 @@
-"""Least access, for real: flows run with nothing but the ACLs that are derived for them, and each is missed by name
-when it is taken away, which most resources would not show: they stay Ready."""
+"""Least access, for real: flows run with nothing but the ACLs that are derived for them.
+
+When one is revoked, the validation reports it by name. Most resources would not show it: they stay Ready.
+"""
 
 import shlex
 import subprocess
@@ -37,7 +39,7 @@ from spark.credentials import resolver
 from spark.documents import chosen_flows
 from spark.flows import open_flow
 from spark.sessions import SessionOptions, spark_jvm
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, source_acls, told
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, source_acls
 from tests.local.observed import expect_records
 
 SECONDS = 60
@@ -48,7 +50,7 @@ STAND_IN = "User:stand-in"
 
 @dataclass(frozen=True)
 class Taken:
-    """One operation of the flow `orders` that is taken away, on `cluster`."""
+    """One operation that is revoked from the flow `orders` on `cluster`."""
 
     cluster: str
     name: str
@@ -57,7 +59,7 @@ class Taken:
 
 
 def printed(deployed: Deployed) -> tuple[Acl, ...]:
-    """What `replicate acls` prints, with the source of `ledger`, which is useast by another alias."""
+    """What `replicate acls` prints, and the ACLs for the source of `ledger`, which is useast under another alias."""
     return merged_acls([*stack_acls(deployed.settings), *source_acls(deployed.flow("ledger"), "useast")])
 
 
@@ -90,8 +92,8 @@ def revoke(region: Region, *bound: AclBinding) -> None:
 
 
 @pytest.fixture(scope="module")
-def least(deployed: Deployed) -> Deployed:
-    """The deployed flows. Their users, and that of the validation, have nothing but what `replicate acls` prints."""
+def least_access(deployed: Deployed) -> Deployed:
+    """The deployed flows. Their users and the validation's user have only the ACLs that `replicate acls` prints."""
     wanted = printed(deployed)
     for region in deployed.endpoints.regions.values():
         apply_acls(region, wanted)
@@ -105,7 +107,7 @@ def least(deployed: Deployed) -> Deployed:
 
 @contextmanager
 def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[None]:
-    """An operation of a user taken away while the body runs."""
+    """Revoke an operation from a user while the body runs."""
     kind, operation = ResourceType[taken.resource.upper()], AclOperation[taken.operation]
     matching = [
         each
@@ -123,27 +125,27 @@ def without(region: Region, taken: Taken, principal: str = USER) -> Iterator[Non
 
 
 @pytest.fixture(scope="module")
-def orders(least: Deployed) -> FlowParameters:
+def orders(least_access: Deployed) -> FlowParameters:
     """The parameters of the flow `orders`."""
-    (parameters,) = chosen_flows(Parameters.model_validate(least.document), "orders")
+    (parameters,) = chosen_flows(Parameters.model_validate(least_access.document), "orders")
     return parameters
 
 
 @pytest.fixture(scope="module")
-def stand_in(least: Deployed, orders: FlowParameters) -> FlowParameters:
+def stand_in(least_access: Deployed, orders: FlowParameters) -> FlowParameters:
     """The parameters of `orders` for another user with the same ACLs.
 
     A connector that loses an ACL fails if it happens to need it at that moment, and stays failed for a while.
     """
-    acls = [replace(acl, principal=STAND_IN) for acl in flow_acls(least.flow())]
-    for region in least.endpoints.regions.values():
+    acls = [replace(acl, principal=STAND_IN) for acl in flow_acls(least_access.flow())]
+    for region in least_access.endpoints.regions.values():
         apply_acls(region, acls)
     needed = tuple(acl.model_copy(update={"principal": STAND_IN}) for acl in orders.acls or ())
     return orders.model_copy(update={"acls": needed})
 
 
 def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
-    """Outcome of the check of access alone."""
+    """The outcome of the access check alone."""
     with (
         spark_jvm(SessionOptions()) as spark,
         open_flow(parameters, spark, resolver(deployed.endpoints.kubeconfig), lambda _: None) as flow,
@@ -152,15 +154,15 @@ def access_of(deployed: Deployed, parameters: FlowParameters) -> CheckOutcome:
 
 
 @pytest.fixture(scope="module")
-def outcomes(least: Deployed) -> dict[str, FlowOutcome]:
+def outcomes(least_access: Deployed) -> dict[str, FlowOutcome]:
     """Both flows, each validated once."""
-    # What comes later needs rights that what is there does not: a topic to be made, and partitions to be added.
-    source, target = (least.endpoints.regions[alias] for alias in ("useast", "uswest"))
+    # A new topic needs rights that existing topics do not: to create a remote topic and to add partitions.
+    source, target = (least_access.endpoints.regions[alias] for alias in ("useast", "uswest"))
     create_topics(source, {"payments-least": 2})
     produce(source, "payments-least", 40, seed=1)
     wait_for("payments-least to arrive", lambda: expect_records(target, "useast.payments-least", 40), ARRIVAL_SECONDS)
     assert sum(end_offsets(target, ["useast.payments-least"]).values()) == 40
-    return {flow: least.validate(flow) for flow in ("orders", "ledger")}
+    return {flow: least_access.validate(flow) for flow in ("orders", "ledger")}
 
 
 @pytest.mark.parametrize("flow", ["orders", "ledger"], ids=["default policy", "identity policy"])
@@ -168,13 +170,13 @@ def test_a_flow_runs_and_is_proven_with_nothing_but_the_printed_acls(
     outcomes: dict[str, FlowOutcome], flow: str
 ) -> None:
     outcome = outcomes[flow]
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     looked = check_named(outcome, CheckName.ACCESS)
     assert (looked.findings, looked.counts["missing"]) == ((), 0)
     assert looked.counts["needed"] >= 30
 
 
-def test_a_healthy_flow_passes_every_check_with_something_counted(outcomes: dict[str, FlowOutcome]) -> None:
+def test_the_checks_of_a_healthy_flow_count_records_and_groups(outcomes: dict[str, FlowOutcome]) -> None:
     outcome = outcomes["orders"]
     assert {check.name for check in outcome.checks} >= {"heartbeats-arrive", "offsets-translate", "parity"}
     parity = check_named(outcome, "parity")
@@ -190,25 +192,27 @@ def test_identity_policy_over_mutual_tls_replicates_under_the_same_names(outcome
 @pytest.mark.parametrize(
     "taken",
     [
-        pytest.param(Taken("useast", "payments-", "READ"), id="topics that are then left out in silence"),
+        pytest.param(Taken("useast", "payments-", "READ"), id="topics that are then silently left out"),
         pytest.param(Taken("useast", "orders", "READ"), id="a topic whose polls then fail"),
         pytest.param(Taken("useast", "orders", "DESCRIBE_CONFIGS"), id="a topic that then stops every refresh"),
-        pytest.param(Taken("uswest", "useast.checkpoints.internal", "READ"), id="checkpoints that then end"),
+        pytest.param(Taken("uswest", "useast.checkpoints.internal", "READ"), id="checkpoints that then stop"),
         pytest.param(Taken("uswest", "useast.orders", "ALTER"), id="partitions that then never appear"),
-        pytest.param(Taken("useast", "checkout-", "DESCRIBE", "group"), id="groups that are then left out in silence"),
+        pytest.param(Taken("useast", "checkout-", "DESCRIBE", "group"), id="groups that are then silently left out"),
         pytest.param(
             Taken("uswest", "mirror-orders-offsets-internal", "READ"),
             id="the workers' offsets, without which they hang",
         ),
         pytest.param(Taken("useast", "heartbeats", "WRITE"), id="heartbeats that are then never sent"),
-        pytest.param(Taken("useast", "mm2-offset-syncs.uswest.internal", "WRITE"), id="offset syncs that then end"),
+        pytest.param(Taken("useast", "mm2-offset-syncs.uswest.internal", "WRITE"), id="offset syncs that then stop"),
         pytest.param(Taken("uswest", "mirror-orders", "READ", "group"), id="the workers' own group"),
     ],
 )
-def test_a_permission_that_is_taken_away_is_named(least: Deployed, stand_in: FlowParameters, taken: Taken) -> None:
-    region = least.endpoints.regions[taken.cluster]
+def test_a_revoked_permission_is_reported_by_name(
+    least_access: Deployed, stand_in: FlowParameters, taken: Taken
+) -> None:
+    region = least_access.endpoints.regions[taken.cluster]
     with without(region, taken, STAND_IN):
-        found = access_of(least, stand_in)
+        found = access_of(least_access, stand_in)
     missed = [finding for finding in found.findings if finding.code == "acl-missing"]
     assert found.verdict is Verdict.FAIL
     text = "\n".join(finding.message for finding in missed)
@@ -217,29 +221,29 @@ def test_a_permission_that_is_taken_away_is_named(least: Deployed, stand_in: Flo
     assert f"--{taken.resource} {taken.name}" in text
 
 
-def test_the_whole_validation_fails_by_a_missing_permission_alone(least: Deployed) -> None:
-    """Every record that was replicated is there still, so no other check can see what is wrong."""
-    with without(least.endpoints.regions["uswest"], Taken("uswest", "useast.orders", "ALTER")):
-        outcome = least.validate("orders")
+def test_a_missing_permission_alone_fails_the_whole_validation(least_access: Deployed) -> None:
+    """All replicated records are still there, so no other check can see what is wrong."""
+    with without(least_access.endpoints.regions["uswest"], Taken("uswest", "useast.orders", "ALTER")):
+        outcome = least_access.validate("orders")
     assert outcome.verdict is Verdict.FAIL
-    assert [check.name for check in outcome.checks if check.verdict is not Verdict.PASS] == [CheckName.ACCESS], told(
-        outcome
+    assert [check.name for check in outcome.checks if check.verdict is not Verdict.PASS] == [CheckName.ACCESS], (
+        outcome_text(outcome)
     )
 
 
-def test_a_validator_that_may_not_see_acls_proves_nothing_about_them(least: Deployed, orders: FlowParameters) -> None:
+def test_a_validator_that_may_not_see_acls_reports_an_error(least_access: Deployed, orders: FlowParameters) -> None:
     taken = Taken("uswest", "kafka-cluster", "DESCRIBE", "broker")
-    region = least.endpoints.regions["uswest"]
+    region = least_access.endpoints.regions["uswest"]
     with without(region, taken, VALIDATION_USER):
-        found = access_of(least, orders)
+        found = access_of(least_access, orders)
     assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.ERROR, ["acls-not-visible"])
 
 
 GRANTED = "User:granted"
 
 
-def test_the_printed_commands_grant_what_is_derived(deployed: Deployed, tmp_path: Path) -> None:
-    """One command for each type of resource and pattern, run by Kafka's own tool as it is printed."""
+def test_the_printed_commands_grant_the_derived_acls(deployed: Deployed, tmp_path: Path) -> None:
+    """Runs one printed command for each type of resource and pattern with Kafka's own tool."""
     region = deployed.endpoints.regions["useast"]
     acls = [
         Acl("useast", GRANTED, "cluster", "literal", CLUSTER_NAME, ("DESCRIBE",)),

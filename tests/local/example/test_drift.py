@@ -1,4 +1,4 @@
-"""Drift on a running flow: what somebody changed past the program is named, and the remedies mend it."""
+"""Drift on a running flow: manual changes are reported, and the remedies repair them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,11 +40,11 @@ def _expect_clean(deployed: Deployed) -> None:
 
 @pytest.fixture(autouse=True)
 def _clean(deployed: Deployed) -> None:
-    """A deployment as Pulumi, the API server and the operator leave it has neither drift nor a change."""
+    """A deployment that Pulumi, the API server and the operator have completed has neither drift nor changes."""
     wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
 
 
-def test_what_was_changed_by_hand_is_named_and_mended_by_its_remedy(deployed: Deployed) -> None:
+def test_manual_changes_are_reported_and_their_remedies_repair_them(deployed: Deployed) -> None:
     custom, core = client.CustomObjectsApi(deployed.api), client.CoreV1Api(deployed.api)
     config_map = replication_config_map(deployed.flow("ledger")).name
     place = (*_STRIMZI, _NAMESPACE)
@@ -86,7 +86,7 @@ def test_what_was_changed_by_hand_is_named_and_mended_by_its_remedy(deployed: De
 
 @contextmanager
 def _operator_suspended() -> Iterator[None]:
-    """An operator that does nothing meanwhile, while Connect and its connectors run on."""
+    """Suspend the operator while the body runs; Connect and its connectors continue."""
     operator = psutil.Process(load_state().parts["operator"].pid)
     operator.suspend()
     try:
@@ -95,8 +95,8 @@ def _operator_suspended() -> Iterator[None]:
         operator.resume()
 
 
-def test_what_happens_while_the_operator_is_down_is_told_as_far_as_kubernetes_knows_it(deployed: Deployed) -> None:
-    """Nothing in Kubernetes tells of a pause over Connect's REST interface then; a changed spec is not taken up."""
+def test_while_the_operator_is_down_only_drift_that_kubernetes_shows_is_reported(deployed: Deployed) -> None:
+    """Kubernetes then does not show a pause through Connect's REST interface, and a changed spec has no effect."""
     custom = client.CustomObjectsApi(deployed.api)
     place = (*_STRIMZI, _NAMESPACE, "kafkaconnectors", "orders-checkpoint")
     with _operator_suspended():
@@ -114,19 +114,19 @@ def test_what_happens_while_the_operator_is_down_is_told_as_far_as_kubernetes_kn
     }
 
 
-def test_a_pause_over_connects_rest_interface_is_in_the_status_with_which_the_operator_ends_it(
+def test_a_pause_through_connects_rest_interface_is_reported_before_the_operator_undoes_it(
     deployed: Deployed,
 ) -> None:
-    """It asks Connect to resume and writes what Connect says right then: that it is paused, nearly always."""
-    drift = wait_for("a status that tells of a pause", lambda: _told_of_a_pause(deployed), ARRIVAL_SECONDS)
+    """The operator asks Connect to resume, and writes the state that Connect reports at that moment: mostly PAUSED."""
+    drift = wait_for("a status that shows a pause", lambda: _drift_of_a_pause(deployed), ARRIVAL_SECONDS)
     wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
     assert (drift.code, drift.by) == ("connector-state", "Connect's REST interface")
     assert "orders-heartbeat is PAUSED, and its spec says running" in drift.what
     assert drift.since
 
 
-def _told_of_a_pause(deployed: Deployed) -> Drift:
-    """What `diff` would say of the first status that tells of a pause which is made now."""
+def _drift_of_a_pause(deployed: Deployed) -> Drift:
+    """Pause a connector now; returns what `diff` would report for the first status that shows the pause."""
     custom = client.CustomObjectsApi(deployed.api)
     before = deployed.connector(_HEARTBEAT)["metadata"]["resourceVersion"]
     _over_rest("pause")

@@ -1,4 +1,4 @@
-"""`replicate exporter` beside the deployed flows: it serves what `status` sees, and nothing of a side that is down."""
+"""`replicate exporter` for the deployed flows: it serves what `status` sees, and nothing of a cluster that is down."""
 
 from collections.abc import Callable
 from subprocess import Popen
@@ -13,7 +13,7 @@ _EVERY_SECONDS = 1
 
 
 def scraped(address: str, expected: Callable[[dict[str, float]], bool]) -> dict[str, float]:
-    """What the first scrape that is as expected says of `orders`."""
+    """The values of `orders` in the first scrape that is as expected."""
 
     def probe() -> dict[str, float]:
         found = values(scrape(address), "orders")
@@ -28,7 +28,7 @@ def asked(found: dict[str, float]) -> bool:
     return not any(value for name, value in found.items() if name.startswith("mirror_flow_unasked"))
 
 
-def test_it_serves_what_it_sees_and_nothing_of_a_side_that_is_down(deployed: Deployed) -> None:
+def test_the_exporter_serves_what_it_sees_and_no_values_of_a_cluster_that_is_down(deployed: Deployed) -> None:
     stacks = deployed.settings.stacks
     with exporter("local", "--stacks", stacks, every_seconds=_EVERY_SECONDS) as (process, address):
         well = scraped(address, lambda each: asked(each) and each.get("mirror_groups", 0) > 0)

@@ -1,4 +1,4 @@
-"""`replicate failback` of the deployed flow, with groups that worked on the target: skipped 0, read twice 0."""
+"""`replicate failback` of the deployed flow, with groups that consumed on the target: they skip and reread nothing."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ MAY_COMMIT = Acl("useast", "User:mirror", "group", "prefixed", "checkout-fb-", (
 
 
 @pytest.fixture(scope="module")
-def worked(deployed: Deployed) -> Iterator[None]:
+def groups_on_target(deployed: Deployed) -> Iterator[None]:
     """Groups that stand at different offsets of the remote topic, and records that only the source has."""
     source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
     create_topics(source, {TOPIC: 3})
@@ -47,7 +47,7 @@ def options() -> list[str]:
     return [part for name in SHARES for part in ("--group", name)]
 
 
-@pytest.mark.usefixtures("worked")
+@pytest.mark.usefixtures("groups_on_target")
 def test_groups_go_back_to_exactly_the_record_that_they_had_reached(deployed: Deployed) -> None:
     source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
     tried = replicate(deployed, "failback", "orders", *options(), "--dry-run")

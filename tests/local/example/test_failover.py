@@ -1,4 +1,4 @@
-"""`replicate failover` of the deployed flows, with consumers that count: nothing skipped, read again as announced."""
+"""`replicate failover` of the deployed flows, with consumers that count: no record is skipped or read again."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ def expect_all(source: Region, target: Region, topic: str, remote: str) -> None:
 
 @pytest.fixture(scope="module")
 def moving(deployed: Deployed) -> Iterator[Mapping[str, Mapping[int, int]]]:
-    """Groups that stand at different offsets of a topic that crossed while a worker was killed."""
+    """Groups at different offsets of a topic that was replicated while a worker was killed."""
     source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
     create_topics(source, {TOPIC: 3})
     produce(source, TOPIC, RECORDS // 2, seed=7)
@@ -85,13 +85,13 @@ def test_a_dry_run_shows_every_precondition_and_commits_nothing(
     assert [each for each in passwords if each in answer.stdout + answer.stderr] == []
 
 
-def test_a_producer_that_writes_on_is_named_and_nothing_is_changed(
+def test_a_producer_that_still_writes_is_reported_and_nothing_is_changed(
     deployed: Deployed, moving: Mapping[str, Mapping[int, int]]
 ) -> None:
-    source, over = deployed.endpoints.regions["useast"], Event()
+    source, finished = deployed.endpoints.regions["useast"], Event()
 
     def write() -> None:
-        while not over.wait(0.5):
+        while not finished.wait(0.5):
             produce(source, "payments-bypass", 6, seed=3)
 
     create_topics(source, {"payments-bypass": 1})
@@ -103,7 +103,7 @@ def test_a_producer_that_writes_on_is_named_and_nothing_is_changed(
     try:
         answer = fail_over(deployed, "orders", *options(moving), "--watch-seconds", "3")
     finally:
-        over.set()
+        finished.set()
         writer.join()
     assert (answer.returncode, "a producer still writes: payments-bypass-0 grew" in answer.stdout) == (1, True)
     assert "precondition-unmet" in answer.stderr
@@ -137,7 +137,7 @@ def test_a_planned_failover_killed_at_any_step_and_run_again_skips_nothing(
 
 
 def killed_at(deployed: Deployed, step: str, *call: str) -> None:
-    """Kill the command with SIGKILL as soon as it prints this; a run that has nothing to stop does not print it."""
+    """Kill the command with SIGKILL as soon as it prints `step`; fails if the command never prints it."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         failover_command(deployed, "orders", *call), cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
@@ -167,6 +167,6 @@ def test_a_planned_failover_of_an_identity_flow_skips_nothing(deployed: Deployed
         forget(target, ["ledger-fo"])
 
 
-def test_a_group_that_is_not_there_is_named_with_the_nearest(deployed: Deployed) -> None:
+def test_an_unknown_group_is_refused_with_the_nearest_name(deployed: Deployed) -> None:
     answer = fail_over(deployed, "orders", "--group", "checkout-wob", "--dry-run")
     assert (answer.returncode, "name `checkout-web`" in answer.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""`replicate failover --fence` on real brokers: a producer is refused, and a super user who writes on is caught."""
+"""`replicate failover --fence` on real brokers: a producer is refused, a super user who still writes is reported."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ CALL = ("--group", GROUP, "--fence", "--watch-seconds", "3")
 
 
 def fence(region: Region, stack: str) -> set[tuple[str, str]]:
-    """The topics of a fence, each for everybody and for its mark."""
+    """The topics of a fence with the principal of each ACL: everybody, or the fence's own mark."""
     found = granted(region, "User:*") + granted(region, f"Fence:{stack}/orders")
     return {(each.name, each.principal) for each in found}
 
@@ -51,11 +51,11 @@ def fenceable(deployed: Deployed) -> Iterator[dict[int, int]]:
 
 @contextmanager
 def a_super_user_who_writes(region: Region) -> Iterator[None]:
-    over = Event()
+    finished = Event()
 
     def write() -> None:
         producer = Producer(region.client_config(ADMIN))
-        while not over.wait(0.1):
+        while not finished.wait(0.1):
             producer.produce(TOPIC, b"past the fence", b"key", 0, headers=[("trace", b"past")])
             producer.flush()
 
@@ -64,11 +64,13 @@ def a_super_user_who_writes(region: Region) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        finished.set()
         writer.join()
 
 
-def test_a_fence_stops_producers_and_catches_who_ignores_it(deployed: Deployed, fenceable: dict[int, int]) -> None:
+def test_a_fence_stops_producers_and_a_super_user_who_still_writes_is_reported(
+    deployed: Deployed, fenceable: dict[int, int]
+) -> None:
     source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
     stack = deployed.settings.stack
     with a_super_user_who_writes(source):

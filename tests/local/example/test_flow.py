@@ -15,7 +15,7 @@ from infra.validation.run import ValidationRun
 from tests.local.flows import Deployed
 
 
-def test_what_the_files_declare_is_validated_like_what_pulumi_deployed(deployed: Deployed) -> None:
+def test_the_validation_document_is_the_same_from_the_files_and_from_pulumi(deployed: Deployed) -> None:
     """A stack that GitOps deploys has no outputs."""
     run = ValidationRun(deployed.settings, Path("report.json"), declared=True)
     assert run.document() == deployed.document
@@ -25,7 +25,7 @@ def test_a_second_up_changes_nothing(deployed: Deployed) -> None:
     assert set(deployment.up(deployed.settings, lambda _: None)) == {"same"}
 
 
-def test_the_service_account_reads_what_it_must_and_is_refused_the_rest(deployed: Deployed) -> None:
+def test_the_service_account_may_read_only_the_secrets_that_connect_needs(deployed: Deployed) -> None:
     api = deployed.api
     api.default_headers["Impersonate-User"] = "system:serviceaccount:mirror-orders:orders-connect"
     api.default_headers["Impersonate-Group"] = "system:serviceaccounts"
@@ -52,8 +52,8 @@ def test_no_password_is_in_the_state_or_in_a_log(deployed: Deployed) -> None:
 
 
 @pytest.mark.parametrize("name", ["orders-source", "orders-checkpoint", "orders-heartbeat"])
-def test_connect_itself_finds_no_error_in_a_connectors_configuration(deployed: Deployed, name: str) -> None:
-    """The authority on properties is the connector."""
+def test_connect_finds_no_error_in_a_connectors_configuration(deployed: Deployed, name: str) -> None:
+    """The connector itself decides which properties are valid."""
     spec = deployed.connector(name)["spec"]
     config = {**{key: str(value) for key, value in spec["config"].items()}, "connector.class": spec["class"]}
     (port,) = {worker.port for worker in operator_part.workers() if "mirror-orders/" in worker.name}
@@ -67,8 +67,8 @@ def test_connect_itself_finds_no_error_in_a_connectors_configuration(deployed: D
     assert (found["error_count"], errors) == (0, {})
 
 
-def test_check_is_told_what_the_running_clusters_have(deployed: Deployed) -> None:
-    """By password on the one, by certificate on the other, with the credentials that the stack itself created."""
+def test_check_reads_the_names_of_topics_and_groups_from_the_running_clusters(deployed: Deployed) -> None:
+    """Reads one cluster by password and the other by certificate, with credentials that the stack itself created."""
     names = names_in_clusters(deployed.settings)
     assert {"orders", "ledger", "heartbeats"} <= set(names["useast"].topics)
     assert names["useast-tls"].topics == names["useast"].topics

@@ -1,4 +1,4 @@
-"""Break it and be told: each fault on a running flow makes the validation fail, and name it; then it is mended."""
+"""Each fault on a running flow makes the validation fail and is reported by name; then it is repaired."""
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -10,20 +10,23 @@ from infra.local.example_traffic import make_example_traffic
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.waiting import NotYetError, wait_for
 from tests.commits import commit
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, told
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text
 from tests.local.observed import expect_records
 
 
 @pytest.fixture(autouse=True)
 def _more_traffic(deployed: Deployed) -> None:
-    """Records and commits that are younger than whatever was checked before."""
+    """Produce records and commit offsets that are newer than everything that was checked before."""
     make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
 
 
 @pytest.fixture(scope="module")
 def injured(deployed: Deployed) -> FlowOutcome:
-    """A stopped heartbeat connector, a group beyond its translation, and a record that somebody produced to a remote
-    topic, judged together and mended."""
+    """The validation of three faults at once, which are then repaired.
+
+    They are a stopped heartbeat connector, a group beyond its translated offset, and a record that somebody produced to
+    a remote topic.
+    """
     target = deployed.endpoints.regions["uswest"]
     make_example_traffic(deployed.endpoints.regions["useast"], 60, seed=1)
     with deployed.edited("orders-heartbeat", {"state": "stopped"}, {"state": "running"}):
@@ -34,11 +37,11 @@ def injured(deployed: Deployed) -> FlowOutcome:
         assert producer.flush(30) == 0
         try:
             wait_for("heartbeats to grow old", lambda: _expect_old_heartbeats(deployed), ARRIVAL_SECONDS)
-            # Nothing that is missing can arrive, however long the job waits for it.
+            # What is missing cannot arrive, however long the job waits.
             outcome = deployed.validate(catch_up_seconds=1)
         finally:
             _empty(deployed, "payments-refunds", "useast.payments-refunds")
-            # Groups are synced forward only: from its first record on, the group follows the checkpoints again.
+            # MirrorMaker moves groups forward only: from offset 0, the group follows the checkpoints again.
             commit(target, "checkout-web", {("useast.orders", 0): 0})
     return outcome
 
@@ -49,26 +52,26 @@ def _expect_old_heartbeats(deployed: Deployed) -> None:
         raise NotYetError(str(heartbeats.findings))
 
 
-def test_a_stopped_heartbeat_connector_is_named(injured: FlowOutcome) -> None:
-    assert check_named(injured, "heartbeats-arrive").verdict is Verdict.FAIL, told(injured)
-    assert "useast.heartbeats" in told(injured)
+def test_a_stopped_heartbeat_connector_is_reported(injured: FlowOutcome) -> None:
+    assert check_named(injured, "heartbeats-arrive").verdict is Verdict.FAIL, outcome_text(injured)
+    assert "useast.heartbeats" in outcome_text(injured)
 
 
-def test_a_group_beyond_its_translation_is_named(injured: FlowOutcome) -> None:
-    """A consumer that fails over would skip what lies between."""
+def test_a_group_beyond_its_translated_offset_is_reported(injured: FlowOutcome) -> None:
+    """A consumer that fails over would skip the records in between."""
     check = check_named(injured, "offsets-translate")
-    assert check.verdict is Verdict.FAIL, told(injured)
-    assert any("checkout-web" in finding.message for finding in check.findings), told(injured)
+    assert check.verdict is Verdict.FAIL, outcome_text(injured)
+    assert any("checkout-web" in finding.message for finding in check.findings), outcome_text(injured)
 
 
-def test_a_record_produced_to_the_replicated_topic_is_named(injured: FlowOutcome) -> None:
+def test_a_record_produced_to_a_remote_topic_is_reported(injured: FlowOutcome) -> None:
     parity = check_named(injured, "parity")
-    assert parity.verdict is Verdict.FAIL, told(injured)
+    assert parity.verdict is Verdict.FAIL, outcome_text(injured)
     assert parity.counts["extra"] == 1
-    assert "payments-refunds: 1 record on uswest does not exist on useast" in told(injured)
+    assert "payments-refunds: 1 record on uswest does not exist on useast" in outcome_text(injured)
 
 
-def test_what_was_mended_passes_and_a_topic_made_by_hand_where_a_remote_topic_belongs_is_named(
+def test_a_repaired_flow_passes_and_a_foreign_topic_named_like_a_remote_topic_is_reported(
     injured: FlowOutcome, deployed: Deployed
 ) -> None:
     assert injured.verdict is Verdict.FAIL
@@ -77,12 +80,12 @@ def test_what_was_mended_passes_and_a_topic_made_by_hand_where_a_remote_topic_be
         mended = deployed.validate()
     finally:
         _delete_topics(deployed, uswest="useast.payments-made-by-hand")
-    assert mended.verdict is Verdict.PASS, told(mended)
+    assert mended.verdict is Verdict.PASS, outcome_text(mended)
     named = "useast.payments-made-by-hand on uswest is named like the remote topic of payments-made-by-hand in orders"
-    assert f"foreign-topic: {named}" in told(mended)
+    assert f"foreign-topic: {named}" in outcome_text(mended)
 
 
-def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deployed) -> None:
+def test_a_checkpoint_connector_with_another_topic_list_is_reported(deployed: Deployed) -> None:
     topics = deployed.connector("orders-checkpoint")["spec"]["config"]["topics"]
     broken, mended = ({"config": {"topics": value}} for value in ("something-else", topics))
     with deployed.edited("orders-checkpoint", broken, mended):
@@ -90,12 +93,12 @@ def test_a_checkpoint_connector_with_another_topic_list_is_named(deployed: Deplo
         # The checkpoints that are missing cannot arrive.
         outcome = deployed.validate(catch_up_seconds=10)
     check = check_named(outcome, "offsets-translate")
-    assert check.verdict is Verdict.FAIL, told(outcome)
-    assert "checkpoint" in told(outcome)
-    assert "checkout-" in told(outcome)
+    assert check.verdict is Verdict.FAIL, outcome_text(outcome)
+    assert "checkpoint" in outcome_text(outcome)
+    assert "checkout-" in outcome_text(outcome)
 
 
-def test_records_lost_to_retention_before_they_were_replicated_are_named(deployed: Deployed) -> None:
+def test_records_lost_to_retention_before_they_were_replicated_are_reported(deployed: Deployed) -> None:
     source, target = (deployed.endpoints.regions[alias] for alias in ("useast", "uswest"))
     create_topics(source, {"payments-lost": 1})
     produce(source, "payments-lost", 200, seed=1)
@@ -109,13 +112,13 @@ def test_records_lost_to_retention_before_they_were_replicated_are_named(deploye
     resumed = deployed.validate(catch_up_seconds=10)
     _delete_topics(deployed, useast="payments-lost", uswest="useast.payments-lost")
     lost = check_named(resumed, "nothing-lost-to-retention")
-    assert lost.verdict is Verdict.FAIL, told(resumed)
-    assert "payments-lost" in told(resumed)
+    assert lost.verdict is Verdict.FAIL, outcome_text(resumed)
+    assert "payments-lost" in outcome_text(resumed)
     assert lost.counts["lost"] == 150
 
 
 def _delete_records(deployed: Deployed, topic: str, before: int) -> None:
-    """What retention does at the end of a segment, without waiting for one."""
+    """Delete records as retention does, without waiting for the end of a segment."""
     admin = AdminClient(deployed.endpoints.regions["useast"].client_config(ADMIN))
     for future in admin.delete_records([TopicPartition(topic, 0, before)]).values():
         assert future.result(60).low_watermark == before

@@ -1,4 +1,4 @@
-"""`replicate pause`, `resume` and `restart` on the running flow: what they change, and what shows it meanwhile."""
+"""`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
 from infra.operations.looking import look
 from infra.review.live_comparison import compare_with_cluster
@@ -18,7 +18,7 @@ def replicate(deployed: Deployed, verb: str, *options: str) -> Answer:
     return answer
 
 
-def test_a_pause_is_announced_drift_until_it_is_resumed(deployed: Deployed) -> None:
+def test_a_pause_is_reported_as_a_temporary_state_until_it_is_resumed(deployed: Deployed) -> None:
     named = ("orders", "--connector", HEARTBEAT)
     tried = replicate(deployed, "pause", *named, "--dry-run")
     assert (tried.returncode, "nothing was changed" in tried.stdout) == (0, True)
@@ -45,7 +45,7 @@ def test_a_pause_is_announced_drift_until_it_is_resumed(deployed: Deployed) -> N
     assert (left.drift, left.objects) == ((), ())
 
 
-def test_a_named_connector_restarts_with_its_tasks_and_nothing_else_does(deployed: Deployed) -> None:
+def test_a_named_connector_restarts_with_its_tasks_and_no_other_connector_does(deployed: Deployed) -> None:
     nothing = replicate(deployed, "restart", "orders")
     assert (nothing.returncode, "nothing-failed" in nothing.stderr) == (1, True)
     watch = Watch("orders")
@@ -56,7 +56,7 @@ def test_a_named_connector_restarts_with_its_tasks_and_nothing_else_does(deploye
     assert "strimzi.io/restart" not in str(deployed.connector(HEARTBEAT)["metadata"].get("annotations"))
 
 
-def test_what_does_not_exist_is_answered_with_the_nearest(deployed: Deployed) -> None:
+def test_an_unknown_flow_or_connector_is_refused_with_the_nearest_name(deployed: Deployed) -> None:
     for options, said in (
         (("order",), "name `orders`."),
         (("orders", "--connector", "orders-heartbeats"), f"name `{HEARTBEAT}`."),

@@ -1,4 +1,4 @@
-"""A stack over time: a changed property takes effect, a killed process comes back."""
+"""A stack over time: a changed property takes effect, a killed process is started again."""
 
 import signal
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
 from infra.settings import read_settings
 from infra.waiting import wait_for
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.local.observed import expect_records
 
 
@@ -43,14 +43,14 @@ def test_a_changed_topic_list_reaches_the_running_connectors(deployed: Deployed)
         _changed(deployed, lambda flow: flow.update(topics=["orders", "payments-.*"])).up()
 
 
-def test_killed_parts_come_back_and_the_flow_with_them(deployed: Deployed) -> None:
+def test_killed_parts_are_started_again_and_the_flow_recovers(deployed: Deployed) -> None:
     for part in ("kube-apiserver", "worker", "kafka-uswest", "operator"):
         _kill(part)
     stack.up(Console(quiet=True))
     make_example_traffic(deployed.endpoints.regions["useast"], 30, seed=1)
     deployment.wait_ready(deployed.settings, READY_SECONDS)
     outcome = deployed.validate(catch_up_seconds=90)
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
 
 
 def _kill(part: str) -> None:

@@ -1,4 +1,4 @@
-"""`replicate status` of the deployed flows: what it shows while all is well, and while something is down."""
+"""`replicate status` of the deployed flows: what it shows while everything runs, and while something is down."""
 
 import json
 import signal
@@ -22,7 +22,7 @@ from infra.operations.status_document import FlowStatus
 from infra.operations.status_text import flow_lines
 from infra.waiting import NotYetError, wait_for
 from spark.report.publish import publish
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, told
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.repository import ROOT
 
 #: Every question has a deadline: the command ends within this time, however many parts are down.
@@ -69,15 +69,15 @@ def suspended(part: str) -> Iterator[None]:
 
 
 def replicated(deployed: Deployed) -> list[str]:
-    """The topics of `orders` on the source, with those that other tests have added."""
+    """The topics of `orders` on the source, including those that other tests have added."""
     admin = AdminClient(deployed.endpoints.regions["useast"].client_config(APP))
     named = admin.list_topics(timeout=WITHIN_SECONDS).topics
     return [topic for topic in named if topic == "orders" or topic.startswith("payments-")]
 
 
-def test_a_flow_that_is_well_and_proven_could_fail_over(deployed: Deployed) -> None:
+def test_a_healthy_and_proven_flow_could_fail_over(deployed: Deployed) -> None:
     outcome = deployed.validate()
-    assert outcome.verdict is Verdict.PASS, told(outcome)
+    assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
     publish(Report("local", datetime.now(UTC).isoformat(), 0, (outcome,)), deployed.endpoints.kubeconfig)
     status = seen(deployed, lambda each: each.could_fail_over)
     assert status.lag is not None
@@ -121,7 +121,7 @@ def test_a_failed_task_is_shown_with_the_first_line_of_its_trace(deployed: Deplo
         ),
     ],
 )
-def test_what_is_down_is_named_and_the_rest_is_shown(
+def test_a_part_that_is_down_is_reported_and_the_rest_is_shown(
     deployed: Deployed, part: str, why: str, unasked: list[str]
 ) -> None:
     with suspended(part):
