@@ -1,7 +1,7 @@
-"""Adopts what somebody runs by plain YAML, while 2,000 records a second cross, and counts what that did.
+"""Adopts what runs from plain YAML while 2,000 records a second are replicated, and counts the effects.
 
 What restarts is compared with what the plan of `replicate adopt` announced. Each row is kept at once, with the time of
-every command that leads from somebody's YAML to a verdict; `--write` puts the tables into the page of the commands.
+every command from the YAML to a verdict; `--write` puts the tables into the page of the commands.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tests.bench.adoption_world import CONTEXT, World, apply, arrivals, arrived,
 from tests.repository import ROOT
 
 _SETTLE_SECONDS = 180.0
-#: How many records of each partition a group consumes.
+#: The number of records of each partition that a group consumes.
 CONSUMED = 50
 GROUP = "checkout-web"
 _VERDICT = re.compile(r"^(\w+) in [\d.]+ s$", re.MULTILINE)
@@ -37,9 +37,9 @@ _LOGINS = ("--validation-login", "logins.yaml")
 
 @dataclass(frozen=True)
 class Shape:
-    """What runs, by the file that describes it, with the number of its connectors and the name of its replication.
+    """What runs: the file that describes it, the number of its connectors, and the name of its replication.
 
-    `verdict` also runs every command of the way from YAML to a verdict, for their times. `moved` is a KafkaMirrorMaker2
+    `verdict` also runs and times every command from the YAML to a verdict. `moved` is a KafkaMirrorMaker2
     that becomes a flow.
     """
 
@@ -95,7 +95,7 @@ def main() -> int:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")
     clean = True
     for shape in (each for each in SHAPES if each.file in (given.only or [each.file])):
-        # Each shape has its own: what an earlier one replicated would be there already.
+        # Each shape has its own topics: records that an earlier shape replicated would be there already.
         endpoints = stack.up(Console())
         try:
             with tempfile.TemporaryDirectory() as folder, shell(endpoints, Path(folder)) as world:
@@ -136,7 +136,7 @@ def _settle(world: World, client: Consumer) -> None:
 
 
 def _carried_out(run: Run, shape: Shape, rate: float) -> dict[str, Any]:
-    """Import, prove, adopt and prove again; what a row says of it without the records."""
+    """Import, prove, adopt and prove again; returns the row without the counts of records."""
     run.replicate("import", "--context", CONTEXT, "--out", "mirrors", *_LOGINS, within=".")
     if shape.verdict:
         _to_a_verdict(run, shape)
@@ -170,7 +170,7 @@ def _to_a_verdict(run: Run, shape: Shape) -> None:
 
 
 def _restarts(phases: Sequence[Phase], plan: Mapping[str, Any], running: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What restarted, beside what was announced: in a move, tasks of the mirror end, and those of the flow begin."""
+    """What restarted besides what was announced. In a move, tasks of the mirror end and those of the flow start."""
     allowed = announced(plan, list(running))
     moved = tuple(f"{each['mirror']}." for each in plan["moves"])
     started = tasks_started(phases)

@@ -1,4 +1,4 @@
-"""What the bench of adoption keeps in a file, and the tables that it makes of it in the page of the commands."""
+"""The file in which the adoption bench keeps its rows, and the tables that it writes into the page of the commands."""
 
 import json
 from collections import Counter
@@ -23,9 +23,9 @@ COMMANDS = "| command | time |\n| --- | --- |"
 class Row:
     """One adoption under traffic.
 
-    `announced` and `restarted` count tasks of connectors that the plan names; `others` are names of tasks that began
-    again without having been announced, or more often. `proven` has the verdicts of the validation before and after.
-    `commands` are the seconds of each command that was shown.
+    `announced` and `restarted` count tasks of connectors that the plan names; `others` are names of tasks that
+    started again unannounced, or more often than announced. `proven` has the verdicts of the validation before and
+    after. `commands` are the seconds of each command that was shown.
     """
 
     what: str
@@ -57,12 +57,12 @@ class Row:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing restarted that was not announced, every record is on the target once, and no check fails."""
+        """Whether only announced tasks restarted, every record is on the target exactly once, and no check fails."""
         return self.proven == "pass, pass" and not (self.others or self.twice or self.missing)
 
 
 def tasks_started(phases: Sequence[Phase]) -> Counter[str]:
-    """How often each task began in all of the phases."""
+    """How often each task started, in all phases together."""
     found: Counter[str] = Counter()
     for phase in phases:
         found.update({name.removeprefix("task "): count for name, count in phase.started.items() if "task " in name})

@@ -1,4 +1,4 @@
-"""Traffic at a steady rate while a flow is adopted, and what the target holds of it at the end."""
+"""Traffic at a steady rate while a flow is adopted, and which of its records the target holds at the end."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _DRAIN_SECONDS = 300.0
 
 
 class Traffic:
-    """A producer of numbered records to all topics in turn. `sent` are those that Kafka has acknowledged.
+    """A producer of numbered records to all topics in turn. `sent` are the acknowledged ones.
 
     The number is the header `trace`.
     """
@@ -53,7 +53,7 @@ class Traffic:
             raise RuntimeError(f"{unsent} records not acknowledged, {self.failures[:3]}")
 
     def _write(self) -> None:
-        """Send what is due since the beginning, so that a pause of this process does not lower the rate."""
+        """Send what is due since the start, so that a pause of this process does not lower the rate."""
         began, number = time.monotonic(), 0
         while not self._over.wait(_TICK_SECONDS):
             due = int((time.monotonic() - began) * self._rate)
@@ -78,7 +78,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Arrived:
-    """The records of the source, and how many of them the target holds twice or not at all."""
+    """The number of records on the source, and how many of them the target holds twice or not at all."""
 
     records: int
     twice: int

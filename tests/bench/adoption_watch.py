@@ -1,4 +1,4 @@
-"""What restarts while a flow is adopted, as Connect's own logs and the target show it, beside what was announced."""
+"""What restarts while a flow is adopted, seen in Connect's logs and on the target, compared with what was announced."""
 
 import re
 import time
@@ -16,15 +16,15 @@ from infra.local.parts import operator as operator_part
 _STARTED = re.compile(r" INFO Creating (task|connector) (\S+?)(?: of type .*)? \(")
 _LOOK_SECONDS = 0.25
 _NAMED = re.compile(r"`([^`]+)`")
-#: Effects after which each connector of the flow runs on other workers; together they roll once.
+#: Effects that move every connector of the flow to new workers; several of them together roll the workers once.
 _ROLLS = frozenset({"connect-rolls", "labels-roll"})
 _RESTARTS = frozenset({"connector-restarts", "credentials-are-read-anew"})
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One command: the workers, connectors and tasks that began while it ran, with how often, and the longest time in
-    which no record arrived on the target."""
+    """One command: how often each worker, connector and task started while it ran, and the longest time in which no
+    record arrived on the target."""
 
     name: str
     seconds: float
@@ -60,7 +60,7 @@ class Watcher:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[list[Phase]]:
-        """Record what begins while the body runs; the list has the phase afterwards."""
+        """Record what starts while the body runs; afterwards the list has this phase."""
         self._look()
         before, began, found = self._started.copy(), time.monotonic(), list[Phase]()
         self._pause, self._grown = 0.0, (self._grown[0], began)
@@ -91,7 +91,7 @@ class Watcher:
 
 
 def announced(plan: Mapping[str, Any], running: Sequence[str]) -> Counter[str]:
-    """How often each of the running connectors may start by the plan of `replicate adopt --json`."""
+    """How often each running connector may start according to the plan of `replicate adopt --json`."""
     rolls = any(effect["code"] in _ROLLS for effect in plan["effects"])
     found = Counter(running if rolls else ())
     for effect in plan["effects"]:

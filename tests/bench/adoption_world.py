@@ -1,4 +1,4 @@
-"""What somebody runs by plain YAML on the local stack: the resources, and what they refer to; no stack deploys them."""
+"""What runs from plain YAML on the local stack: resources and what they refer to. No stack deploys them."""
 
 import base64
 import json
@@ -77,7 +77,7 @@ class World:
         return Ran(answer.returncode, answer.stdout, answer.stderr, seconds)
 
     def connectors(self) -> dict[str, list[str]]:
-        """The tasks of each connector, as the logs name them. Raises NotYetError unless all that there are run."""
+        """The tasks of each connector, as the logs name them. Raises NotYetError unless all of them run."""
         found: dict[str, list[str]] = {}
         for worker in (each for each in operator_part.workers() if processes.alive(each)):
             rest = ConnectRest(worker.port)
@@ -110,7 +110,7 @@ def shell(endpoints: Endpoints, folder: Path) -> Iterator[World]:
 
 
 def running_yaml(world: World, name: str) -> list[Object]:
-    """The resources of a file as somebody has written them, with the addresses of this stack."""
+    """The resources of a file as they were written, with the addresses of this stack."""
     text = (RUNNING / f"{name}.yaml").read_text()
     for alias, region in world.endpoints.regions.items():
         text = text.replace(alias.upper(), region.bootstrap_servers)
@@ -118,7 +118,7 @@ def running_yaml(world: World, name: str) -> list[Object]:
 
 
 def apply(world: World, name: str, connectors: int) -> list[Object]:
-    """Let somebody apply the resources of a file, with all that they refer to, and wait until every task runs."""
+    """Apply the resources of a file and everything that they refer to, and wait until every task runs."""
     resources = running_yaml(world, name)
     (world.folder / "running.yaml").write_text(yaml.safe_dump_all(resources))
     write_logins(world.folder / "logins.yaml")
@@ -174,7 +174,7 @@ def document(ran: Ran) -> dict[str, Any]:
 
 
 def declare_a_flow(world: World, project: str, replication: str) -> None:
-    """Let a project declare a flow with workers of its own instead of a KafkaMirrorMaker2."""
+    """Make a project declare a flow with its own workers instead of a KafkaMirrorMaker2."""
     file = world.folder / project / "stacks" / "topologies" / "prod.yaml"
     topology = yaml.safe_load(file.read_text())
     declared = topology["replications"][replication]
@@ -193,7 +193,7 @@ def _grant(world: World, project: str) -> None:
 
 
 def _surroundings(world: World, connect: str) -> Iterator[Object]:
-    """The namespace, the Secrets, and the Role with which the workers read these."""
+    """The namespace, the Secrets, and the Role that lets the workers read them."""
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     secrets = []
     for alias, region in world.endpoints.regions.items():

@@ -1,4 +1,4 @@
-"""Each alert of a flow, on series of a flow that is well but for one trouble: it fires, and no other does.
+"""Tests each alert of a flow on the series of a flow that is healthy except for one trouble: only that alert fires.
 
 The dashboard's queries are parsed, too.
 
@@ -40,9 +40,9 @@ _LAGS = [f'{metrics.RECORDS_LAG}{{{_FLOW},topic="orders",partition="{each}"}}' f
 _FAILED = f'{metrics.FAILED_TASKS}{{{_FLOW},connector="orders-source"}}'
 _CHECKPOINTS = f'{metrics.RUNNING_TASKS}{{{_FLOW},connector="orders-checkpoint"}}'
 
-#: Kafka reports no latency, as NaN, of a partition without records.
+#: Kafka reports the latency of a partition without records as NaN.
 _NO_VALUE = " ".join(["NaN"] * _MINUTES)
-#: A flow that is well: a heartbeat each second, records in two partitions, of which one always has some waiting.
+#: A healthy flow: a heartbeat each second, and records in two partitions, one of which always has records waiting.
 _WELL = {
     _HEARTBEATS: f"0+60x{_MINUTES}",
     _RECORDS[0]: f"0+100x{_MINUTES}",
@@ -57,9 +57,9 @@ _WELL = {
 
 
 def _exported() -> dict[str, float]:
-    """What the exporter serves of a flow that is well, by series: a partition is a little behind.
+    """What the exporter serves for a healthy flow, by series: one partition is a little behind.
 
-    Prometheus' tests begin in 1970, so its validation is not old.
+    Prometheus' tests start in 1970, so the validation is not old.
     """
     flow = a_status(lag=a_lag([behind("orders-0", 5, 30)]))
     found = families(a_document(flow), worst=20, drift={"prod": {}})
@@ -72,14 +72,14 @@ def _written(labels: Mapping[str, str]) -> str:
 
 
 _EXPORTED = {name: f"{value:g}x{_MINUTES}" for name, value in _exported().items()}
-#: A partition in which records wait moves.
+#: A partition with waiting records makes progress.
 _POSITION = next(name for name in _EXPORTED if name.startswith(f"{series.PARTITION_POSITION.name}{{"))
 _EXPORTED[_POSITION] = f"70+60x{_MINUTES}"
 _WELL |= _EXPORTED
 
 
 def _of(series: Series, **labels: str) -> str:
-    """The series of the flow that is well with these labels."""
+    """The series of the healthy flow with these labels."""
     found = [
         each
         for each in _EXPORTED
@@ -99,9 +99,9 @@ def _verdict(of: str) -> dict[str, str | None]:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Series that differ from those of a flow that is well (None: missing), and the alert that fires.
+    """Series that differ from those of a healthy flow (None: missing), and the alert that fires.
 
-    Another alert may be a consequence of the same trouble; whether `also` fires is not asked.
+    Other alerts may be consequences of the same trouble; those in `also` may fire or not.
     """
 
     series: Mapping[str, str | None]

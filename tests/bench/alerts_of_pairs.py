@@ -33,22 +33,22 @@ def _pair_test(
 
 
 def pair_tests() -> Iterator[dict[str, Any]]:
-    """Cases in which nothing comes back, records circle, or a record comes back once."""
+    """Cases: nothing comes back, records circle, or each record comes back once."""
     never, both = (False, False), (True, True)
-    # An hour's records wait when the clusters reach each other again.
+    # The records of an hour are waiting when the clusters reach each other again.
     catching_up = "0x25 0+6000x12 72000x52", "0+600x25 15600+6600x12 95000+600x52", "0+3000x25 72000-6000x12 0x52"
     for at in ("38m", "50m", "78m"):
         yield _pair_test("each side writes", ["0+600x90", "0+400x90"], ["0+1000x90"] * 2, "500x90", never, at)
         yield _pair_test("only one side writes", ["0+600x90", "0x90"], ["0+600x90"] * 2, "600x90", never, at)
         replicated, ends, lags = catching_up
         yield _pair_test("both catch up at once", [replicated] * 2, [ends] * 2, lags, never, at)
-    # Of 200,000 records on both sides, half are deleted with their topic.
+    # Both sides have 200,000 records; half of them are deleted with their topic.
     deleted = ["200000+1000x25 126000+1000x64"] * 2
     for at in ("38m", "50m", "78m"):
         yield _pair_test("a topic is deleted on both sides", ["0+600x90", "0+400x90"], deleted, "500x90", never, at)
     circling = "a record that comes back is sent again"
     yield _pair_test(circling, ["0+2000x90"] * 2, ["0+2000x90"] * 2, "1500x90", both, "38m")
     yield _pair_test("nobody writes, and records circle", ["0+600x90"] * 2, ["0+600x90"] * 2, "900x90", both, "38m")
-    # Both sides write 600 a minute. The flow to uswest also sends back there what came from there.
+    # Both sides write 600 records a minute. The flow to uswest also sends back the records that came from uswest.
     once, grown = ["0+600x90", "0+1200x90"], ["0+1800x90", "0+1200x90"]
     yield _pair_test("a record comes back once", once, grown, "1500x90", (False, True), "78m")

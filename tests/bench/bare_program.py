@@ -1,6 +1,6 @@
-"""What the engine's bench holds our program against: the same plain objects, registered with nothing around them.
+"""The program that the engine's bench compares ours with: it registers the same plain objects and nothing else.
 
-Imports nothing of ours: its cost is that of Pulumi, of the Kubernetes package and of the objects.
+It imports none of our code: its cost is that of Pulumi, the Kubernetes package and the objects.
 """
 
 import json

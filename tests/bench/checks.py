@@ -1,4 +1,4 @@
-"""What checking a large topology costs, and how it grows: `python -m tests.bench.checks`."""
+"""The cost of checking a large topology, and how it grows: `python -m tests.bench.checks`."""
 
 import os
 import time
@@ -16,7 +16,7 @@ SIZES = (500, 1_000, 2_000)
 
 
 def a_large_topology(flows: int) -> dict[str, object]:
-    """Flows between 200 clusters, ten to each target at the largest size, some of them pairs, each with patterns."""
+    """Flows between 200 clusters, at the largest size ten to each target. Some are pairs, and each has patterns."""
     clusters = {
         f"c{number}": a_cluster(f"region-{number % 20}", bootstrapServers=f"c{number}:9093")
         for number in range(CLUSTERS)

@@ -1,6 +1,6 @@
 """Draws a recorded dashboard as one SVG for the README: Grafana cannot run here. Pure.
 
-Panels stand where the dashboard's grid puts them, without the gaps that Grafana closes, too.
+Panels are where the dashboard's grid puts them, without the gaps that Grafana closes too.
 """
 
 import math
@@ -34,7 +34,7 @@ _STYLE = """
 """
 _YEAR = 31_536_000
 _LONGER = ((_YEAR, "years"), (86_400, "d"), (3600, "h"), (60, "min"))
-#: From when until when, and the step between two values.
+#: The first and the last time, and the step between two values.
 _Span = tuple[float, float, float]
 _NAME = re.compile(r"{{\s*(\w+)\s*}}")
 
@@ -63,7 +63,7 @@ def _span(recording: Recording) -> str:
 
 
 def _places(panels: Sequence[Panel]) -> list[tuple[Panel, int]]:
-    """Each panel with its top in units of the grid: below all that stand above it, without gaps."""
+    """Each panel with its top in grid units: directly below the panels above it."""
     bottoms, found = [0] * 24, []
     for panel in sorted(panels, key=lambda each: (each.document["gridPos"]["y"], each.document["gridPos"]["x"])):
         at = panel.document["gridPos"]
@@ -123,7 +123,7 @@ def _graph(panel: Panel, left: float, top: float, width: float, height: float, s
 
 
 def _path(points: Sequence[tuple[float, float, float]], step_seconds: float) -> str:
-    """Lines through points of which the third coordinate is the time: no line where a value is missing."""
+    """Lines through points, with a gap where a value is missing. The third coordinate of a point is its time."""
     words = []
     for number, (x, y, at) in enumerate(points):
         missing = number == 0 or at - points[number - 1][2] > 1.5 * step_seconds
@@ -138,7 +138,7 @@ def _path(points: Sequence[tuple[float, float, float]], step_seconds: float) -> 
 
 
 def _legend(panel: Panel, drawn: Sequence[Drawn], width: float) -> list[list[tuple[int, str]]]:
-    """The names of the series by line, as many as fit; how many do not is the last."""
+    """The names of the series by line, as many as fit; the last item is the number of those that do not fit."""
     form = panel.document["targets"][0]["legendFormat"]
     lines: list[list[tuple[int, str]]] = [[]]
     room = width
@@ -217,7 +217,7 @@ def _wrapped(words: str, width: float) -> list[str]:
 
 
 def _step(highest: float, unit: str) -> float:
-    """The distance between two lines of the grid."""
+    """The distance between two grid lines."""
     third = highest / 3
     if unit == "ms" and highest >= 1000:
         return 1000 * _step(highest / 1000, "s")

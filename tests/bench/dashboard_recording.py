@@ -1,4 +1,4 @@
-"""What the dashboard of a stack shows at one moment: each panel with what a real Prometheus answers to its queries."""
+"""What the dashboard of a stack shows at one moment: each panel with a real Prometheus' answers to its queries."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from components.render.dashboard import dashboard
 from tests.bench.monitoring_queries import Prometheus
 
-#: What the picture shows at most, of a dashboard that shows three hours.
+#: The longest time that the picture shows; the dashboard shows three hours.
 MINUTES, STEP_SECONDS = 30, 15
 _FIRING = 'count(ALERTS{alertname=~"Mirror.+",alertstate="firing"})'
 
@@ -26,7 +26,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the dashboard's JSON, and for each of its queries what was answered."""
+    """A panel of the dashboard's JSON, and the answer to each of its queries."""
 
     document: dict[str, Any]
     answers: list[list[Drawn]] = field(default_factory=list)
@@ -54,7 +54,7 @@ _RECORDING = TypeAdapter(Recording)
 
 
 def recorded(prometheus: Prometheus, stack: str, flows: Sequence[str], since: float, now: float) -> Recording:
-    """The dashboard as it was in the moment between two in which most alerts fired; times in seconds since 1970."""
+    """The dashboard at the moment between two times at which most alerts fired; times in seconds since 1970."""
     end = _worst(prometheus, since, now)
     document = json.loads(dashboard(stack, flows, exporter=True))
     panels = []

@@ -1,4 +1,4 @@
-"""The commands that drills run, and what they say."""
+"""The commands that drills run, and what they report."""
 
 import os
 import re
@@ -58,7 +58,7 @@ class Drills:
         return self.deployed.endpoints.regions["uswest"]
 
     def logs(self, shape: Shape) -> tuple[Log, Log]:
-        """What the source and the target hold of a shape's topics."""
+        """The records of a shape's topics on the source and the target."""
         return read_log(self.source, shape.topics), read_log(self.target, map(shape.remote, shape.topics))
 
     def call(self, verb: str, flow: str, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -67,7 +67,7 @@ class Drills:
         return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
 
     def kill_at(self, step: str, verb: str, flow: str, *options: str) -> bool:
-        """Run a command, and kill it with SIGKILL as soon as it prints this; False if it ended without printing it."""
+        """Run a command, and kill it with SIGKILL once it prints the text; False if it ended without printing it."""
         words = self._words(verb, flow, *options)
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -86,7 +86,7 @@ class Drills:
 
 
 def announced(document: Mapping[str, list[dict[str, object]]], mode: str) -> str:
-    """What the command says of records that are read again, all groups together."""
+    """What the command reports about records that are read again, for all groups together."""
     if mode == "disaster":
         values = [str(each["value"]) for each in document["preconditions"] if each["name"] == "read again"]
         bound = [int(number) for each in values for number in AT_MOST.findall(each)]
@@ -97,7 +97,7 @@ def announced(document: Mapping[str, list[dict[str, object]]], mode: str) -> str
 
 
 def refusal(answer: "subprocess.CompletedProcess[str]") -> str:
-    """The code of a refusal that belongs to the shape. Raises RuntimeError if the command failed otherwise."""
+    """The code of a refusal that is expected for the shape. Raises RuntimeError if the command failed otherwise."""
     found = re.search(r"\b([a-z]+-unsuited):", answer.stderr)
     if found is None:
         raise RuntimeError(f"{answer.stdout[-1500:]}{answer.stderr}")

@@ -1,4 +1,4 @@
-"""What groups of a drill skip and read again, counted by consumers: every record has a mark that no other has."""
+"""What groups of a drill skip and read again, counted by consumers: every record has a unique mark."""
 
 import time
 from collections import Counter
@@ -17,9 +17,9 @@ from tests.local.observed import Headers, committed, trace
 
 #: The share of its partitions that each group has consumed.
 SHARES = {"0": 0.0, "50": 0.5, "93": 0.93, "100": 1.0}
-#: MirrorMaker syncs offsets once a second in the drills: so long without a change, and it has done what it does.
+#: MirrorMaker syncs offsets once a second in the drills: after so long without a change, it is done.
 QUIET_SECONDS = 4.0
-#: So long it may take to commit anything at all for a group.
+#: The longest time until it first commits an offset for a group.
 PATIENCE_SECONDS = 30.0
 _DEADLINE_SECONDS = 180.0
 
@@ -31,7 +31,7 @@ Log: TypeAlias = dict[tuple[str, int], list[tuple[int, bytes]]]
 
 @dataclass(frozen=True)
 class Count:
-    """Records that a group did not get, that it got although it had consumed them, and that it got more than once."""
+    """The number of records that a group never got, that it had consumed before, and that it got repeatedly."""
 
     skipped: int = 0
     again: int = 0
@@ -42,7 +42,7 @@ class Count:
 
 
 def count(consumed: Counter[bytes], every: Counter[bytes], read: Counter[bytes]) -> Count:
-    """What a group got that had consumed some of every record there is, and now read on."""
+    """The count of a group that had consumed some of `every` record that exists, and has now read these."""
     left = every - consumed
     again = sum(number for each, number in read.items() if each in consumed)
     twice = sum(number - 1 for each, number in read.items() if each in left)
@@ -50,9 +50,9 @@ def count(consumed: Counter[bytes], every: Counter[bytes], read: Counter[bytes])
 
 
 def stand(region: Region, shape: Shape, mode: str, run: int) -> dict[str, Offsets]:
-    """Let new groups stand at their shares of the source's partitions; returns their offsets.
+    """Commit offsets for new groups at their shares of the source's partitions; returns the offsets.
 
-    `run` is in their names, so that none has worked on the target in an earlier run.
+    `run` is part of their names, so no group consumed on the target in an earlier run.
     """
     ends = {topic: ends_of(region, topic) for topic in shape.topics}
     found: dict[str, Offsets] = {}
@@ -97,7 +97,7 @@ def everything(log: Log) -> Counter[bytes]:
 
 
 def since(log: Log, offsets: Offsets) -> Counter[bytes]:
-    """What a consumer reads that starts at these offsets, and at the first where it has none."""
+    """What a consumer reads that starts at these offsets, and at the first record where there is no offset."""
     return Counter(mark for place, each in log.items() for offset, mark in each if offset >= offsets.get(place, 0))
 
 
@@ -107,13 +107,13 @@ def before(log: Log, offsets: Offsets) -> Counter[bytes]:
 
 
 def positions(target: Region, shape: Shape, group: str) -> dict[tuple[str, int], int]:
-    """Where a group stands in the remote topics."""
+    """The offsets of a group in the remote topics."""
     remote = [shape.remote(topic) for topic in shape.topics]
     return {(topic, each): offset for topic in remote for each, offset in committed(target, group, topic).items()}
 
 
 def without_offset(shape: Shape, known: Offsets) -> int:
-    """In how many partitions a group has no offset on the target."""
+    """The number of partitions in which a group has no offset on the target."""
     places = [(shape.remote(topic), number) for topic in shape.topics for number in range(PARTITIONS)]
     return sum(place not in known for place in places)
 
@@ -121,7 +121,7 @@ def without_offset(shape: Shape, known: Offsets) -> int:
 def synced(target: Region, shape: Shape, groups: Mapping[str, Offsets]) -> dict[str, Offsets]:
     """The offsets that MirrorMaker itself has committed on the target, once it commits no others.
 
-    It may leave out partitions, which ends the wait after a while. In a pair it commits none.
+    If it leaves out partitions, the wait ends after a while. In a pair it commits none.
     """
     names, began = list(groups), time.monotonic()
     seen: tuple[dict[str, Offsets], float] = ({}, time.monotonic())

@@ -33,7 +33,7 @@ from tests.bench.drill_traffic import traffic
 
 
 def disaster(drills: Drills, shapes: Sequence[Shape]) -> None:
-    """The source's broker is killed under traffic; what the target alone knows decides."""
+    """The source's broker is killed under traffic; the failover uses only what the target knows."""
     flows = dict.fromkeys(flow for shape in shapes for flow in shape.flows)
     groups: dict[Shape, Mapping[str, Offsets]] = {}
     for shape in shapes:
@@ -56,7 +56,7 @@ Got: TypeAlias = dict[str, Counter[bytes]]
 def under_traffic(
     drills: Drills, groups: Mapping[Shape, Mapping[str, Offsets]]
 ) -> tuple[list[tuple[Shape, Row, Got, Got]], list[str]]:
-    """Kill the broker while producers write; what the groups of each shape get without it, and what failed."""
+    """Kill the broker while producers write; returns what the groups of each shape get without it, and what failed."""
     found, failed = [], []
     with ExitStack() as writing:
         for shape in groups:
@@ -80,13 +80,13 @@ def under_traffic(
 
 
 def without_source(drills: Drills, shape: Shape, groups: Mapping[str, Offsets]) -> tuple[Row, Got, Got]:
-    """The command, and what each group reads after it and from MirrorMaker's own offsets."""
+    """Run the command; returns what each group reads after it, and what it reads from MirrorMaker's own offsets."""
     arrived = read_log(drills.target, map(shape.remote, shape.topics))
     own = {group: since(arrived, positions(drills.target, shape, group)) for group in groups}
     document, row = failed_over(drills, shape, "disaster", groups)
     got, without = {}, 0
     for group in groups if document is not None else ():
-        # A partition without an offset begins at `auto.offset.reset`, so no group can be asked to read it all.
+        # Where a group has no offset, it starts at `auto.offset.reset`, so it is not expected to read everything.
         stands = positions(drills.target, shape, group)
         got[group], without = since(arrived, stands), without + without_offset(shape, stands)
     for each in document["preconditions"] if document is not None else ():
@@ -95,7 +95,7 @@ def without_source(drills: Drills, shape: Shape, groups: Mapping[str, Offsets]) 
 
 
 def after_return(drills: Drills, shape: Shape, row: Row, groups: Mapping[str, Offsets], got: Got, own: Got) -> Row:
-    """The row, now that the source can be read again. A record that never crossed is lost, not skipped."""
+    """The row, once the source can be read again. A record that was never replicated is lost, not skipped."""
     sent, arrived = drills.logs(shape)
     every, crossed = everything(sent), everything(arrived)
     total, beside = Count(), Count()

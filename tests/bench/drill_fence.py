@@ -1,4 +1,4 @@
-"""Drills of `--fence`: a super user who writes on is caught, and nobody else can write."""
+"""Drills of `--fence`: a super user who still writes is reported, and nobody else can write."""
 
 from components.contract.problems import CannotRunError
 from components.kafka.acls import CLUSTER_NAME
@@ -15,7 +15,7 @@ MAY_DENY = Acl("useast", "User:mirror", "cluster", "literal", CLUSTER_NAME, ("AL
 
 
 def fenced(drills: Drills, shape: Shape) -> None:
-    """Producers write while the command runs: a super user first, and then one whom the fence binds."""
+    """Producers write while the command runs: first a super user, and then one whom the fence denies."""
     endpoints = drills.deployed.endpoints
     apply_acls(drills.source, [MAY_DENY])
     fill(drills, shape, drills.seed + 5)

@@ -30,7 +30,7 @@ RECORDS = 900
 
 
 def fill(drills: Drills, shape: Shape, seed: int) -> None:
-    """More records, which cross; a worker is killed meanwhile if the shape says so."""
+    """Produce more records and wait until they are replicated; a worker is killed meanwhile if the shape says so."""
     if shape.resent:
         send_and_kill(drills.deployed.endpoints, shape, RECORDS, seed)
     else:
@@ -42,14 +42,14 @@ def options(groups: Iterable[str]) -> list[str]:
     return [part for name in groups for part in ("--group", name)]
 
 
-#: What the command printed with `--json`, all its calls together.
+#: What all calls of the command printed with `--json`.
 Document: TypeAlias = dict[str, list[dict[str, object]]]
 
 
 def failed_over(
     drills: Drills, shape: Shape, mode: str, groups: Mapping[str, Offsets], *more: str
 ) -> tuple[Document | None, Row]:
-    """Run the command for each flow of the shape; None instead of what it printed if it refused, with the row kept."""
+    """Run the command for each flow of the shape; returns what it printed and the row; None if it refused."""
     found, row = moved(drills, shape, mode, [("failover", each, "--mode", mode, *more) for each in shape.flows], groups)
     if found is None:
         append(drills.rows, row)
@@ -59,7 +59,7 @@ def failed_over(
 def moved(
     drills: Drills, shape: Shape, way: str, calls: Iterable[tuple[str, ...]], groups: Mapping[str, Offsets]
 ) -> tuple[Document | None, Row]:
-    """Run commands that move these groups, one after the other; None for what they printed if one of them refused."""
+    """Run commands that move these groups, one after the other; returns what they printed, or None if one refused."""
     began, document, row = time.monotonic(), Document(), Row(shape.name, way, len(groups))
     for verb, flow, *more in calls:
         call = (verb, flow, *more, *options(groups))
@@ -77,14 +77,14 @@ def moved(
 
 
 def kill_at_steps(drills: Drills, shape: Shape, way: str, call: tuple[str, ...]) -> int:
-    """Run the command and kill it at each step of the way, if the shape says so; returns how many runs were killed."""
+    """Run the command and kill it at each step, if the shape says so; returns the number of killed runs."""
     return sum(drills.kill_at(step, *call) for step in STEPS[way]) if shape.kills else 0
 
 
 def with_counts(
     drills: Drills, shape: Shape, row: Row, groups: Mapping[str, Offsets], own: Mapping[str, Offsets]
 ) -> Row:
-    """The row with what consumers count: from where the groups stand, and from MirrorMaker's own offsets."""
+    """The row with what consumers count: from the groups' offsets, and from MirrorMaker's own offsets."""
     sent, arrived = drills.logs(shape)
     every, ours, theirs, without = everything(sent), Count(), Count(), 0
     for group, offsets in groups.items():
@@ -98,7 +98,7 @@ def with_counts(
 
 
 def read_as(region: Region, group: str, log: Log) -> Counter[bytes]:
-    """What an application of the group reads from where it stands."""
+    """What a consumer of the group reads from its committed offsets."""
     found: Counter[bytes] = Counter()
     for topic in {topic for topic, _ in log}:
         found += read_on(region, group, topic, ends_of(region, topic))
@@ -106,7 +106,7 @@ def read_as(region: Region, group: str, log: Log) -> Counter[bytes]:
 
 
 def work(drills: Drills, shape: Shape, groups: Mapping[str, Offsets]) -> dict[str, Counter[bytes]]:
-    """The groups work on the target, each for half of what is left to it; returns what each has consumed by then."""
+    """Let each group consume half of its remaining records on the target; returns what each has consumed by then."""
     sent, arrived = drills.logs(shape)
     consumed = {}
     for group, offsets in groups.items():
@@ -121,7 +121,7 @@ def work(drills: Drills, shape: Shape, groups: Mapping[str, Offsets]) -> dict[st
 def counted_back(
     drills: Drills, row: Row, every: Counter[bytes], consumed: Mapping[str, Counter[bytes]], sent: Log
 ) -> Row:
-    """The row with what consumers count on the source, to which the groups have returned."""
+    """The row with what consumers count on the source after the groups have returned to it."""
     total = Count()
     for group, each in consumed.items():
         found = count(each, every, read_as(drills.source, group, sent))
@@ -131,13 +131,13 @@ def counted_back(
 
 
 def halfway(region: Region, offsets: Offsets) -> dict[tuple[str, int], int]:
-    """Offsets in the middle between these and the ends."""
+    """The offsets halfway between these and the ends."""
     ends = {topic: ends_of(region, topic) for topic in {topic for topic, _ in offsets}}
     return {place: (offset + ends[place[0]][place[1]]) // 2 for place, offset in offsets.items()}
 
 
 def resumed(drills: Drills, *flows: str) -> None:
-    """Start what a failover stopped."""
+    """Start again what a failover stopped."""
     for flow in flows:
         answer = drills.call("resume", flow)
         print(answer.stdout[-300:], answer.stderr[-600:] if answer.returncode else "", flush=True)

@@ -1,4 +1,4 @@
-"""The drill of the way back with the policy `identity`: a flow in the other direction takes the place of the first."""
+"""The drill of the return with the policy `identity`: a flow in the other direction takes the place of the first."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from tests.local.flows import Deployed
 
 
 def returned(drills: Drills, shape: Shape) -> None:
-    """Groups and producers move to the target, work there, and return with the records."""
+    """Groups and producers move to the target, work there, and return together with their records."""
     assert shape.turned
     fill(drills, shape, drills.seed + 9)
     groups = stand(drills.source, shape, "turned", drills.seed)

@@ -19,10 +19,10 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Row:
-    """One drill: what its groups skipped and read again, and what they do from MirrorMaker's own offsets.
+    """One drill: what its groups skipped and read again, and what they would from MirrorMaker's own offsets.
 
-    `announced` is what the command said, in its words. `twice` are records that stand twice on the target, and that a
-    group which had not consumed them gets twice. `without` counts partitions in which a group has no position.
+    `announced` is what the command reported, in its words. `twice` counts records that are on the target twice: a group
+    that had not consumed them gets them twice. `without` counts partitions in which a group has no offset.
     `lost` are records that the target never got. `refused` is the code of a refusal. `kills` counts the runs of the
     command that were killed before the one that ended.
     """
@@ -85,5 +85,5 @@ def read(file: Path) -> list[Row]:
 
 
 def write_table(rows: Iterable[Row], page: Path = PAGE) -> None:
-    """Replace the table of the drills in a page; it is the one whose header begins like HEADER."""
+    """Replace the table of the drills in a page; its header begins like HEADER."""
     replace_table(page, HEADER, (row.line for row in rows))

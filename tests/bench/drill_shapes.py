@@ -30,11 +30,11 @@ _PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["
 class Shape:
     """A shape to drill: `flow` as the commands name it, and the topics that the drill's groups consume.
 
-    `others` are flows that lead the same groups on, one after the other: the parts of a split.
+    `others` are the other flows for the same groups, one after the other: the parts of a split.
     `resent` kills a worker while records cross, `transactions` writes records in transactions and aborts some.
     `kills` ends each command with SIGKILL at every step that it prints, before it runs to its end.
-    `back` is the flow whose failover leads back, if `replicate failback` is not for this shape. `turned` is the one
-    that takes the place of `flow` to lead back. `fenced` also drills `--fence`.
+    `back` is the flow whose failover moves the groups back, if `replicate failback` is not for this shape. `turned` is
+    the flow in the other direction, which replaces `flow`. `fenced` also drills `--fence`.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def replication(self) -> str:
-        """Name of its replication, with which its topics begin."""
+        """Name of its replication; the names of its topics begin with it."""
         return self.topics[0].partition("-")[0]
 
     @property
@@ -133,7 +133,7 @@ def replications() -> dict[str, Any]:
 
 
 def turned_flow(shape: Shape, connectors: Mapping[str, Any]) -> dict[str, Any]:
-    """The replication that leads back from the target of a shape with the policy `identity`."""
+    """The replication from the target back to the source, for a shape with the policy `identity`."""
     pattern = [f"{shape.replication}-.*"]
     ends = {"source": _ENDS["target"], "target": _ENDS["source"]}
     return {

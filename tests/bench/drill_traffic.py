@@ -1,4 +1,4 @@
-"""The records of the drills: bursts, transactions, a producer that goes on, a worker that is killed."""
+"""The records of the drills: bursts, transactions, a producer that keeps writing, a worker that is killed."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -62,7 +62,7 @@ def _send_transactions(region: Region, topic: str, count: int, seed: int, first:
 
 
 def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> None:
-    """Write `count` records, and kill the flow's worker when the first half has crossed, before it commits offsets."""
+    """Write `count` records, and kill the flow's worker once half of them are replicated, before it commits offsets."""
     send(endpoints, shape, count // 2, seed)
     await_crossing(endpoints, shape)
     for worker in operator_part.workers():
@@ -72,7 +72,7 @@ def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> 
 
 
 def send_as_super_user(endpoints: Endpoints, shape: Shape, count: int, seed: int, first: int) -> None:
-    """Write records to the source whatever is denied there."""
+    """Write records to the source even if writes are denied there."""
     region = endpoints.regions["useast"]
     producer = Producer(region.client_config(ADMIN))
     for topic in shape.topics:
@@ -84,7 +84,7 @@ def send_as_super_user(endpoints: Endpoints, shape: Shape, count: int, seed: int
 
 @contextmanager
 def traffic(endpoints: Endpoints, shape: Shape, seed: int, send: Callable[..., None] = send) -> Iterator[Event]:
-    """A producer writes on while the body runs; set the event to stop it earlier."""
+    """A producer keeps writing while the body runs; set the event to stop it earlier."""
     over = Event()
 
     def write() -> None:
@@ -93,7 +93,7 @@ def traffic(endpoints: Endpoints, shape: Shape, seed: int, send: Callable[..., N
             try:
                 send(endpoints, shape, 30, seed, first)
             except (CannotRunError, KafkaException):
-                # A disaster drill kills the broker under it, and a fence refuses its records.
+                # A disaster drill kills the producer's broker, and a fence refuses its records.
                 return
             first += 30
 
@@ -120,6 +120,6 @@ def await_crossing(endpoints: Endpoints, shape: Shape) -> None:
 
 
 def expect_crossed(ours: Region, theirs: Region, topic: str, remote: str) -> None:
-    """Raise NotYetError until every committed record of a topic is on the other side; what came twice returns never."""
+    """Raise NotYetError until every committed record of a topic is on the other side."""
     if missing := everything(read_log(ours, [topic])).keys() - everything(read_log(theirs, [remote])):
         raise NotYetError(f"{len(missing)} records of {topic} have not crossed")

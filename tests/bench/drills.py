@@ -33,7 +33,7 @@ MODES = ("continuous", "planned", "fenced", "disaster", "turned")
 
 
 def planned(drills: Drills, shape: Shape) -> None:
-    """Producers are stopped, and every record has crossed; then back."""
+    """Fail over after producers are stopped and every record is replicated; then return."""
     fill(drills, shape, drills.seed)
     groups = stand(drills.source, shape, "planned", drills.seed)
     own = synced(drills.target, shape, groups)
@@ -46,7 +46,7 @@ def planned(drills: Drills, shape: Shape) -> None:
 
 
 def continuous(drills: Drills, shape: Shape) -> None:
-    """Producers write on while groups move."""
+    """Producers keep writing while groups move."""
     fill(drills, shape, drills.seed + 1)
     with traffic(drills.deployed.endpoints, shape, drills.seed + 2):
         groups = stand(drills.source, shape, "continuous", drills.seed)
@@ -59,7 +59,7 @@ def continuous(drills: Drills, shape: Shape) -> None:
 
 
 def back(drills: Drills, shape: Shape, groups: Mapping[str, Offsets]) -> None:
-    """The groups work on the target for a while, each for half of what is left to it, and go back."""
+    """Each group consumes half of its remaining records on the target, and then returns."""
     consumed = work(drills, shape, groups)
     sent, _ = drills.logs(shape)
     calls: list[tuple[str, ...]] = [("failback", each) for each in shape.flows]
@@ -111,7 +111,7 @@ def chosen(drills: Drills, shapes: Sequence[Shape], modes: Sequence[str]) -> lis
 
 
 def passes(name: str, drill: Callable[[], None]) -> bool:
-    """Run a drill; whether it came to its end."""
+    """Run a drill; returns whether it completed."""
     try:
         drill()
     except Exception:  # noqa: BLE001

@@ -1,7 +1,8 @@
-"""What our program adds to `preview` and `up` of the same objects by a bare one: `python -m tests.bench.engine`.
+"""What our program adds to the cost of `preview` and `up`, compared with a bare program for the same objects.
 
-Both go through the real engine, with its state in files, to an API server of their own, which has Strimzi's
-definitions and no operator: nothing starts a worker. Only the ratios of one run mean something.
+`python -m tests.bench.engine` runs it. Both go through the real engine, with its state in files, to an API server of
+their own, which has Strimzi's definitions and no operator: nothing starts a worker. Only the ratios within one run are
+meaningful.
 """
 
 import json
@@ -36,9 +37,9 @@ from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select
 
 FLOWS = 100
 ROUNDS = 2
-#: How many times the processor time of the bare program ours may take; wall time depends on what else the machine does.
+#: How many times the bare program's processor time ours may take; wall time depends on what else the machine does.
 MOST = 1.10
-#: What is measured, by the engine's command for it; the second `up` has nothing to do.
+#: What is measured, and the engine's command for it; the second `up` has nothing to do.
 STEPS = {"preview": "preview", "up": "up", "up again": "up"}
 _OTHER_RUN_SECONDS = 3600.0
 _COMMAND_SECONDS = 3600.0
@@ -48,7 +49,7 @@ _COMMAND_SECONDS = 3600.0
 def control_plane() -> Iterator[None]:
     """etcd, kube-apiserver and kube-controller-manager without an object, removed with all that they hold."""
     quiet = Console(quiet=True)
-    # What a killed run left would be in the way of the objects of this one.
+    # The remains of a killed run would be in the way of this one's objects.
     stack.down(quiet, purge=True)
     try:
         stack.start(quiet, stack.CONTROL_PLANE)
@@ -87,7 +88,7 @@ def stack_of(name: str) -> Iterator[Path]:
 class Cost:
     """What a command took; `processor_seconds` are those of the program, the engine and a provider that it started.
 
-    On a busy machine they say more than `seconds`.
+    On a busy machine they are more meaningful than `seconds`.
     """
 
     seconds: float
@@ -95,7 +96,7 @@ class Cost:
 
 
 def measured(name: str, command: str, folder: Path) -> tuple[Cost, Mapping[str, int]]:
-    """The cost of a Python of its own, and the number of resources by kind of change."""
+    """The cost of a separate Python process, and the number of resources by kind of change."""
     arguments = [sys.executable, "-m", "tests.bench.engine_stacks", name, command, str(folder)]
     began, used = time.perf_counter(), _processor_seconds()
     answer = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True, timeout=_COMMAND_SECONDS)
@@ -103,13 +104,13 @@ def measured(name: str, command: str, folder: Path) -> tuple[Cost, Mapping[str, 
 
 
 def _processor_seconds() -> float:
-    """Of all processes that have ended below this one."""
+    """The processor seconds of all descendants that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def a_round(name: str) -> Iterator[tuple[str, Cost]]:
-    """Each step of one program with its cost, in a cluster of its own."""
+    """Each step of one program with its cost, in its own cluster."""
     with control_plane(), stack_of(name) as folder:
         yield from _steps(name, folder)
 
@@ -137,7 +138,7 @@ def main() -> int:
     try:
         with exclusive(_OWN / "bench.lock", console, "running the bench", _OTHER_RUN_SECONDS):
             for number in range(ROUNDS):
-                # Each is first in turn: what the machine does beside the bench shall favour neither.
+                # The two programs take turns at being first, so that other load on the machine favours neither.
                 for name in sorted(PROGRAMS, reverse=number % 2 == 0):
                     for step, cost in a_round(name):
                         costs[step][name].append(cost)

@@ -12,7 +12,7 @@ CLUSTERS = 20
 
 
 def a_topology(flows: int) -> dict[str, Any]:
-    """Flows from ten clusters to ten others, whose credentials are Secrets of our making."""
+    """Flows from ten clusters to ten others; the program creates the Secrets with their credentials."""
     half = CLUSTERS // 2
     clusters = {
         f"c{number}": a_cluster(
@@ -41,7 +41,7 @@ def a_topology(flows: int) -> dict[str, Any]:
 
 
 def plain_objects(topology: dict[str, Any]) -> list[dict[str, Any]]:
-    """The objects of the topology as `bare_program` takes them, under the Pulumi names that they have with us."""
+    """The objects of the topology as `bare_program` takes them, with the Pulumi names that our program gives them."""
     return [
         {
             "name": f"{deployment.name}-{planned.key}",

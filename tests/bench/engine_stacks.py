@@ -1,6 +1,6 @@
-"""The stacks of the engine's bench, and one command on one of them, which the bench runs as a process of its own.
+"""The stacks of the engine's bench, and one command on one of them, which the bench runs as a separate process.
 
-`python -m tests.bench.engine_stacks PROGRAM COMMAND FOLDER` prints how many resources there were by kind of change.
+`python -m tests.bench.engine_stacks PROGRAM COMMAND FOLDER` prints the number of resources by kind of change.
 """
 
 import json
@@ -19,7 +19,7 @@ OBJECTS = "objects.json"
 
 
 def select(name: str, folder: Path, program: Callable[[], None]) -> automation.Stack:
-    """The stack of this name, whose file, state and topology lie in the folder; the environment says the rest."""
+    """The stack of this name, whose file, state and topology are in the folder; the environment decides the rest."""
     pulumi = ensure_go_tool(PULUMI, Console(quiet=True))
     options = automation.LocalWorkspaceOptions(
         work_dir=str(folder),

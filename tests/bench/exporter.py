@@ -1,6 +1,6 @@
 """What one scrape of `replicate exporter` costs: bytes and time, for a small flow and one of 2,000 partitions.
 
-No cluster is asked, as no scrape asks one. `make bench` runs it.
+No cluster is asked, because a scrape never asks one. `make bench` runs it.
 """
 
 import sys
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _flow(partitions: int, groups: int) -> FlowStatus:
-    """A flow of which every partition is behind, and every group would read again."""
+    """A flow in which every partition is behind, and every group would read records again."""
     topics = (
         behind(f"payments-eu-central-{number // 20}-{number % 20}", number, number) for number in range(partitions)
     )

@@ -1,4 +1,4 @@
-"""`make faults FAULTS='--clean 30'`: a healthy flow under load, validated run after run, where every alarm is wrong."""
+"""`make faults FAULTS='--clean 30'`: validates a healthy flow under load again and again; every alarm is false."""
 
 import signal
 import time
@@ -29,7 +29,7 @@ FLOW = "orders"
 RATE = 2_000
 PARTITIONS = 3
 COMMIT_SECONDS = 0.2
-#: What each group consumes at most between two commits. The first keeps up, the others fall behind more and more.
+#: The most that each group consumes between two commits. The first keeps up, the others fall ever further behind.
 GROUPS = {"-live": 10_000, "-half": 200, "-slow": 20}
 #: Records of a partition on the target before a run begins: about 8 seconds of traffic.
 FIRST = 5_000
@@ -39,7 +39,7 @@ ENDINGS = (("killed", signal.SIGKILL), ("restarted", signal.SIGTERM))
 
 @dataclass(frozen=True)
 class Run:
-    """One validation: how long it took, what had happened before, what was written and committed meanwhile."""
+    """One validation: how long it took, what happened before it, and what was written and committed meanwhile."""
 
     number: int
     outcome: FlowOutcome
@@ -50,13 +50,13 @@ class Run:
 
     @property
     def alarms(self) -> list[Finding]:
-        """Whatever is more than a note."""
+        """The findings that are more than a note."""
         found = [each for check in self.outcome.checks for each in check.findings]
         return [each for each in (*found, self.outcome.error) if each and each.severity != Severity.NOTE]
 
     @property
     def lines(self) -> str:
-        """The run in a line, and each alarm word for word in a line of its own."""
+        """The run on one line, and each alarm word for word on its own line."""
         found = chain.from_iterable(check.findings for check in self.outcome.checks)
         notes = ", ".join(dict.fromkeys(each.code for each in found if each.severity == Severity.NOTE)) or "none"
         head = (
@@ -69,7 +69,7 @@ class Run:
 
 @dataclass
 class Load:
-    """Producer and consumers of one topic; they count records and commits by group."""
+    """The producer and the consumers of one topic, which count records and commits by group."""
 
     place: Place
     done: dict[str, int] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Load:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Write and consume until the body ends. Raises what ended any of them earlier."""
+        """Write and consume until the body ends. Raises the error that stopped any of them earlier."""
         create_topics(self.place.world.east, {self.place.topic: PARTITIONS})
         works: list[Callable[[], None]] = [self._produce, *(partial(self._consume, *each) for each in GROUPS.items())]
         with ThreadPoolExecutor(len(works)) as pool:
@@ -94,7 +94,7 @@ class Load:
         return sum(self.done.get(group, 0) for group in GROUPS)
 
     def _produce(self) -> None:
-        """As many records as the time that has passed asks for."""
+        """Produce as many records as are due by now."""
         topic = self.place.topic
         producer = Producer({**self.place.world.east.client_config(APP), "enable.idempotence": True, "linger.ms": 20})
         endless = records(topic, 2**40, seed=1)
@@ -120,9 +120,9 @@ class Load:
 
 
 def clean_runs(world: World, runs: int) -> Iterator[Run]:
-    """Validate the flow so many times in a row; the flow goes on, and each run has a topic and groups of its own.
+    """Validate the flow so many times in a row while it runs; each run has its own topic and groups.
 
-    The job reads whole topics, so that in one topic for all of them each run would take longer than the one before.
+    The job reads whole topics, so with one topic for all runs each run would take longer than the previous one.
     """
     for number in range(1, runs + 1):
         place = Place(world, f"clean-{number}")
@@ -143,7 +143,7 @@ def _run(load: Load, number: int, before: str) -> Run:
 
 
 def _end_worker(world: World, turn: int) -> str:
-    """End the flow's worker, wait until the tasks of the one that the operator starts run, and say what happened."""
+    """End the flow's worker, wait until the tasks of the new worker run, and return what happened."""
     what, how = ENDINGS[turn % len(ENDINGS)]
     watch, began = Watch(FLOW), time.monotonic()
     for worker in operator_part.workers():

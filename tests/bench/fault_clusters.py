@@ -1,4 +1,4 @@
-"""Faults of clusters: permissions, logins, silence, and records of somebody else in MirrorMaker's own topics."""
+"""Faults of clusters: permissions, logins, silence, and foreign records in MirrorMaker's own topics."""
 
 import base64
 import signal
@@ -33,7 +33,7 @@ _TOO_LONG = "payments-" + "x" * 240
 
 
 def _suspended(part: str) -> Making:
-    """A process that takes connections and answers nothing, as behind a broken network."""
+    """Make a process accept connections and answer nothing, as if the network were broken."""
 
     @contextmanager
     def making(_: World, __: Place) -> Iterator[None]:
@@ -107,8 +107,8 @@ def _without(alias: str, kind: str, pattern: str, name: str, operation: str, use
 
 
 def _garbage(topic: str) -> Making:
-    """Somebody writes, again and again, what MirrorMaker does not write. It cannot be taken away, and is read by later
-    validations. The job reads the newest heartbeats only, and all shapes together write more of them than one flow."""
+    """Somebody repeatedly writes what MirrorMaker does not write. The records cannot be removed, and later validations
+    read them. The job reads the newest heartbeats only, and all shapes together write more of them than one flow."""
 
     @contextmanager
     def making(world: World, _: Place) -> Iterator[None]:
@@ -139,7 +139,7 @@ def _too_long(world: World, place: Place) -> Iterator[None]:
     try:
         yield
     finally:
-        # Its tasks start anew.
+        # Its tasks start again.
         with world.source_stopped("orders"):
             delete_topics(world.east, [_TOO_LONG])
 

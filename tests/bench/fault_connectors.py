@@ -1,4 +1,4 @@
-"""Faults of connectors: stopped, paused, failing, edited by hand, deleted, doubled."""
+"""Faults of connectors: stopped, paused, failing, edited by hand, deleted, duplicated."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,8 +42,8 @@ _STOPPED = {
 
 
 def stopped_connectors(world: World) -> Iterator[Fault]:
-    """Each connector of each flow stopped alone, and all of a flow together, while nothing is owed and the other flows
-    of the same direction run."""
+    """Each connector of each flow is stopped alone, and all of a flow together, while no records are due and the other
+    flows in the same direction run."""
     for shape, flows in _STOPPED.items():
         for flow, topic in flows.items():
             connectors = world.connectors(flow)
@@ -68,7 +68,7 @@ def _stopping(flow: str, *names: str, state: str = "stopped") -> Making:
 
 @contextmanager
 def _edited(world: World, place: Place, name: str, broken: Mapping[str, Any]) -> Iterator[None]:
-    """A connector whose configuration somebody changes by hand, and a topic with records that come afterwards."""
+    """A connector whose configuration is changed by hand, and a topic whose records are produced afterwards."""
     before = world.deployed.connector(name)["spec"]["config"]
     mended = {**dict.fromkeys(broken), **{key: before[key] for key in broken if key in before}}
     world.deployed.edit_connector(name, {"config": broken})
@@ -143,7 +143,7 @@ def _expect_deleted(world: World, name: str) -> None:
 
 @contextmanager
 def _doubled(world: World, place: Place) -> Iterator[None]:
-    """Somebody replicates a topic of the flow with a connector of his own."""
+    """Somebody replicates a topic of the flow with another connector."""
     custom = client.CustomObjectsApi(world.deployed.api)
     name = "orders-source-by-hand"
     create_topics(world.east, {place.topic: 1})
@@ -163,7 +163,7 @@ def _doubled(world: World, place: Place) -> Iterator[None]:
 
 
 def _without_source(make: Callable[[World, Place], None]) -> Making:
-    """Something that the source connector would bring, while it is stopped."""
+    """A change that the source connector would replicate, while it is stopped."""
 
     @contextmanager
     def making(world: World, place: Place) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Faults in the offsets of a group, and groups that look as if they had one."""
+"""Faults in the offsets of a group, and groups that only look faulty."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -22,7 +22,7 @@ _GROUPS = 50
 
 
 def _stuck(place: Place) -> None:
-    """The group is at the end, which the newest offset sync translates, but its newest checkpoint is an old one."""
+    """The group is at the end, which the newest offset sync translates, but its newest checkpoint is old."""
     place.commit(RECORDS)
     wait_for(f"{place.group} to be translated", lambda: expect_synced(place, COMMITTED + 1), ARRIVAL_SECONDS)
     place.forge_checkpoint(3, 3)
@@ -33,7 +33,7 @@ def _checkpoint(upstream: int, downstream: int) -> Make:
 
 
 def _one_proven(place: Place) -> None:
-    """The target has removed what only one of many groups has behind it."""
+    """The target has removed records that only one of many groups has consumed."""
     for number in range(_GROUPS):
         place.commit(COMMITTED, f"-{number}")
     place.commit(95)
@@ -43,7 +43,7 @@ def _one_proven(place: Place) -> None:
 
 @contextmanager
 def _beside(work: Callable[[], None], ended: Event) -> Iterator[None]:
-    """Work in a thread of its own until the body ends; then `ended` is set."""
+    """Work in another thread until the body ends; then `ended` is set."""
     thread = Thread(target=work)
     thread.start()
     try:

@@ -15,14 +15,14 @@ from tests.bench.fault_stack import World
 from tests.spark.scenes import CALL_SECONDS, Headers, produce
 
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.99"}
-#: As a topic's configuration sets it, the time of arrival replaces that of each record.
+#: With this topic configuration, the time of arrival replaces the timestamp of each record.
 ON_ARRIVAL = {"message.timestamp.type": "LogAppendTime"}
 
 Make = Callable[[Place], object]
 
 
 def running(make: Make) -> Making:
-    """A fault that nobody needs to undo, because its topic is deleted."""
+    """A fault that need not be undone, because its topic is deleted."""
 
     @contextmanager
     def making(_: World, place: Place) -> Iterator[None]:
@@ -69,7 +69,7 @@ def lost_in_transactions(place: Place) -> None:
 @contextmanager
 def left_open(world: World, place: Place) -> Iterator[None]:
     """A transaction on the source that stays open."""
-    # Longer than the validation takes; by default the coordinator aborts it after a minute.
+    # Longer than the validation takes; by default, the coordinator aborts a transaction after a minute.
     lasting = {"transactional.id": place.topic, "transaction.timeout.ms": 600_000}
     producer = Producer({**world.east.client_config(ADMIN), **lasting})
     producer.init_transactions(CALL_SECONDS)
@@ -82,7 +82,7 @@ def left_open(world: World, place: Place) -> Iterator[None]:
 
 
 def one(number: int, change: Callable[[Row], Row]) -> Make:
-    """All records in the remote topic anew, with one of them changed."""
+    """Write all records of the remote topic again, with one of them changed."""
 
     def make(place: Place) -> None:
         rows = place.rows(EVERY)
@@ -96,7 +96,7 @@ def each(change: Callable[[Row], Row]) -> Make:
 
 
 def held(*numbers: range) -> Make:
-    """The remote topic holds these records in this order instead."""
+    """Make the remote topic hold these records in this order instead."""
     return lambda place: place.rewrite(place.rows(number for part in numbers for number in part))
 
 
@@ -149,7 +149,7 @@ def two_of_each(place: Place) -> list[Row]:
 
 
 def without(number: int) -> Make:
-    """Compacted, with two records of each key: the remote topic lacks one of the newest."""
+    """A compacted topic with two records of each key: the remote topic lacks one of the newest."""
 
     def make(place: Place) -> None:
         rows = two_of_each(place)

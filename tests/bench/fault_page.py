@@ -1,4 +1,4 @@
-"""The tables of faults on the job's page. Rows that the page has stay until the fault is made again."""
+"""The tables of faults on the job's page. A row of the page stays until its fault is made again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -21,9 +21,9 @@ _ABOUT_SHAPES = (
 
 
 def sections(rows: Sequence[Row], when: str, page: str = "") -> list[str]:
-    """What stands between the marks of the page: the faults, those that differ, and the same faults in each shape.
+    """The text between the marks of the page: all faults, those that differ, and the same faults in each shape.
 
-    `page` is the page as it is.
+    `page` is the present page.
     """
     made = [each for each in rows if each.made]
     shaped = [each for each in made if _shape(each)]
@@ -54,7 +54,7 @@ def line(row: Row) -> str:
 
 
 def _lines_of(page: str, head: Sequence[str]) -> dict[str, str]:
-    """The lines of the page's table with this head, by their first cell."""
+    """The lines of the page's table with this header, by their first cell."""
     _, _, after = page.partition("\n".join(head) + "\n")
     lines = after.partition("\n\n")[0].splitlines() if after else []
     return {_first(each): each for each in lines}
@@ -85,7 +85,7 @@ def _by_shape(cells: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
 
 
 def _place(row: Row) -> tuple[str, str, str]:
-    """The fault, the variant and the shape of a row. What the shapes expect may differ, but not the fault's name."""
+    """The fault, the variant and the shape of a row. Shapes share a fault's name, but may expect other results."""
     return _cell(row.what.partition(": ")[2].partition(",")[0]), row.variant, _shape(row)
 
 

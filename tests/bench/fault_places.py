@@ -1,4 +1,4 @@
-"""A topic and a group that belong to one fault, healthy at first, and what changes them behind the connectors' back."""
+"""A topic and a group for one fault, healthy at first, and functions that change them behind the connectors' back."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ def names_of(fault: str, shape: str, variant: Variant, ending: str = "") -> dict
 
 @dataclass(frozen=True)
 class Place:
-    """A topic and a group of a shape's flow; all names follow from the fault's."""
+    """A topic and a group of a shape's flow; all names are derived from the fault's."""
 
     world: World
     fault: str
@@ -69,7 +69,7 @@ class Place:
 
     @property
     def only(self) -> Mapping[str, tuple[str, ...]]:
-        """What the job is to look at: this topic and groups that begin with the group's name."""
+        """What the job must look at: this topic and the groups whose names begin with the group's name."""
         return {"topics": (self.topic,)} | ({} if self.paired else {"groups": (f"{self.group}.*",)})
 
     def rows(self, numbers: Iterable[int]) -> list[Row]:
@@ -92,7 +92,7 @@ class Place:
         produce(region, self.remote if west else self.topic, partition, rows)
 
     def rewrite(self, rows: Iterable[Row], config: Mapping[str, str] | None = None) -> None:
-        """Put other records into the remote topic, from offset 0."""
+        """Replace the records of the remote topic, from offset 0."""
         recreate(self.world.west, self.remote, 1, config)
         self.write_rows(self.world.west, rows)
 
@@ -132,7 +132,7 @@ def prepare(
     world = places[0].world
     for config in (dict(each) for each in {tuple(configs[place.topic].items()) for place in places}):
         create_topics(world.east, {each.topic: 1 for each in places if dict(configs[each.topic]) == config}, config)
-    # In two steps, so that there is an offset sync before what the groups have committed.
+    # In two steps, so that there is an offset sync before the offsets that the groups have committed.
     for part in (slice(0, COMMITTED - 10), slice(COMMITTED - 10, None)):
         for place in places:
             place.write_rows(world.east, rows[place.topic][part])
@@ -160,7 +160,7 @@ def delete_topics(region: Region, topics: Iterable[str]) -> None:
 
 
 def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> None:
-    """Delete a topic and create it again; the connector may create it in between, which is deleted as well."""
+    """Delete a topic and create it again; if the connector creates it in between, that one is deleted as well."""
     admin = AdminClient(region.client_config(ADMIN))
 
     def again() -> None:
@@ -175,7 +175,7 @@ def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, s
         try:
             create_topics(region, {topic: partitions})
         except CannotRunError as error:
-            # The broker that is asked for topics may not know this one yet.
+            # The broker that answers may not know this topic yet.
             raise NotYetError(str(error)) from error
 
     wait_for(f"{topic} to be made anew", again, WAIT_SECONDS)
@@ -183,7 +183,7 @@ def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, s
 
 
 def expect_ends(region: Region, ends: Mapping[str, int]) -> None:
-    """Wait until the partitions 0 of topics end at these offsets or later."""
+    """Wait until partition 0 of each topic ends at this offset or later."""
 
     def probe() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Faults in the records of a topic: lost, added, changed, reordered, repeated, expired, made anew."""
+"""Faults in the records of a topic: lost, added, changed, reordered, repeated, expired, or in a recreated topic."""
 
 from components.contract.report import Verdict
 from tests.bench.fault_makers import (

@@ -1,4 +1,4 @@
-"""What is expected of the validation after a fault, and the table of what it said. Pure but for the table's file."""
+"""What the validation must report after a fault, and the table of what it did report. Pure but for the table's file."""
 
 import json
 import re
@@ -19,17 +19,17 @@ _NOT_MADE = "not made"
 
 @dataclass(frozen=True, eq=False)
 class Fault:
-    """A fault that lasts while the body of `making` runs, and what the validation of `flow` must say of it.
+    """A fault that lasts while the body of `making` runs, and what the validation of `flow` must report.
 
     One finding with one of the `codes` must hold all `words`, in which {topic}, {remote} and {group} stand for the
-    fault's names. `what` begins with "no fault" if nothing may be found but notes.
+    fault's names. `what` begins with "no fault" if only notes may be found.
 
-    - One that `prepares` has a topic with 100 records, replicated by the real connector, and a group that has committed
-      60 and been translated.
+    - One that `prepares` has a topic with 100 records, which the real connector has replicated, and a group that has
+      committed offset 60, which has been translated.
     - One that `stops` is made while the flow's source connector is stopped.
     - One that `owns` its topic and group creates them itself.
 
-    Where a fault has a topic of its own, the job looks only at that, or at `only`.
+    If a fault has its own topic, the job looks only at that, or at `only`.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Fault:
     catch_up_seconds: float = 5
 
     def looked_at(self, place: Place) -> Mapping[str, tuple[str, ...]]:
-        """The topics and groups that the job is to look at, if not at all."""
+        """The topics and groups that the job must look at; empty for all."""
         return {**(place.only if self.prepares or self.owns else {}), **(self.only or {})}
 
 
@@ -76,14 +76,14 @@ class Row:
 
 
 def at(*words: str) -> tuple[str, ...]:
-    """The words of a finding about records: it names the fault's topic, which has one partition, and these."""
+    """The words of a finding about records: the fault's topic, which has one partition, and these words."""
     return ("{topic}:", "partition 0", *words)
 
 
 def judged(fault: Fault, place: Place, outcome: FlowOutcome, seconds: float, others: Sequence[Place] = ()) -> Row:
-    """The line of a fault; it is wrong unless verdict, code and words are as expected and a remedy is given.
+    """The row of a fault; it is wrong unless verdict, code and words are as expected and there is a remedy.
 
-    What names a place of `others` is about their faults, which the same run of the job has judged.
+    A finding that names a place of `others` is about their faults, which the same run of the job judges.
     """
     found = [each for each in _findings(outcome) if _is_about(each, place, others)]
     verdict = _verdict(found) if others else outcome.verdict
@@ -150,7 +150,7 @@ def _verdict(findings: Iterable[Finding]) -> Verdict:
 
 
 def not_made(fault: Fault, place: Place, error: BaseException) -> Row:
-    """The line of a fault that could not be made."""
+    """The row of a fault that could not be made."""
     why = f"{_NOT_MADE}: {type(error).__name__}: {error}"
     return Row(str(place.world.variant), fault.name, fault.what, "error", 2, "", "", "", (), 0, why)
 

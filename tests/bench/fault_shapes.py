@@ -1,4 +1,4 @@
-"""The same faults in each shape: a flow, a split, a mirrorMaker2 and a pair, whatever the policy and the delivery."""
+"""The same faults in each shape: a flow, a split, a mirrorMaker2 and a pair, for each policy and delivery guarantee."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ PASS, FAIL, ERROR = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
 
 
 def shape_faults(variant: Variant) -> Iterator[Fault]:
-    """What a pair cannot know, as where its groups stand, is no fault of it. No pair has the default policy."""
+    """The faults of each shape. A pair has only those that it can recognise, and only with the identity policy."""
     for shape, (flow, _, _) in SHAPES.items():
         paired = shape == PAIR
         if shape == "filtered" or (paired and variant.policy == "default"):

@@ -1,4 +1,4 @@
-"""The stack on which faults are made: every shape, deployed together, and the validation job for one flow of it."""
+"""The stack on which faults are made: every shape, deployed together, and the validation job for one of its flows."""
 
 import getpass
 import shutil
@@ -34,7 +34,7 @@ EXAMPLES = ("local", "local-split", "local-mirrormaker2", "local-pair")
 STACK = "local"
 WAIT_SECONDS = 180
 PAIR = "prefixlessPair"
-#: One flow of each shape and one with a transform, with the beginning of its topics and of its groups.
+#: One flow of each shape and one with a transform, with the prefixes of its topics and of its groups.
 SHAPES = {
     "flow": ("orders", "payments-", "checkout-"),
     "split": ("traffic-sales", "sales-", "shop-"),
@@ -82,11 +82,11 @@ class Variant:
 
     @property
     def plain(self) -> bool:
-        """Whether every fault can be made, and not only those that are the same in each shape."""
+        """Whether every fault can be made, and not only those that all shapes have in common."""
         return replace(self, only="") == Variant()
 
     def topology(self) -> dict[str, Any]:
-        """Every shape, with intervals of a second."""
+        """The topology with every shape; all intervals are a second."""
         parts = [yaml.safe_load((STACKS / "topologies" / f"{each}.yaml").read_text()) for each in EXAMPLES]
         found: dict[str, Any] = parts[0]
         for part in parts[1:]:
@@ -113,7 +113,7 @@ def write_stack(folder: Path, variant: Variant) -> None:
 
 @dataclass
 class World:
-    """The deployed stack. `run` stands in the names of topics and groups, so that a run finds nothing of another.
+    """The deployed stack. `run` is part of the names of topics and groups, so that runs do not share any.
 
     `began_ms` is the time of the first record that a fault writes, in ms since 1970.
     """
@@ -132,7 +132,7 @@ class World:
         return self.deployed.endpoints.regions["uswest"]
 
     def validate(self, flow: str, catch_up_seconds: float, only: Mapping[str, tuple[str, ...]]) -> FlowOutcome:
-        """The outcome of the job for one flow; `only` are other `topics` and `groups` for it to look at."""
+        """The outcome of the job for one flow; `only` are the `topics` and `groups` that it looks at instead."""
         parameters = Parameters.model_validate(self.deployed.document)
         options = Options(catch_up_seconds=catch_up_seconds, kubeconfig=self.deployed.endpoints.kubeconfig)
         chosen = [each.model_copy(update=dict(only)) for each in chosen_flows(parameters, flow)]
@@ -147,7 +147,7 @@ class World:
 
     @contextmanager
     def stopped(self, flow: str, connectors: Sequence[str], state: str = "stopped") -> Iterator[None]:
-        """Connectors in another state while the body runs, as `replicate stop` and `resume` bring them into it."""
+        """Put connectors into another state while the body runs, as `replicate stop` and `resume` do."""
         try:
             self._bring(flow, connectors, state)
             yield
@@ -156,7 +156,7 @@ class World:
 
     @contextmanager
     def source_stopped(self, flow: str) -> Iterator[None]:
-        """The flow's source connectors stopped, and their tasks ended: these copy records until then."""
+        """Stop the flow's source connectors, and wait until their tasks have ended: they copy records until then."""
         connectors = [each for each in self.connectors(flow) if "source" in each.lower()]
         watch = Watch(flow)
         tasks = frozenset().union(*map(watch.tasks, connectors))
@@ -175,7 +175,7 @@ class World:
 
 @contextmanager
 def deployed(local: Path, variant: Variant, console: Console, *, keep: bool) -> Iterator[World]:
-    """All shapes, deployed and working, until the body ends; with `keep` they go on, and the next run uses them."""
+    """Deploy all shapes until the body ends; with `keep` they stay, and the next run uses them."""
     quiet = Console(quiet=True)
     folder, mark, what = local / "stacks", local / "deployed", f"{variant}, {variant.only or 'every shape'}"
     reused = keep and mark.exists() and mark.read_text() == what

@@ -1,4 +1,4 @@
-"""Faults where records are changed or dropped on purpose: by a transform of the user's, and by a pair's guard."""
+"""Faults where records are changed or dropped on purpose: by a user's transform, and by a pair's guard."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def _filtered(then: Callable[[Place], None]) -> Making:
 
 @contextmanager
 def _cut_off(world: World, place: Place) -> Iterator[None]:
-    """A tenth has been replicated when the connector stops; the rest is owed."""
+    """A tenth of the records is replicated when the connector stops; the rest is still due."""
     with _filtered(lambda _: None)(world, place), world.source_stopped(place.flow):
         place.write(world.east, range(_FIRST, _SENT))
         yield

@@ -1,8 +1,8 @@
-"""`make faults`: makes faults on running flows, one after the other, and prints what the validation says of each.
+"""`make faults`: makes faults on running flows, one after the other, and prints what the validation reports for each.
 
 It runs on a local stack of its own, with every shape deployed once. Each fault is made alone, judged by the job, and
-undone. The rows are kept in `.local/faults/rows.jsonl` as soon as they are known; `--write` puts the table of all that
-are kept into spark/README.md. `--clean` makes no fault, and counts alarms instead (tests/bench/fault_clean.py).
+undone. Each row is kept in `.local/faults/rows.jsonl` as soon as it is known; `--write` puts the table of all kept
+rows into spark/README.md. `--clean` makes no fault, and counts alarms instead (tests/bench/fault_clean.py).
 """
 
 import argparse
@@ -54,7 +54,7 @@ _NOT_MADE = (CannotRunError, RefusedError, DeadlineError, KafkaException, ApiExc
 
 
 def made(world: World, faults: Sequence[Fault], together: int, console: Console) -> Iterator[Row]:
-    """The faults, each made alone or beside others that have topics of their own; then judged, and undone."""
+    """Make the faults, each alone or together with others that have their own topics; then judge and undo them."""
     alike: dict[object, list[Fault]] = {}
     for fault in faults:
         alone = together == 1 or not fault.prepares or fault.only is not None
@@ -93,7 +93,7 @@ def _judged_together(world: World, batch: Mapping[Fault, Place]) -> Iterator[Row
 
 
 def chosen(world: World, pattern: str, missing: bool) -> list[Fault]:
-    """The faults whose names match; of these only those without a row, if only those are missing."""
+    """The faults whose names match; if only missing ones are wanted, those without a row."""
     made_before = [each for each in read(_ROWS) if each.made and each.variant == str(world.variant)]
     known = {each.name for each in made_before} if missing else set()
     beside = [] if world.variant.only else stopped_connectors(world)
@@ -116,7 +116,7 @@ def write(rows: Sequence[Row]) -> None:
 
 
 def print_end(console: Console, rows: Sequence[Row], seconds: float) -> None:
-    """How much was made under which load, and what is not found as it should be."""
+    """Print how many faults were made under which load, and which were not reported as expected."""
     load = ", ".join(f"{each:.2f}" for each in os.getloadavg())
     console.print(f"{len(rows)} rows in {seconds:.0f} s, load average {load} on {os.cpu_count()} cores")
     for each in rows:
@@ -150,7 +150,7 @@ def print_clean(world: World, runs: int) -> int:
 
 
 def main() -> int:
-    """Make the chosen faults and print the table; 1 if one is not found as it should be, 2 if nothing could run."""
+    """Make the chosen faults and print the table; 1 if one is not reported as expected, 2 if nothing could run."""
     given = parsed()
     if given.write:
         write(read(_ROWS))
@@ -163,7 +163,7 @@ def main() -> int:
         built = artifacts.ensure(console)
         os.environ |= {"JAVA_HOME": str(built.jdk.home), "REPLICATE_SPARK_JARS": str(built.spark_lib)}
         if given.clean:
-            # Its topics are long, so that compiled queries are faster, and it runs for long enough to gain by the JVM's
+            # Its topics are long, so compiled queries are faster, and it runs long enough to gain from the JVM's
             # second compiler, without which TLS and SHA-512 take most of a run.
             for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS"):
                 os.environ.pop(name, None)

@@ -1,7 +1,7 @@
 """What one look of `replicate exporter` costs this machine, for a flow of 2,000 partitions and 500 groups.
 
-The brokers are those that librdkafka runs within this process, so it counts the exporter's own work and theirs, and not
-a network. They keep no groups: the groups' committed offsets are given, not asked. `make bench` runs it.
+librdkafka runs the brokers within this process, so the bench counts the work of the exporter and of the brokers, but no
+network. These brokers keep no groups, so the groups' committed offsets are given. `make bench` runs it.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.builders import a_resolved_flow
 from tests.infra.operations.brokers import Cluster
 from tests.infra.operations.exported import a_document, scraped
 
-#: Brokers within a process make topics of four partitions.
+#: Brokers within a process create topics with four partitions.
 _PARTITIONS_EACH = 4
 _RECORDS, _BEHIND = 5, 2
 _WORST = 20
@@ -33,7 +33,7 @@ _LOOKS = 3
 
 
 class Known(KafkaReader):
-    """A cluster whose groups are known: each has read all that is replicated of one topic."""
+    """A cluster whose groups are given: each has read every replicated record of one topic."""
 
     def __init__(self, alias: str, cluster: Cluster, groups: int, topics: list[str]) -> None:
         super().__init__(alias, cluster.config)
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def _worked() -> float:
-    """Seconds of processor time of this process, with the brokers in it."""
+    """Seconds of processor time of this process, including its brokers."""
     return time.process_time()
 
 
@@ -99,7 +99,7 @@ def _facts(flow: ResolvedFlow, source: KafkaReader, target: KafkaReader) -> Flow
 
 
 def _fill(flow: ResolvedFlow, source: Cluster, target: Cluster, names: list[str], groups: int) -> None:
-    """Records of each partition on the source, those but the last on the target, and MirrorMaker's own topics."""
+    """Fill each partition on the source, all but the last record on the target, and MirrorMaker's own topics."""
     parameters = flow_parameters(flow)
     for cluster, topics, count in ((source, names, _RECORDS), (target, _remote(names), _RECORDS - _BEHIND)):
         for topic in topics:
@@ -122,7 +122,7 @@ def _fill(flow: ResolvedFlow, source: Cluster, target: Cluster, names: list[str]
 
 
 def _offsets(names: list[str]) -> Iterator[tuple[bytes, bytes]]:
-    """The connector has committed all that is replicated."""
+    """Offsets of a connector that has committed everything that is replicated."""
     for topic in names:
         for partition in range(_PARTITIONS_EACH):
             where = {"cluster": "useast", "topic": topic, "partition": partition}

@@ -1,4 +1,4 @@
-"""Runs each state machine of tests/model ten thousand times: `make model`."""
+"""Runs every state machine of tests/model ten thousand times: `make model`."""
 
 import time
 

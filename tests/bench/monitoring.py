@@ -1,12 +1,12 @@
 """`make monitoring`: lets a real Prometheus watch every shape of flow, makes faults, and prints which alerts fire.
 
-It runs on a local stack of its own. In each form of metrics, which are two exporters and two forms of Kafka's names, it
-asks every query of the dashboard and of the alerts.
-Then it waits for some minutes of traffic without an alert, and makes faults: those of one flow one after the other,
-those of different flows at the same time, since every alert names its flow. To save time, the `for` of every alert is
-divided by one factor. `--write` puts what was seen into the page of the alerts, and draws the dashboard.
+It runs on its own local stack. For each form of metrics (two exporters, two forms of Kafka's names) it asks every query
+of the dashboard and of the alerts. Then it waits for some minutes of traffic without an alert, and makes faults: those
+of one flow one after the other, those of different flows at the same time, since every alert names its flow. To save
+time, the `for` of every alert is divided by the same factor. `--write` puts what was seen into the page of the alerts,
+and draws the dashboard.
 
-No test asks a real Prometheus: it takes too long, and not every machine has one.
+No test uses a real Prometheus: it takes too long, and not every machine has one.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from tests.bench.monitoring_queries import Answer, Prometheus, Watch, queries
 from tests.bench.monitoring_stack import FORMS, Form, deploy, everything, forget_series, publish, running, shorten
 
 _OTHER_RUN_SECONDS = 3600.0
-#: How long the queries may take to have series after a deployment, and the alerts to end after a fault.
+#: How long it may take until the queries have series after a deployment, and until the alerts end after a fault.
 _SERIES_SECONDS, _QUIET_SECONDS = 420, 900
 _ROWS, _DASHBOARD = _OWN / "seen.json", _OWN / "dashboard.json"
 _PICTURE = _ROOT / "stacks" / "images" / "dashboard.svg"
@@ -53,7 +53,7 @@ def topology_of(world: World) -> Topology:
 
 
 def ask(world: World, prometheus: Prometheus, form: Form) -> Asked:
-    """Every query, asked again until each answer is as it should be, or time is up."""
+    """Ask every query again until each answer is as expected, or time is up."""
     asked = list(queries(topology_of(world), STACK, resolved_flows(world.deployed.settings)))
     answers: list[Answer] = []
 
@@ -88,7 +88,7 @@ def quiet(watch: Watch, flow: str | None = None) -> None:
 
 
 def clean(watch: Watch, minutes: float, form: str) -> Clean:
-    """Some minutes of traffic, and what fired meanwhile."""
+    """Wait for some minutes of traffic; returns what fired meanwhile."""
     quiet(watch)
     first, blind, end = len(watch.fired), watch.blind, time.monotonic() + 60 * minutes
 
@@ -104,7 +104,7 @@ def clean(watch: Watch, minutes: float, form: str) -> Clean:
 def one_by_one(
     world: World, watch: Watch, faults: Iterable[Fault], fors: dict[tuple[str, str], int], factor: int
 ) -> None:
-    """The faults of one flow, each after the one before has ended."""
+    """Make the faults of one flow, each after the previous one has ended."""
     for fault in faults:
         try:
             quiet(watch, fault.flow)
@@ -116,7 +116,7 @@ def one_by_one(
 
 
 def made(world: World, watch: Watch, fault: Fault, whole: int, factor: int) -> Seen:
-    """What fired for the flow from the moment in which the fault was made until its alert did."""
+    """What fired for the flow from the moment of the fault until its alert fired."""
     with fault.making(world):
         began = time.monotonic()
         try:
@@ -146,7 +146,7 @@ def seconds_of_for(topology: Topology) -> dict[tuple[str, str], int]:
 
 
 def make_faults(world: World, watch: Watch, pattern: str, factor: int) -> None:
-    """The faults whose names match."""
+    """Make the faults whose names match."""
     chosen: dict[str, list[Fault]] = {}
     for fault in FAULTS:
         if re.search(pattern, fault.what):
@@ -171,7 +171,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Print what was seen; 1 if anything is not as it should be, 2 if nothing could run."""
+    """Print what was seen; 1 if anything is not as expected, 2 if nothing could run."""
     given = parsed()
     if given.write:
         rows = kept(_ROWS)

@@ -1,4 +1,4 @@
-"""The faults that an alert must be raised for, each in a flow of its own."""
+"""The faults that must raise an alert, each in its own flow."""
 
 import subprocess
 import threading
@@ -30,7 +30,7 @@ Making = Callable[[World], AbstractContextManager[object]]
 
 _KILL_SECONDS = 0.5
 _TOOL_SECONDS = 120
-#: Bytes a second that the slow consumer gets, and what is produced for each of its partitions each second.
+#: Bytes per second that the slow consumer gets, and what is produced for each of its partitions per second.
 _SLOW_BYTES, _FAST_RECORDS, _FAST_SECONDS = 500, 10, 1.0
 _MUCH_RECORDS = 40
 
@@ -39,7 +39,7 @@ _MUCH_RECORDS = 40
 class Fault:
     """A fault of a flow that lasts while the body of `making` runs.
 
-    `alert` must fire within `minutes`; `also` may, as a consequence of the same fault, and no other may.
+    `alert` must fire within `minutes`. `also` may fire, as a consequence of the same fault; no other alert may.
     """
 
     what: str
@@ -82,7 +82,7 @@ def _repeated(act: Callable[[], None], seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _killed(_: World) -> Iterator[None]:
-    """The worker is killed whenever it has started again, as one that does not fit into its memory."""
+    """Kill the worker whenever it has started again, as if it did not fit into its memory."""
 
     with _repeated(lambda: kill_worker("stock-mirrormaker2"), _KILL_SECONDS):
         yield
@@ -99,7 +99,7 @@ def _failing(world: World) -> Iterator[None]:
 
 
 def _replicated(world: World, topic: str) -> str:
-    """A new topic whose records are on the target; returns its remote topic."""
+    """Create a topic and wait until its records are on the target; returns its remote topic."""
     a_topic(world.east, topic)
     remote = f"useast.{topic}"
 
@@ -109,7 +109,7 @@ def _replicated(world: World, topic: str) -> str:
 
 @contextmanager
 def _stalled(world: World) -> Iterator[None]:
-    """Somebody leaves a topic out of the connector's list by hand; its partition stands still, and the others move."""
+    """Somebody removes a topic from the connector's list by hand: its partition makes no progress, the others do."""
     topic, name = f"logs-stalled-{world.run}", "traffic-logs-source"
     _replicated(world, topic)
     before = world.deployed.connector(name)["spec"]["config"]["topics"]
@@ -133,7 +133,7 @@ def _deleted(world: World) -> Iterator[None]:
 
 @contextmanager
 def _growing(world: World) -> Iterator[None]:
-    """The source cluster gives the consumer of a flow fewer bytes than are produced."""
+    """A quota of the source cluster gives the consumer of a flow fewer bytes than are produced."""
     name = "useast->uswest|traffic-clicks-source-0|replication-consumer"
     who = ("--entity-type", "users", "--entity-name", "mirror", "--entity-type", "clients", "--entity-name", name)
 
@@ -150,7 +150,7 @@ def _growing(world: World) -> Iterator[None]:
 
 
 def _alter_quota(world: World, *words: str) -> None:
-    """Kafka's own tool: the Python client cannot change quotas."""
+    """Change a quota with Kafka's own tool, because the Python client cannot."""
     built = artifacts.ensure(Console(quiet=True))
     login = f'{LOGIN_MODULES["PLAIN"]} required username="{ADMIN}" password="{world.east.users[ADMIN].password}";'
     file = paths.data() / "quota-client.properties"
@@ -179,7 +179,7 @@ def _alter_quota(world: World, *words: str) -> None:
 
 @contextmanager
 def _returned(world: World) -> Iterator[None]:
-    """Somebody takes the guard's filter out of one flow of a pair by hand, and the other side writes much."""
+    """Somebody removes the guard's filter from one flow of a pair by hand, and the other side writes a lot."""
     (name,) = _connectors(world, "ledger-to-uswest", "source")
     before = world.deployed.connector(name)["spec"]["config"]["transforms"]
     rest = [each for each in before.split(",") if each != GUARD_FILTER]
@@ -210,7 +210,7 @@ def _never_validated(world: World) -> Iterator[None]:
         core.create_namespaced_config_map(namespace, body)
 
 
-#: What somebody changes by hand in Kubernetes is drift, too, if it stays for long.
+#: A manual change in Kubernetes is also drift, if it stays for long.
 _BY_HAND = ("MirrorDrift",)
 #: The faults of one flow are made one after the other, those of different flows at the same time.
 FAULTS = (

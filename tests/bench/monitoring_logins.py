@@ -27,7 +27,7 @@ def kill_worker(component: str) -> None:
 
 @contextmanager
 def _secret_changed(world: World, flow: str, name: str, data: Mapping[str, str]) -> Iterator[None]:
-    """Other values in a Secret of a flow, by key; its worker starts again with them, and at the end without."""
+    """Change values in a Secret of a flow, by key; its worker restarts with them, and again without them at the end."""
     core, namespace = client.CoreV1Api(world.deployed.api), f"mirror-{flow}"
     before = {key: (core.read_namespaced_secret(name, namespace).data or {})[key] for key in data}
     core.patch_namespaced_secret(name, namespace, {"stringData": dict(data)})
@@ -51,7 +51,7 @@ def expired_certificate(world: World) -> Iterator[None]:
 
 
 def _made_expired() -> tuple[str, str]:
-    """A certificate of the user `mirror` that expired yesterday, and its key, as PEM."""
+    """A certificate of the user `mirror` that expired yesterday, with its key, as PEM."""
     authority = Authority("useast")
     signer = x509.load_pem_x509_certificate(authority.certificate.read_bytes())
     signing = serialization.load_pem_private_key(authority.key.read_bytes(), password=None)

@@ -1,6 +1,6 @@
-"""What was seen of monitoring, and the tables of it on the page of the alerts. Rows that were not seen anew stay.
+"""What the monitoring bench saw, and its tables on the page of the alerts. Rows that were not seen again stay.
 
-A table of which no row was seen on this machine stays as it is.
+A table stays as it is if none of its rows was seen on this machine.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 _WIDTH = 120
 _HEAD = ("| fault | alert | fires after | other alerts | with the whole `for` |", "| --- | --- | --- | --- | --- |")
-#: How the only word about a fault begins that could not be made.
+#: The start of the only entry for a fault that could not be made.
 NOT_MADE = "not made"
 _KEEPING = threading.Lock()
 
@@ -22,7 +22,7 @@ _KEEPING = threading.Lock()
 class Seen:
     """What an injected fault raised: which alert, how many seconds after it was made, and what else fired.
 
-    `seconds` is None if the alert did not fire. `with_full_for` is what it would have been with the alert's own `for`.
+    `seconds` is None if the alert did not fire. `with_full_for` is what it would have been with the alert's full `for`.
     """
 
     what: str
@@ -35,9 +35,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Asked:
-    """The queries asked of workers with this exporter, form of names and Kafka, and how many of them had series.
+    """The queries about workers with this exporter, form of names and Kafka version, and how many of them had series.
 
-    `silent` are those that have some only in trouble, `foreign` those about what a flow does not have.
+    `silent` are those that have series only in trouble, `foreign` those about something that the flow does not have.
     """
 
     metrics: str
@@ -60,7 +60,7 @@ class Clean:
 
 
 def keep(file: Path, kind: str, key: str, row: Any) -> None:
-    """Remember a row; the newest one of a key counts. Faults of different flows end at the same time."""
+    """Store a row; the newest one with a key counts. Faults of different flows end at the same time."""
     with _KEEPING:
         known = kept(file)
         known.setdefault(kind, {})[key] = asdict(row)
@@ -75,7 +75,7 @@ def kept(file: Path) -> dict[str, dict[str, Any]]:
 def write_table(
     page: Path, rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], when: str, factor: int
 ) -> None:
-    """Put the tables between their marks: the rows of these faults, which of them have none, and the queries."""
+    """Put the tables between their marks: the rows of these faults, the faults without a row, and the queries."""
     made = f"Made by `make monitoring` on {when}."
     if rows.get("faults") or rows.get("clean"):
         _put(page, "faults", [made, *_of_faults(rows, faults, factor)])
@@ -131,7 +131,7 @@ def _time(seconds: int | None) -> str:
 
 
 def _of_queries(asked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The table of the forms, and below it which queries had no series and why, once for forms that are alike."""
+    """The table of the forms, and below it which queries had no series and why, once for equal forms."""
     yield _wrapped(
         "Every query of each panel, and every alert and each series that it reads, asked for every flow. Only a series "
         "of latencies that an alert reads may be NaN: Kafka reports that of a partition without records."
@@ -160,7 +160,7 @@ def _while_all_is_well(row: Mapping[str, Any]) -> str:
 
 
 def _of_flows_without(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the panels about what some flows do not have, together if the flows are the same."""
+    """Yield the panels about something that some flows do not have; panels with the same flows are together."""
     flows: dict[str, list[str]] = {}
     for each in row["foreign"]:
         where, _, flow = each.rpartition(" (")

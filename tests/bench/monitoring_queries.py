@@ -1,4 +1,4 @@
-"""Prometheus asked over HTTP: every query of the dashboard and of the alerts, and which alerts fire."""
+"""Asks Prometheus over HTTP: every query of the dashboard and of the alerts, and which alerts fire."""
 
 import json
 import math
@@ -21,9 +21,9 @@ from components.topology.model import Topology
 POLL_SECONDS = 2.0
 _ASK_SECONDS = 30.0
 _SELECTOR = re.compile(r"[a-z_:]+\{[^}]*\}")
-#: A query with one of these has a result only while something is wrong, or as long as something waits.
+#: A query with one of these has a result only while something is wrong or something waits.
 _FILTERS = re.compile(r"ALERTS\{|== ?\d|[><] ?\d|\babsent\(")
-#: The exporter has these only of partitions that are behind at that moment, or of a group that would read again.
+#: The exporter serves these only for partitions that are behind now, or for a group that would read again.
 _OF_SOME = ("mirror_partition_lag", "mirror_partition_position", "mirror_group_read_again_records")
 
 
@@ -35,8 +35,8 @@ _HEARTBEATS = 'topic=~".*heartbeats"'
 class Query:
     """A query of a panel or an alert for one flow; `where` names it.
 
-    `trouble` if it filters, so that it has a result only while something is wrong or waits. `foreign` if the flow has
-    nothing of that kind, such as checkpoints in a pair.
+    `trouble`: it filters, so it has a result only while something is wrong or waits. `foreign`: the flow has nothing of
+    that kind, such as checkpoints in a pair.
     """
 
     where: str
@@ -56,14 +56,14 @@ class Answer:
 
     @property
     def wrong(self) -> str:
-        """Why the answer is not as it should be; empty if it is."""
+        """Why the answer is not as expected; empty if it is."""
         if self.nan:
             return f"{self.nan} of {self.series} series are NaN"
         return "" if self.series or self.query.trouble or self.query.foreign else "no series"
 
 
 def queries(topology: Topology, stack: str, flows: Sequence[ResolvedFlow]) -> Iterator[Query]:
-    """Every panel's query for each flow, and of each flow's alerts the expressions and the selectors in them."""
+    """Every panel's query for each flow, and the expressions of each flow's alerts with the selectors in them."""
     for panel in json.loads(dashboard(stack, [flow.name for flow in flows], exporter=True))["panels"]:
         for target in panel.get("targets", ()):
             for flow in flows:
@@ -104,12 +104,12 @@ class Prometheus:
     def ask(self, query: Query) -> Answer:
         """The answer to a query now."""
         values = [float(each["value"][1]) for each in self._get("query", query=query.text)["result"]]
-        # Kafka reports no latency, as NaN, of a partition without records.
+        # Kafka reports the latency of a partition without records as NaN.
         ignored = query.where.startswith("selector") and "latency" in query.text
         return Answer(query, len(values), 0 if ignored else sum(map(math.isnan, values)))
 
     def value(self, text: str) -> float | None:
-        """The only value of a query; None without one."""
+        """The only value of a query; None if it has none."""
         found = self._get("query", query=text)["result"]
         return float(found[0]["value"][1]) if found else None
 
@@ -128,7 +128,7 @@ class Prometheus:
 
 @dataclass(frozen=True)
 class Fired:
-    """An alert of a flow that began to fire at `at`, by the monotonic clock."""
+    """An alert of a flow that started to fire at `at`, by the monotonic clock."""
 
     alert: str
     flow: str
@@ -137,7 +137,7 @@ class Fired:
 
 @dataclass
 class Watch:
-    """What has begun to fire, in order, and what fires now. `blind` counts polls without an answer."""
+    """What has started to fire, in order, and what fires now. `blind` counts polls without an answer."""
 
     prometheus: Prometheus
     fired: list[Fired] = field(default_factory=list)
@@ -157,7 +157,7 @@ class Watch:
             thread.join()
 
     def of(self, flow: str, since: float) -> list[Fired]:
-        """What has begun to fire for a flow since then."""
+        """What has started to fire for a flow since then."""
         return [each for each in list(self.fired) if each.flow == flow and each.at >= since]
 
     def _poll(self, ended: threading.Event) -> None:

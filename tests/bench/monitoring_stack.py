@@ -1,4 +1,4 @@
-"""The stack on which monitoring is tried: every shape with metrics, Prometheus, the exporter and steady traffic."""
+"""The stack on which monitoring is tested: every shape with metrics, Prometheus, the exporter and steady traffic."""
 
 import copy
 import shutil
@@ -47,14 +47,14 @@ LOOK_SECONDS, TRAFFIC_SECONDS = 20, 3
 EXPORTER_SECONDS = 120
 _COMMIT_ROUNDS = 10
 RECORDS = 4
-#: Objectives that the faults do not reach, except those that are about them.
+#: Objectives that only the faults about them miss.
 _OBJECTIVES = {"lagSeconds": 1800, "readAgain": 1_000_000}
 _RULES = ("monitoring.coreos.com", "v1", "monitoring", "prometheusrules")
 
 
 @dataclass(frozen=True)
 class Form:
-    """How the workers report: the type of `connect.metrics`, the form of Kafka's names, and the Kafka that has it."""
+    """How the workers report: the type of `connect.metrics`, the form of Kafka's names, and the Kafka version."""
 
     metrics: str
     names: str = "legacy"
@@ -116,7 +116,7 @@ def _write(folder: Path, form: Form, endpoints: Endpoints) -> None:
 
 @contextmanager
 def running(local: Path, console: Console, *, keep: bool) -> Iterator[Endpoints]:
-    """The local stack with Prometheus until the body ends; with `keep` it goes on."""
+    """Run the local stack with Prometheus until the body ends; with `keep` it stays up."""
     quiet = Console(quiet=True)
     if not keep:
         stack.down(quiet, purge=True)
@@ -129,7 +129,7 @@ def running(local: Path, console: Console, *, keep: bool) -> Iterator[Endpoints]
 
 
 def deploy(local: Path, form: Form, endpoints: Endpoints) -> World:
-    """Deploy every shape with this form of metrics, over what is deployed already."""
+    """Deploy every shape with this form of metrics, replacing what is deployed."""
     folder = local / "stacks"
     first = not folder.exists()
     _write(folder, form, endpoints)
@@ -143,14 +143,14 @@ def deploy(local: Path, form: Form, endpoints: Endpoints) -> World:
 
 
 def forget_series() -> None:
-    """Let Prometheus begin anew, so that no answer comes from the form that was deployed before."""
+    """Restart Prometheus without data, so that no answer comes from the form that was deployed before."""
     processes.stop(load_state().parts[prometheus.PROMETHEUS.name])
     shutil.rmtree(paths.data() / prometheus.PROMETHEUS.name)
     stack.up(Console(quiet=True), monitoring=True)
 
 
 def shorten(world: World, factor: int) -> None:
-    """Divide the `for` of every deployed alert: an expression's own windows stay."""
+    """Divide the `for` of every deployed alert; the windows in expressions stay."""
     custom = client.CustomObjectsApi(world.deployed.api)
     for planned in monitoring_objects(world.deployed.settings.topology, STACK, None):
         if planned.kind == "PrometheusRule":
@@ -187,7 +187,7 @@ def exporter(world: World, log: Path) -> Iterator[None]:
 
 
 def publish(world: World) -> None:
-    """A passed verdict of every flow, in the job's own form: what is tried here is not the validation."""
+    """Publish a passed verdict for every flow, as the job does: the validation is not tested here."""
     core, at = client.CoreV1Api(world.deployed.api), datetime.now(UTC).isoformat(timespec="microseconds")
     for flow in resolved_flows(world.deployed.settings):
         ends = (flow.settings.source, flow.settings.target)
@@ -222,7 +222,7 @@ def _write_until(world: World, ended: threading.Event) -> None:
         for alias, examples in _WRITTEN.items():
             region = world.deployed.endpoints.regions[alias]
             for example in examples:
-                # A broker that is busy is no fault of the flows.
+                # A busy broker is not a fault of the flows.
                 with suppress(KafkaException, AssertionError):
                     _write_once(region, example, number)
         if ended.wait(TRAFFIC_SECONDS):
@@ -240,7 +240,7 @@ def _write_once(region: Region, example: Example, number: int) -> None:
 
 
 def write(region: Region, topic: str, partition: int, records: int, number: int = 0) -> None:
-    """Write records of now, no two alike."""
+    """Write distinct records with the present time."""
     now, no_headers = int(time.time() * 1000), Headers()
     rows = [
         (f"k{each}".encode(), f"{topic} {partition} {number} {each} {now}".encode(), now, no_headers)
@@ -257,7 +257,7 @@ def a_topic(region: Region, name: str) -> None:
 
 @contextmanager
 def everything(world: World, local: Path) -> Iterator[None]:
-    """Traffic and exporter while the body runs."""
+    """Run traffic and the exporter while the body runs."""
     with ExitStack() as running_now:
         running_now.enter_context(steady_traffic(world))
         running_now.enter_context(exporter(world, local / "exporter.log"))

@@ -1,6 +1,6 @@
-"""`make bench`: what exact positions cost: 1,000 groups in each of 100 partitions, and half of each, from two brokers.
+"""`make bench`: the cost of exact positions: 1,000 groups in each of 100 partitions, and half of both, on two brokers.
 
-The brokers are those of librdkafka, in processes of their own, so time and memory are those of reading and comparing.
+The brokers are librdkafka's, in other processes, so time and memory are only those of reading and comparing.
 Nothing is asserted about time.
 """
 
@@ -26,7 +26,7 @@ FIRST_MS = 1_000
 
 
 class Reader(KafkaReader):
-    """These brokers do not find offsets by time, so they are computed: the records are a millisecond apart."""
+    """These brokers cannot find offsets by time, so the offsets are computed: records are a millisecond apart."""
 
     def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:  # noqa: ARG002
         return time_ms - FIRST_MS
@@ -34,7 +34,7 @@ class Reader(KafkaReader):
 
 @dataclass(frozen=True)
 class Cost:
-    """Positions that were found, records read, seconds of the processor, and MiB more at the peak."""
+    """Positions found, records read, processor seconds, and the growth of memory at the peak in MiB."""
 
     positions: int
     records: int
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _alone(groups: int, partitions: int) -> Cost:
-    """What it costs in a process of its own, whose peak is that of this shape."""
+    """The cost in a separate process, so that the peak of memory is that of this shape."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=_measured, args=(theirs, groups, partitions))
     process.start()

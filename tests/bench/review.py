@@ -1,4 +1,4 @@
-"""What `replicate diff` and `replicate render` cost, and how it grows: `python -m tests.bench.review`."""
+"""The cost of `replicate diff` and `replicate render`, and how it grows: `python -m tests.bench.review`."""
 
 import os
 import resource
@@ -16,12 +16,12 @@ from tests.builders import a_cluster
 
 CLUSTERS = 200
 SIZES = (500, 1_000, 2_000)
-#: Every so many replications one is changed.
+#: One in so many replications is changed.
 CHANGED = 10
 
 
 def a_large_topology(replications: int, *, changed: bool) -> dict[str, Any]:
-    """Flows from 100 clusters to 100 others; of the changed topology every tenth has a topic more."""
+    """Flows from 100 clusters to 100 others; in the changed topology every tenth has one more topic."""
     half = CLUSTERS // 2
     clusters = {
         f"c{number}": a_cluster(f"region-{number % 20}", bootstrapServers=f"c{number}:9093")
@@ -46,17 +46,17 @@ def a_large_topology(replications: int, *, changed: bool) -> dict[str, Any]:
 def main() -> None:
     console = Console(highlight=False)
     console.print(f"topologies of {CLUSTERS} clusters, every tenth flow changed; load average {os.getloadavg()[0]:.1f}")
-    # Removed at the end: a file system that still works off ten thousands of removed files makes new ones slowly.
+    # Removed at the end: while a file system still deletes ten thousands of files, it creates new ones slowly.
     with tempfile.TemporaryDirectory() as temporary:
         first: dict[str, float] = {}
         for size in SIZES:
-            console.print(f"{size:>6} flows: {_told(Path(temporary) / str(size), size, first)}", soft_wrap=True)
+            console.print(f"{size:>6} flows: {_costs(Path(temporary) / str(size), size, first)}", soft_wrap=True)
 
 
-def _told(folder: Path, size: int, first: dict[str, float]) -> str:
-    """Each command with its cost, and with its growth since the smallest size, whose seconds are noted in `first`."""
+def _costs(folder: Path, size: int, first: dict[str, float]) -> str:
+    """The cost of each command, and its growth since the smallest size, whose seconds are stored in `first`."""
     stacks, out = _repository(folder, size), folder / "out"
-    told = []
+    costs = []
     for name, arguments in _commands(stacks, out).items():
         seconds, mebibytes = _measured(arguments)
         first.setdefault(name, seconds)
@@ -64,12 +64,12 @@ def _told(folder: Path, size: int, first: dict[str, float]) -> str:
         took = f"{name} {seconds:.1f} s"
         if name == "render":
             took += f" (the files alone {_files_alone(out, folder / 'again'):.1f} s)"
-        told.append(f"{took}, {mebibytes:.0f} MiB, {growth:.2f} times as much for each flow")
-    return "; ".join(told)
+        costs.append(f"{took}, {mebibytes:.0f} MiB, {growth:.2f} times as much for each flow")
+    return "; ".join(costs)
 
 
 def _repository(folder: Path, size: int) -> Path:
-    """A repository whose only commit holds the topology, and whose work tree the changed one."""
+    """A repository whose only commit has the topology, and whose work tree has the changed topology."""
     stacks = folder / "stacks"
     (stacks / "topologies").mkdir(parents=True)
     (stacks / "Pulumi.test.yaml").write_text("config: {'replication:topology': test}\n")
@@ -94,7 +94,7 @@ def _commands(stacks: Path, out: Path) -> dict[str, list[str]]:
 
 
 def _measured(arguments: list[str]) -> tuple[float, float]:
-    """Seconds and the peak of memory in MiB of a Python of its own; the peak of the largest so far, as sizes grow."""
+    """Seconds and peak memory in MiB of a separate Python process; the peak is the largest so far, as sizes grow."""
     began = time.perf_counter()
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - began
@@ -102,7 +102,7 @@ def _measured(arguments: list[str]) -> tuple[float, float]:
 
 
 def _files_alone(rendered: Path, folder: Path) -> float:
-    """Seconds that a plain loop takes for what was rendered: on a slow disk most of rendering is making small files."""
+    """Seconds that a plain loop takes for what was rendered: on a slow disk, rendering mostly creates small files."""
     contents = {path.relative_to(rendered): path.read_text() for path in rendered.rglob("*.yaml")}
     began = time.perf_counter()
     for parent in {(folder / path).parent for path in contents}:

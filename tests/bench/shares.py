@@ -1,4 +1,4 @@
-"""Lets processes run for a share of the time only, as if each had a slower machine of its own."""
+"""Lets processes run for only a share of the time, as if each had its own slower machine."""
 
 import threading
 import time
@@ -33,7 +33,7 @@ def _keep(words: str, share: float, done: threading.Event) -> None:
             if time.monotonic() - looked > _LOOK_SECONDS:
                 found, looked = list(_descendants(words)), time.monotonic()
                 _each(found, "suspend")
-            # One after the other: what serves them would otherwise have to serve all at the same moment.
+            # One after the other: otherwise the brokers would have to serve all of them at the same moment.
             for each in found:
                 _each([each], "resume")
                 done.wait(_PERIOD_SECONDS * share)

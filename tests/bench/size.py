@@ -1,18 +1,18 @@
-"""`make bench`: the cost of the validation job, as ratios of one run, on two brokers of the bench's own.
+"""`make bench`: the cost of the validation job, as ratios within one run, on the bench's own two brokers.
 
 1. `long`: a full validation of a long topic while records arrive, and kafka-consumer-perf-test on the same topics;
-2. `depths`: what `quick` and `incremental` of it cost beside `full`;
-3. `workers`: two workers of a standalone master beside one, each with a fifth of a processor;
+2. `depths`: the cost of its `quick` and `incremental` validations compared with `full`;
+3. `workers`: two workers of a standalone master compared with one, each with a fifth of a processor;
 4. `wide`: thousands of partitions with hundreds of groups;
 5. `example`: a small flow, and where the time goes.
 
-Nothing is asserted about time: seconds of processors and the machine's load are printed beside the ratios. Flows are
-forged, so nothing of Connect runs beside the job.
+Nothing is asserted about time: processor seconds and the machine's load are printed with the ratios. The flows are
+forged, so Connect does not run.
 
-Elsewhere, workers have machines of their own. Here they share two processors with the brokers, which need most of them.
+Elsewhere, workers have their own machines. Here they share two processors with the brokers, which need most of them.
 With a fifth of a processor for each worker, the brokers keep up with two.
 
-The local stack's brokers start quickly because their JVM has the first compiler only; they then need several times the
+The local stack's brokers start quickly because their JVM uses only the first compiler; they then need several times the
 processor time for TLS. With `--compiled`, they run as brokers do elsewhere.
 """
 
@@ -44,9 +44,9 @@ from tests.spark.scenes import Scene
 from tests.spark.standalone import standalone
 
 SHOWS = ("long", "depths", "workers", "wide", "example")
-#: Of a processor, for each worker, and what the command line of its executor contains.
+#: The share of a processor for each worker, and a text that its executor's command line contains.
 WORKER_SHARE, EXECUTOR = 0.2, "CoarseGrainedExecutorBackend"
-#: Records that arrive a second while a long topic is validated.
+#: Records that arrive per second while a long topic is validated.
 ARRIVING = 1_000
 _CALL_SECONDS = 30
 
@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def brokers(console: Console, *, compiled: bool) -> Iterator[Endpoints]:
-    """An API server, which keeps published verdicts, and two brokers; with all their data they are gone at the end."""
+    """Run an API server, which keeps published verdicts, and two brokers; all of their data is deleted at the end."""
     parts = [_compiled(each) for each in KAFKA_PARTS] if compiled else KAFKA_PARTS
     try:
         endpoints = endpoints_of(stack.start(console, (*stack.CONTROL_PLANE, *parts)))
@@ -107,7 +107,7 @@ def _compiled(part: Part) -> Part:
 
 
 def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
-    """All that takes a long topic, because writing one takes long: a tenth of it first, and then all of it."""
+    """Every measurement with a long topic, because writing one takes long: first with a tenth, then with all of it."""
     flow = Large(Scene(bench.endpoints, name), arguments.bytes)
     tenth = arguments.records // 10
     costs: dict[str, Cost] = {}
@@ -125,7 +125,7 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
             rates.append(perf_test(flow.scene.target, flow.scene.remote(name), flow.records, bench))
     size_page.print_long(bench.console, rates, costs)
     if "depths" in arguments.shows:
-        # Takes in what arrived while the full one ran.
+        # It also reads what arrived while the full validation ran.
         bench.validated(flow.scene, ["--depth", "incremental", "--publish"])
         flow.grow(arguments.records // 100)
         costs["incremental"] = bench.validated(flow.scene, ["--depth", "incremental"])
@@ -142,7 +142,7 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
 
 
 def wide(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
-    """A flow of half as many partitions and groups, and then all of them."""
+    """A flow with half of the partitions and groups, and then with all of them."""
     costs: dict[str, Cost] = {}
     for size, share in {"half": 2, "all": 1}.items():
         partitions, groups = arguments.partitions // share, arguments.groups // share
@@ -154,12 +154,12 @@ def wide(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
 
 
 def example(bench: Bench, name: str) -> None:
-    """As large as the example flow after `replicate local traffic`: six partitions of 1,000 records, three groups."""
+    """A flow like the example after `replicate local traffic`: six partitions of 1,000 records, three groups."""
     scene = Scene(bench.endpoints, name).replicate(records=1_000, partitions=6)
     for group in range(3):
         for partition in range(5):
             scene.translate(f"{name}-{group}", 500 + group, 491, partition)
-    bench.validated(scene)  # The JVM writes the archive of its classes.
+    bench.validated(scene)  # The JVM writes its class archive in the first run.
     size_page.print_example(bench.console, [bench.validated(scene) for _ in range(3)])
 
 

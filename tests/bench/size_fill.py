@@ -1,4 +1,4 @@
-"""Fills forged flows with many records, or with many partitions and groups, on both sides alike."""
+"""Fills both sides of forged flows with many records, or with many partitions and groups."""
 
 import random
 import threading
@@ -19,7 +19,7 @@ from tests.spark.scenes import Headers, Scene, produce
 PARTITIONS = 4
 GROUPS = 4
 CALL_SECONDS = 120
-#: Records of each partition of a flow of many partitions, of which a group has committed the first 15.
+#: Records in each partition of a flow with many partitions; a group has committed the first 15.
 IN_A_PARTITION, COMMITTED, SYNCED = 20, 15, 10
 TOPIC_PARTITIONS = 10
 COMMITS_OF_A_GROUP = 20
@@ -28,7 +28,7 @@ _FAST = {"linger.ms": 50, "batch.size": 1_000_000, "queue.buffering.max.messages
 
 
 class Large:
-    """A flow of one topic, `name`, that grows on both sides by equal records of `size` bytes."""
+    """A flow with one topic, `name`; both sides grow by the same records of `size` bytes."""
 
     def __init__(self, scene: Scene, size: int) -> None:
         self.scene, self.records, self._size = scene, 0, size
@@ -39,7 +39,7 @@ class Large:
         scene.replicate(records=0, partitions=PARTITIONS)
 
     def grow(self, records: int) -> None:
-        """So many more records, in turn over the partitions, a millisecond apart; the source first."""
+        """Write so many more records in turn to the partitions, a millisecond apart, first to the source."""
         numbers = range(self.records, self.records + records)
         for topic, producer in self._sides:
             for number in numbers:
@@ -51,7 +51,7 @@ class Large:
             self.scene.sync(self.scene.name, partition, (each - 1, each - 1))
 
     def commit(self) -> None:
-        """Groups that stand throughout each partition, with offset syncs, checkpoints and offsets on the target."""
+        """Commit groups at offsets across each partition, with offset syncs, checkpoints and offsets on the target."""
         each = self.records // PARTITIONS
         for partition in range(PARTITIONS):
             every = each // (2 * GROUPS + 2)
@@ -62,7 +62,7 @@ class Large:
 
     @contextmanager
     def growing(self, a_second: int) -> Iterator[None]:
-        """Records arrive on both sides meanwhile, as a connector that keeps up would bring them."""
+        """Write records to both sides while the body runs, like a connector that keeps up."""
         done = threading.Event()
         writer = threading.Thread(target=self._write, args=(done, a_second), name="writer", daemon=True)
         writer.start()
@@ -96,7 +96,7 @@ class Large:
 
 
 class Wide:
-    """A flow of many partitions of few records, with many groups."""
+    """A flow with many groups, and many partitions of few records."""
 
     def __init__(self, scene: Scene, partitions: int, groups: int) -> None:
         self.scene, self.groups = scene, groups
@@ -107,7 +107,7 @@ class Wide:
         return self.groups * COMMITS_OF_A_GROUP
 
     def fill(self) -> None:
-        """The topics of both sides, their records and offset syncs, and each group's offsets and checkpoints."""
+        """Write the topics of both sides, their records and offset syncs, and each group's offsets and checkpoints."""
         scene = self.scene
         scene.replicate(records=0, partitions=1)
         for region, topics in (

@@ -1,4 +1,4 @@
-"""The tables of the bench of the validation job: ratios of one run, beside the figures that they come from."""
+"""The tables of the validation job's bench: ratios within one run, and the figures behind them."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean

@@ -1,4 +1,4 @@
-"""Kafka's own bench of a consumer, over the same listener and with the same login as the job."""
+"""Kafka's own consumer bench, over the same listener and with the same login as the job."""
 
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ from tests.bench.size_run import RUN_SECONDS, Bench
 
 
 def perf_test(region: Region, topic: str, records: int, bench: Bench) -> float:
-    """Records a second that kafka-consumer-perf-test reads, its group's rebalance included, as it reports it."""
+    """Records per second that kafka-consumer-perf-test reports, including its group's rebalance."""
     bench.console.print(f"kafka-consumer-perf-test in {region.alias}")
     user = region.users["app"]
     login = "org.apache.kafka.common.security.plain.PlainLoginModule required"

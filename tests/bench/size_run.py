@@ -1,4 +1,4 @@
-"""Runs the validation job as a process of its own, and says what it cost."""
+"""Runs the validation job as a separate process, and measures its cost."""
 
 import contextlib
 import json
@@ -35,8 +35,8 @@ _MIB = 2**20
 
 @dataclass
 class Cost:
-    """One run: seconds on the clock, of processors by the job and by the brokers, the peak memory of its processes in
-    MiB, what each step took, and its report of one flow, in the form of spark/report/schema.json."""
+    """One run: its duration, the processor seconds of the job and of the brokers, its processes' peak memory in MiB,
+    the time of each step, and its report on one flow, in the form of spark/report/schema.json."""
 
     seconds: float = 0
     processor: float = 0
@@ -51,19 +51,19 @@ class Cost:
 
     @property
     def reading(self) -> float:
-        """Seconds in which parity read both sides; 0 if it looked at the newest records only."""
+        """Seconds in which parity read both sides; 0 if it looked only at the newest records."""
         return self.counts("parity").get("readSeconds", 0)
 
     @property
     def read(self) -> float:
-        """Records of both sides that parity has compared."""
+        """The records of both sides that parity has compared."""
         parity = self.counts("parity")
         return parity["sourceRecords"] + parity["targetRecords"]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """The clusters, and with what the job runs."""
+    """The clusters, and the settings with which the job runs."""
 
     endpoints: Endpoints
     built: Artifacts
@@ -123,7 +123,7 @@ def broker_seconds() -> float:
 
 
 def _steps(lines: IO[str], began: float, cost: Cost, said: list[str]) -> None:
-    """When the job says what it does next, in seconds since it was started."""
+    """When each step of the job starts, in seconds since the job was started."""
     cost.steps.append(("starting Python", 0.0))
     for line in lines:
         said.append(line.rstrip())
@@ -132,7 +132,7 @@ def _steps(lines: IO[str], began: float, cost: Cost, said: list[str]) -> None:
 
 
 def _watch(job: "subprocess.Popen[str]", cost: Cost) -> None:
-    """Sample memory and processor time: nobody waits for Spark's JVM, so the kernel does not add up its time."""
+    """Sample memory and processor time. No process waits for Spark's JVM, so the kernel does not add up its time."""
     spent: dict[int, float] = {}
     while job.poll() is None:
         try:

@@ -1,4 +1,4 @@
-"""Puts the table of a bench into a page."""
+"""Puts a bench's table into a page."""
 
 import re
 from collections.abc import Iterable
