@@ -1,5 +1,5 @@
-"""The topics and groups that a stack's source clusters have now, read with the login of the validation job. Reads the
-credentials from where the stack keeps them, Secrets of its Kubernetes cluster. Nothing is written.
+"""The topics and groups that a stack's source clusters have now, read with the login of the validation job. The
+credentials are in Secrets of the stack's Kubernetes cluster. Nothing is written.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
-"""Where a stack runs: a real Kubernetes cluster, or the local stack. This is the only module that decides which it is.
-Whatever differs between the two is a member of `StackEnvironment`, which all other modules call.
+"""Where a stack runs: a real Kubernetes cluster, or the local stack. Only this module decides which it is. Everything
+that differs between the two is a member of `StackEnvironment`, which all other modules call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ class StackEnvironment(Protocol):
 
     @property
     def provider(self) -> str:
-        """Which Kubernetes provider the stack is deployed with, as a phrase."""
+        """A phrase that names the Kubernetes provider with which the stack is deployed."""
 
     @property
     def validation_folder(self) -> Path:
         """Where the validation job's files go."""
 
     def configured(self) -> StackSettings:
-        """The stack's settings with every address and the name of every secret that the stack is deployed with."""
+        """The stack's settings with every address, and the name of every secret, with which the stack is deployed."""
 
     def kubernetes_access(self) -> KubernetesAccess:
         """How to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""

@@ -8,7 +8,7 @@ from components.properties.definitions import nearest
 
 
 def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> ResolvedFlow:
-    """The flow of that name among those of a stack. Raises CannotRunError, which names the most similar one."""
+    """The flow with that name in a stack. Otherwise raises CannotRunError, which names the most similar one."""
     known = {flow.name: flow for flow in flows}
     if name not in known:
         similar = nearest(name, known)

@@ -21,20 +21,20 @@ from infra.schedules import known_time_zones, why_no_schedule
 from infra.settings import StackSettings
 
 _WHERE = f"{WHERE}.{IN_CLUSTER}"
-#: How long a name may be to which a run appends its time: in minutes for a CronJob, in nanoseconds for the other.
+#: The longest name that leaves room for the time that a run appends: minutes for a CronJob, nanoseconds for the other.
 #: Source: ValidateCronJobCreate; Spark operator, internal/controller/scheduledsparkapplication/controller.go.
 _LONGEST_NAMES = {Workload.JOB: ("CronJob", 52), Workload.SPARK_APPLICATION: ("ScheduledSparkApplication", 43)}
-#: What the driver's JVM and Python need beside the heap.
+#: The memory that the driver's JVM and Python need besides the heap.
 _BESIDE_HEAP = 384 * 1024**2
-#: An executor ends at once if its JVM has less than 450 MiB, one and a half times what Spark keeps for itself. Of a
-#: heap of 450 MiB it has 400 to 450, as its collector wants; of this one at least 455. Source: UnifiedMemoryManager.
+#: An executor ends at once if its JVM sees less than 450 MiB, which is 1.5 times what Spark reserves. Depending on the
+#: collector, a JVM sees 400 to 450 of a heap of 450 MiB, and at least 455 of this one. Source: UnifiedMemoryManager.
 _SMALLEST_EXECUTOR = 512 * 1024**2
-#: What becomes of a schedule or a time zone that is not valid.
+#: The consequence of an invalid schedule or time zone.
 _REFUSALS = {
     Workload.JOB: "Kubernetes refuses the CronJob",
     Workload.SPARK_APPLICATION: "The Spark operator never runs the ScheduledSparkApplication",
 }
-#: What sets for executors what Spark calls so. The job sets the others itself.
+#: A setting of Spark -> the key of `inCluster` that replaces it for executors. The job sets the others itself.
 _KEYS_OF_EXECUTORS = {
     "spark.executor.instances": "executors.instances",
     "spark.executor.cores": "executors.cores",
@@ -42,7 +42,7 @@ _KEYS_OF_EXECUTORS = {
     "spark.kubernetes.executor.request.cores": "executors.cpu",
     "spark.kubernetes.container.image": "image",
 }
-#: What sets for a SparkApplication what Spark calls so.
+#: A setting of Spark -> the key of `inCluster` that replaces it for a SparkApplication.
 _KEYS_OF_APPLICATION = {
     "spark.driver.memoryOverhead": "resources.limits.memory",
     "spark.kubernetes.driver.request.cores": "resources.requests.cpu",
@@ -51,7 +51,7 @@ _KEYS_OF_APPLICATION = {
     "spark.kubernetes.executor.container.image": "image",
     "spark.kubernetes.container.image.pullSecrets": "imagePullSecret",
 }
-#: What the Spark operator or Spark's submission sets. The operator's webhook refuses those about access to the API.
+#: Settings that the Spark operator or spark-submit makes. The operator's webhook refuses those about API access.
 _OF_THE_SUBMISSION = re.compile(
     r"spark\.(kubernetes\.(authenticate\..*|driver\.master|(driver|executor)\.podTemplate(File|ContainerName)"
     r"|memoryOverheadFactor|submission\..*|submitInDriver)|submit\.(deployMode|pyFiles)|app\.(id|name))"
@@ -59,7 +59,7 @@ _OF_THE_SUBMISSION = re.compile(
 
 
 def in_cluster(validation: object) -> InCluster | None:
-    """How the value of `replication:validation` asks for the job in the cluster; None if it does not.
+    """What `replication:validation` requests for the job in the cluster; None if it requests no such job.
 
     Raises ReplicationError for another form than `in_cluster_problems` accepts.
     """
@@ -135,7 +135,7 @@ def _when(asked: InCluster) -> Iterator[Problem]:
         )
     zones = known_time_zones()
     if zones and asked.time_zone not in zones:
-        # The others are abbreviations, and the nearest one is another zone.
+        # The others are abbreviations, and the most similar one would be another zone.
         near = nearest(asked.time_zone, [each for each in zones if "/" in each])
         yield Problem(
             f"{_WHERE}.timeZone",
@@ -159,7 +159,7 @@ def _requests(asked: InCluster) -> Iterator[Problem]:
     limits = asked.resources.limits
     for name, request in asked.resources.requests.items():
         if name == "memory" and asked.workload is Workload.SPARK_APPLICATION:
-            # `_application` compares it: Spark's request is the limit.
+            # `_application` compares it, because Spark uses the limit as the request.
             continue
         if name in limits and quantity_value(request) > quantity_value(limits[name]):
             yield Problem(
@@ -196,7 +196,7 @@ def _executors(asked: InCluster) -> Iterator[Problem]:
 
 
 def _application(asked: InCluster) -> Iterator[Problem]:
-    """What a SparkApplication cannot say."""
+    """Problems of settings that a SparkApplication cannot express."""
     requests, limits = asked.resources.requests, asked.resources.limits
     if asked.executors is None:
         yield Problem(
@@ -215,7 +215,7 @@ def _application(asked: InCluster) -> Iterator[Problem]:
             "set `resources.limits.memory`, such as `2Gi`.",
         )
         return
-    # A request that nobody wrote is the limit.
+    # A missing request equals the limit.
     request = requests.get("memory") if "requests" in asked.resources.model_fields_set else None
     if request is not None and quantity_value(request) != quantity_value(limits["memory"]):
         yield Problem(

@@ -15,9 +15,7 @@ _NO_EFFECT = "The validation job would not start, or not in the right place."
 
 
 def spark_settings(value: object) -> SparkSettings:
-    """The settings that a stack file's `replication:validation` holds. It has this form if `spark_problems` finds
-    nothing.
-    """
+    """The settings in a stack file's `replication:validation`, which must have no `spark_problems`."""
     spark = (value.get("spark") if isinstance(value, Mapping) else None) or {}
     return SparkSettings(
         spark.get("master"),

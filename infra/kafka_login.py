@@ -1,5 +1,5 @@
-"""Logs a Kafka client on this machine in to a flow's clusters, as the validation job does. The credentials are read
-from where the stack keeps them, Secrets of its Kubernetes cluster.
+"""Logs a Kafka client on this machine in to a flow's clusters, as the validation job does. It reads the credentials
+from Secrets in the stack's Kubernetes cluster, where the stack keeps them.
 """
 
 import base64
@@ -26,8 +26,8 @@ ClientConfig = dict[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class Purpose:
-    """Why a command logs in, as a sentence, and what its user can do instead, as the end of a remedy; empty if
-    nothing.
+    """Why a command logs in, as a sentence, and what its user can do instead, as the end of a remedy; empty if there is
+    no alternative.
     """
 
     why: str

@@ -1,4 +1,4 @@
-"""What a stack's lists select from the topics and groups that its source clusters have, according to a file."""
+"""What a stack's lists select from the topics and groups that a file names for its source clusters."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,17 +13,17 @@ from infra.files.loading import load_yaml
 from infra.files.positions import placed, shown
 from infra.settings import StackSettings
 
-#: A comment, and what only a YAML file has: a key or brackets.
+#: A comment, and a key or brackets, which only a YAML file has.
 _COMMENT = re.compile(r"(^|\s)#.*")
 _OF_YAML = re.compile(r":(\s|$)|[{}\[\]]")
-#: Names that a line shows.
+#: The number of names that a line shows.
 _SHOWN = 20
 
 
 def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
-    """Read the names of each cluster from a file. A plain list, one topic a line, applies to every cluster. A mapping
-    has the names of each cluster by its alias: a list of topics, or `topics` and `groups`. `#` begins a comment in
-    both. Raises CannotRunError for a file that is missing or has another form.
+    """Read the names of each cluster from a file. A plain list, with one topic per line, applies to every cluster.
+    A mapping has the names of each cluster by its alias: a list of topics, or `topics` and `groups`. `#` begins a
+    comment in both. Raises CannotRunError for a file that is missing or has another form.
     """
     if not path.is_file():
         what, why = "there is no such file", "`--topics` names a file with the topics that exist."
@@ -70,7 +70,7 @@ def _no_list(path: Path, what: str) -> CannotRunError:
 
 
 def listed_problems(settings: StackSettings, names: Mapping[str, ClusterNames]) -> list[Problem]:
-    """Every problem that the names of the source clusters show, sorted by where."""
+    """Every problem that the names of the source clusters reveal, sorted by where."""
     return sorted(set(placed(check_listed_names(expand(settings.topology), names), settings.topology_file)))
 
 

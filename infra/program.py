@@ -23,7 +23,7 @@ def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bo
 
     `allow_unproven` is the reason to deploy a model that earlier stacks have not proven; it replaces the stack's own.
     `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or is carrying one out.
-    Raises RunError, which Pulumi shows without a trace.
+    Raises RunError, which Pulumi shows without a traceback.
     """
     try:
         _deploy(stacks, allow_unproven, moves_checked=moves_checked)

@@ -43,7 +43,7 @@ def local_folder() -> Path:
 
 
 def find_project(start: Path) -> Project:
-    """The project that `start` is in: the nearest folder, upward, with a Pulumi.yaml. Raises CannotRunError."""
+    """The project that `start` is in: the nearest folder at or above it with a Pulumi.yaml. Raises CannotRunError."""
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / FILE_NAME).is_file():
@@ -60,7 +60,7 @@ def find_project(start: Path) -> Project:
 def read_project(folder: Path) -> Project:
     """The project whose Pulumi.yaml is in this very folder. Raises CannotRunError.
 
-    Stack files are where Pulumi looks for them: in `stackConfigDir`, else beside the Pulumi.yaml.
+    Stack files are where Pulumi looks for them: in `stackConfigDir`, or beside the Pulumi.yaml without that key.
     """
     file = folder.resolve() / FILE_NAME
     if not file.is_file():

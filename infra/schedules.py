@@ -8,7 +8,7 @@ NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "
 _EVERY = re.compile(r"@every (\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-#: Each field with its smallest and greatest value, and the names of values.
+#: Each field with its smallest and largest value, and the names of values.
 _FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("minute", 0, 59, {}),
     ("hour", 0, 23, {}),

@@ -28,7 +28,7 @@ _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 class StackSettings:
     """One stack: its topology, its region (None means all regions), and the configuration in its file.
 
-    `values` are the plain ones by key without the project's prefix; `secret_keys` names the encrypted ones.
+    `values` are the plain values by key without the project's prefix; `secret_keys` are the keys of the encrypted ones.
     `encrypted_access` names the parts of the access to Kubernetes that are encrypted, so only Pulumi's engine can read
     them. `validation` is what the file says about the validation job, in any form. `without_stack` is the file of a
     topology that is read without any stack file.
@@ -157,7 +157,7 @@ def _without_object(document: object, file: Path) -> object:
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
     """The regions of all stacks that read a topology, with None for a stack of all regions.
 
-    The files that cannot be read come second: each may be one of these stacks.
+    The second item is the files that cannot be read: each may be one of these stacks.
     """
     regions: set[str | None] = set()
     unread: list[str] = []
@@ -259,8 +259,8 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 class FormError(ReplicationError):
-    """Every mistake in the form of a topology, and what can still be checked; None if nothing can. `settings` are the
-    stack's, with the certain part of the topology.
+    """Every mistake in the form of a topology. `left` is what can still be checked; None if nothing can. `settings` are
+    the stack's, with the part of the topology that is certain.
     """
 
     def __init__(

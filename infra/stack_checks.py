@@ -1,6 +1,7 @@
 """Checks a stack's files: returns their mistakes, or the stack's flows if there are none.
 
-Loads no engine and no client: a check in an editor or a hook must not wait for what only a deployment needs.
+Loads no engine and no client: a check in an editor or a hook must not wait for something that only a deployment
+needs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,13 +44,12 @@ from infra.settings import (
 
 #: Who may deploy a stack.
 _DEPLOYERS = ("pulumi", GITOPS)
-#: Values that are not a reason: their author mistakes the key for a switch.
+#: Values that are not reasons: the author took the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
-    """Every problem of a stack's files, sorted by where, including those that its topology has besides mistakes in its
-    form.
+    """Every problem of a stack's files, sorted by where. Mistakes in the topology's form do not hide other problems.
 
     Raises CannotRunError for files that cannot be read.
     """
@@ -99,7 +99,7 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
 
 
 def raise_by_gitops(settings: StackSettings) -> None:
-    """Raise a CannotRunError for a stack that Pulumi must not touch, because something else applies its objects."""
+    """Raise a CannotRunError for a stack that Pulumi must not touch, because GitOps applies its objects."""
     if settings.by_gitops:
         raise CannotRunError(
             "deployed-by-gitops",
@@ -130,8 +130,8 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Problems of the stack file: its keys, its region, who deploys it, the job's Spark, and the reason to deploy an
-    unproven model."""
+    """Problems of the stack file: its keys, its region, who deploys it, the job's Spark settings, and the reason to
+    deploy an unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
     yield from spark_problems(settings.validation)

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class NotYetError(Exception):
-    """Raised by a probe that should be repeated; the message says what it saw."""
+    """Raised by a probe that must be repeated; the message says what it saw."""
 
 
 class DeadlineError(CannotRunError):

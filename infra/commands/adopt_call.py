@@ -32,7 +32,7 @@ def adopt_objects(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Print the plan, and carry it out if nothing is against it. Raises RefusedError and CannotRunError."""
+    """Print the plan, and carry it out if it has no refusal. Raises RefusedError and CannotRunError."""
     raise_by_gitops(settings)
     deployment.require_deployable(settings, resolved_flows(settings))
     plan = planned(read_facts(settings), agree, mirrors)
@@ -85,7 +85,7 @@ class _Call:
 
 
 def _as_json(call: _Call, *, yes: bool) -> None:
-    """Print one document, of the plan or of what was done; the engine's output goes to standard error."""
+    """Print one document with the plan or with what was done; the engine's output goes to standard error."""
     plan, changes = call.plan, None
     if yes and plan.exists and not plan.problems and not plan.is_done:
         changes, _ = call.carry_out(lambda line: typer.echo(line, err=True))

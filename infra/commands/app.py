@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 class LazyCommands(TyperGroup):
-    """Imports the module of the command that runs, and no other: `check` does not wait for Pulumi to load."""
+    """Imports only the module of the command that runs, so that `check` does not wait for Pulumi to load."""
 
     def resolve_command(  # type: ignore[override]  # Typer keeps the types of contexts and commands private
         self, ctx: typer.Context, args: list[str]
@@ -109,7 +109,7 @@ def main() -> None:
     """Run the command. Exit code: 1 for problems, 2 if it could not run, 130 for Ctrl-C."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # The terminal's encoding may lack a mark or a character of a topic's name; that must not stop the command.
+            # The terminal's encoding may lack `✓` or a character of a topic's name; that must not stop the command.
             stream.reconfigure(errors="backslashreplace")
     try:
         app()

@@ -80,8 +80,8 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
 
 
 def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
-    """Add the problems that the list shows to each stack without an error; the lines say what is selected, once for
-    each topology.
+    """Add the problems of the listed names to each stack without an error. The returned lines say what is selected,
+    once for each topology.
     """
     told: set[tuple[str, ...]] = set()
     sound = [
@@ -104,7 +104,7 @@ def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) ->
 def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str, ClusterNames]:
     if topics != "cluster":
         return read_names(Path(topics), aliases)
-    # Only this needs the Kubernetes and Kafka clients, which take a second to load.
+    # Only this option needs the Kubernetes and Kafka clients, which take a second to load.
     from infra.cluster_names import names_in_clusters
 
     return names_in_clusters(settings)

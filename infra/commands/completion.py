@@ -1,5 +1,5 @@
-"""Completion with TAB: names of stacks and flows. It asks no cluster and loads no engine; a mistake completes
-nothing.
+"""Completion with TAB: names of stacks and flows. It contacts no cluster and loads no engine; after a mistake
+it offers nothing.
 """
 
 from collections.abc import Iterable

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, Severity
 
-#: Width for a file or a pipe, wider than any table: a search does not find a name that is folded onto two lines.
+#: Width for a file or a pipe, wider than any table: a search does not find a name that is broken over two lines.
 _UNFOLDED = 1000
 
 

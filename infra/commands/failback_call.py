@@ -45,7 +45,7 @@ class Call:
 
 
 def go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter]) -> None:
-    """Look, print what was found, and commit unless it is a dry run. Raises RefusedError."""
+    """Look at the groups, print the positions, and commit them unless it is a dry run. Raises RefusedError."""
     reverse = reverse_flows(scene)
     refuse_unsuited_back(scene.parameters, reverse)
     if scene.parameters.policy is Policy.IDENTITY:
@@ -55,7 +55,7 @@ def go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter]) -> None
 
 
 def _begin(call: Call, scene: Scene) -> None:
-    """Set where the flow back begins: after the last record that came from the other side."""
+    """Set the offsets at which the flow back begins: after the last record that came from the other side."""
     flow = scene.parameters
     if call.groups:
         why = "This step sets where the flow back begins, which concerns every group."

@@ -64,8 +64,8 @@ def with_both(call: Call, scene: Scene, mode: Mode) -> None:
 
 
 def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say: Say) -> None:
-    """Wait until every record has crossed, unless there are too many or another precondition is unmet. The
-    preconditions are checked afterwards, so running out of time is not an error of its own.
+    """Wait until every record is replicated, unless there are too many or another precondition is unmet. The
+    preconditions are checked afterwards, so a timeout is not an error by itself.
     """
 
     def probe() -> None:
@@ -78,7 +78,7 @@ def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say:
 
 
 def after_disaster(call: Call, scene: Scene) -> None:
-    """A failover with only what the target knows."""
+    """A failover that uses only what the target knows."""
     with err.status("asking Kubernetes and the target"):
         evidence = failover_looking.look_at_target(scene, call.groups)
     found = disaster_plan(scene.parameters, evidence)
@@ -119,7 +119,7 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
 
 
 def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked, fence: Fence | None = None) -> None:
-    """Stop what would move groups back, look one last time, and commit. A fence stays from the first commit on."""
+    """Stop what would move groups back, look one last time, and commit. After the first commit, a fence stays."""
     by = failing_over.Who(who(), call.wait_seconds)
     planned = mode is Mode.PLANNED
     with err.status("failing over") as status:

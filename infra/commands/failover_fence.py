@@ -1,4 +1,4 @@
-"""`replicate failover --fence` and `--lift-fence`: deny producers to write to the source, and allow it again."""
+"""`replicate failover --fence` and `--lift-fence`: deny producers writes to the source, and allow them again."""
 
 import sys
 import time
@@ -38,7 +38,7 @@ def with_fence(call: Call, scene: Scene) -> None:
 
 
 def _drained(call: Call, scene: Scene, fence: fencing.Fence, say: Say) -> tuple[Plan, Looked]:
-    """Wait until every record has crossed, then watch the source once more for the full time."""
+    """Wait until every record is replicated, then watch the source once more for the full time."""
 
     def look(seconds: float, max_lag: int = 0) -> tuple[Plan, Looked]:
         looked = failover_looking.look(scene, call.groups, seconds, say, fence.before)
@@ -50,7 +50,7 @@ def _drained(call: Call, scene: Scene, fence: fencing.Fence, say: Say) -> tuple[
 
 
 def lift_only(call: Call, scene: Scene) -> None:
-    """Allow what the flow's fence denies, and do nothing else."""
+    """Allow the writes that the flow's fence denies, and do nothing else."""
     source, topics = scene.parameters.source.alias, fencing.standing(scene)
     if not topics:
         call.say(escape(f"flow {call.flow} has no fence on {source}"))

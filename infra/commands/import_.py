@@ -230,15 +230,15 @@ def _print_values(values: Sequence[str]) -> None:
 
 
 def _moved(topology: ImportedTopology) -> str:
-    """The options for the KafkaMirrorMaker2s whose mirrors become flows of a stack; "" if none do."""
+    """The options that name the KafkaMirrorMaker2s whose mirrors become flows of a stack; "" if there are none."""
     read = [each.read[0] for each in topology.imported if each.moves_from is not None]
     return " ".join(f"--from {each.namespace}/{each.name}" for each in {each.label: each for each in read}.values())
 
 
 def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
-    """Print the commands that work now: if there is a mistake, only the one that shows it. What already `runs` under
-    the project's names can be validated before anything is deployed. `moved` has the options that move mirrors to each
-    stack.
+    """Print the commands that work now; if there is a mistake, only the one that shows it. If the input already `runs`
+    under the project's names, it can be validated before anything is deployed. `moved` has the options that move
+    mirrors to each stack.
     """
     where, stack = shown(folder), stacks[0]
     adopted = [f"replicate adopt {each} {names}" for each, names in zip(stacks, moved, strict=True) if names]

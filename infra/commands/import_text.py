@@ -73,7 +73,7 @@ def _place(each: Problem, first: Problem) -> str:
 
 
 def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
-    """Print what `doing` it would change for each replication; replications with the same changes are grouped."""
+    """Print what `doing` (deploying or moving) would change for each replication; equal changes are grouped."""
 
     def text(proof: Proof) -> str:
         return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))
@@ -96,7 +96,7 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
 
 
 def print_heartbeats(proofs: Sequence[Proof]) -> None:
-    """Print the flows whose standstill nothing shows while no records are due."""
+    """Print the flows that can stand still unnoticed while no records are due."""
     if said := said_of(name for proof in proofs for name in proof.without_heartbeats):
         _print(f"\n{said}")
 

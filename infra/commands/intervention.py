@@ -40,7 +40,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def _until(text: str) -> str:
-    """Check a duration. It stays text, because the end is computed when the command looks at the clock."""
+    """Check a duration. It remains text, because its end is computed when the command runs."""
     if text and _DURATION.fullmatch(text) is None:
         raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
     return text

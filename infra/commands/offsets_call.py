@@ -38,7 +38,7 @@ class Call:
     seconds: float
 
     def moves(self) -> Sequence[Move]:
-        """What would change now. Raises ReplicationError and CannotRunError."""
+        """The changes that the call would make now. Raises ReplicationError and CannotRunError."""
 
         known = self.reader.known([place.name for place in self.places])
         if self.file is None:

@@ -92,8 +92,8 @@ def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] 
 
 
 def chosen_project(context: typer.Context) -> Project:
-    """The project that `--project` names, else the one in which the command was called. A local stack belongs to its
-    project: from here on its files are in the project's `.local`.
+    """The project that `--project` names, or the one in which the command was called. A local stack belongs to its
+    project: from now on, its files are in the project's `.local`.
     """
     named: Path | None = context.find_root().params.get("project")
     project = find_project(Path.cwd()) if named is None else read_project(named)
@@ -119,7 +119,7 @@ def _with_stacks(context: typer.Context, folder: str) -> Project:
 
 
 def _with_stacks_if_any(context: typer.Context, folder: str) -> Project | None:
-    """Return the chosen project as `_with_stacks` does; None outside a project if no folder is given."""
+    """The chosen project, as `_with_stacks` returns it; None outside a project if no folder is given."""
     try:
         return _with_stacks(context, folder)
     except CannotRunError as error:

@@ -50,7 +50,7 @@ class Answers:
 
 
 def answer_problems(answers: Answers) -> Iterator[Problem]:
-    """Mistakes that would be hard to understand in the project's files, each at its option."""
+    """Mistakes in the answers, each reported at its option; in the project's files they would be hard to understand."""
     if not _PROJECT_NAME.fullmatch(answers.name):
         yield Problem(
             "--name",

@@ -83,7 +83,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 
 def _filled(template: str, values: Mapping[str, object]) -> str:
-    """A template with its values, on one line each in YAML; without the lines of what has no value."""
+    """A template with its values, each on one line of YAML; lines with a placeholder that has no value are removed."""
     text, quoted = (_TEMPLATES / template).read_text(encoding="utf-8"), template.endswith(".yaml")
     for key, value in values.items():
         if value is None:
