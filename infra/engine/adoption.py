@@ -47,7 +47,7 @@ def import_objects(
 ) -> None:
     """Import these objects, and after `change`, create declared objects of the flows that do not exist.
 
-    An object that is already in the state is left alone. Raises CannotRunError if the engine fails.
+    An object that is already in the state is skipped. Raises CannotRunError if the engine fails.
     """
     with open_stack(settings) as stack:
         settle_unfinished(stack, api, flows, say)

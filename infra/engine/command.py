@@ -78,8 +78,8 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
 def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
     """Wait for a process and pass each Ctrl-C on to it; returns whether there was one.
 
-    A handler passes it on: as an exception, a second one could arrive while the first is handled, and be lost. Python
-    runs it between two looks at the process: before an endless wait, a Ctrl-C would also have to wait.
+    A signal handler passes it on: with exceptions, a second Ctrl-C that arrives while the first is handled could get
+    lost. Python runs the handler between two looks at the process; during one endless wait, it would not run.
     """
     interrupted = False
 

@@ -104,8 +104,8 @@ def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
 
 
 def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
-    """Refuse what would fail half-way: a switch of Strimzi's API, or kinds that the cluster lacks. Without access
-    nothing is known, so nothing is held up: the engine may have its own access, and reports if it has none.
+    """Refuse what would fail half-way: a switch of Strimzi's API, or kinds that the cluster lacks. Without access to
+    the cluster nothing is refused: the engine may have its own access, and reports if it has none.
     """
     try:
         api = api_client(settings, stack_environment(settings).kubernetes_access())

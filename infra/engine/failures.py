@@ -39,7 +39,7 @@ class NoSuchStackError(CannotRunError):
 
 
 def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
-    """The error for what the engine `said` when it failed, before or after the stack was `opened`."""
+    """The error that explains what the engine `said` when it failed, before or after the stack was `opened`."""
     if edited := list(dict.fromkeys(_edited_fields(said))):
         return _field_conflict(edited, stack)
     what = "; ".join(_engine_errors(said)) or "the engine failed"

@@ -54,7 +54,7 @@ def remove_torn_attributes(backend: Path, project: str, stack: str) -> None:
             file.unlink(missing_ok=True)
 
 
-#: When its program is killed, an engine notices at the next message, stops its operations and saves the state.
+#: An engine whose program is killed notices at the next message, stops its operations and saves the state.
 _ORPHAN_SECONDS = 60.0
 _CLOCK_TOLERANCE_SECONDS = 2.0
 
@@ -70,7 +70,7 @@ class EngineLock:
 
     @property
     def of_here(self) -> bool:
-        """Whether its process runs on this machine as this user, so that we can look for it."""
+        """Whether its process belongs to this machine and user, so that we can look for it."""
         return self.machine == socket.gethostname() and self.user == getpass.getuser()
 
     @property
@@ -85,7 +85,7 @@ class EngineLock:
 
 
 def engine_locks(backend: Path, project: str, stack: str) -> tuple[EngineLock, ...]:
-    """The locks of a stack in a file backend; a lock that disappears during the reading does not count."""
+    """The locks of a stack in a file backend; a lock that disappears while it is read does not count."""
     found = []
     for file in sorted(locks_folder(backend, project, stack).glob("*.json")):
         try:

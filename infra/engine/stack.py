@@ -23,7 +23,7 @@ from infra.settings import PROJECT, StackSettings
 #: Pulumi neither looks for a newer version of itself nor fetches a plugin by itself.
 _QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
 
-# An engine that refuses a change exits before the program's server has shut down; gRPC would print a trace of that.
+# An engine that refuses a change exits before the program's server has shut down; gRPC would print a traceback.
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 
@@ -31,8 +31,8 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 def open_stack(
     settings: StackSettings, *, create: bool = True, overwrite: bool = False, configured: bool = True
 ) -> Iterator[automation.Stack]:
-    """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state. If
-    Pulumi does not know the stack, it is created with `create`; otherwise raises NoSuchStackError. With `overwrite`,
+    """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state. A stack
+    that Pulumi does not know is created with `create`; without it, raises NoSuchStackError. With `overwrite`,
     the provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
     CannotRunError if there is no `pulumi` executable or the engine fails.
     """
@@ -105,7 +105,7 @@ def _pulumi_command() -> automation.PulumiCommand:
 
 @cache
 def _command(executable: str, *, built: bool = False) -> automation.PulumiCommand:
-    """The command of an executable, which is asked for its version when the command is made; `built`: by ourselves."""
+    """The command for an executable; its creation asks for the version. `built`: we have built it ourselves."""
     # A build from the module proxy carries no release version to compare with the SDK's.
     root = str(Path(executable).parent.parent) if built else None
     return EngineCommand(root=root, skip_version_check=built)

@@ -28,7 +28,7 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PendingCreate:
-    """A creation that was begun, and its object."""
+    """A creation that began but was not recorded as finished, and its object."""
 
     urn: str
     object: Reference
@@ -58,7 +58,7 @@ def settle(
         return
     stack.import_stack(automation.Deployment(version=exported.version, deployment=settled))
     if found:
-        # The provider's own fields of the state can be read from the object only.
+        # Only the object has the provider's own fields of the state.
         stack.refresh(target=[each.urn for each in found], on_output=say, on_error=say, suppress_outputs=True)
 
 
@@ -67,7 +67,7 @@ def created(
     get: Callable[[Reference], Object | None],
     outliving_seconds: float = _OUTLIVING_SECONDS,
 ) -> list[PendingCreate]:
-    """Those whose object exists, or comes into existence before the killed deployment's provider must have ended."""
+    """The creations whose object exists, or is created before the killed deployment's provider must have ended."""
     found: list[PendingCreate] = []
 
     def look() -> None:
@@ -104,12 +104,12 @@ def pending_creates(state: State) -> tuple[PendingCreate, ...]:
 
 
 def replaced_objects(state: State) -> set[Reference]:
-    """The Kubernetes objects that wait for their deletion because others have taken their place."""
+    """The Kubernetes objects that are marked for deletion because others have replaced them."""
     return {reference(each["inputs"]) for each in state.get("resources") or [] if _is_replaced(each)}
 
 
 def keeping(state: State, again: Collection[Reference]) -> dict[str, Any]:
-    """The state in which these objects are current again, and those that replaced them wait for their deletion. They
+    """The state in which these objects are current again, and those that replaced them are marked for deletion. They
     also swap positions, because the engine requires a resource's dependencies to come before it.
     """
     resources = list(state.get("resources") or [])

@@ -104,7 +104,7 @@ def proof_of(data: Mapping[str, str]) -> Proof:
     return Proof(
         published.digest,
         published.verdict,
-        # A run during which something changed has judged, at least in part, the earlier state.
+        # If something changed during a run, the run has at least partly judged the earlier state.
         time_of(published.began),
         time_of(since) if since is not None else None,
         {check.name: CheckResult(check.verdict, check.summary, check.accepted) for check in published.checks},

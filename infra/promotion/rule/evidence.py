@@ -16,7 +16,7 @@ LABELS = {"app.kubernetes.io/managed-by": "replication-promotion"}
 
 @dataclass(frozen=True)
 class FlowEvidence:
-    """One flow: where it lives, and the proof of its validation without `passing_since`."""
+    """One flow: its namespace, and the proof of its validation without `passing_since`."""
 
     namespace: str
     proof: Proof

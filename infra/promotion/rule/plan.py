@@ -1,4 +1,4 @@
-"""The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and which stack follows which.
+"""The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and the order of stacks.
 
 Pure except for `read_plan`. A stack that the plan does not name has no predecessor.
 """

@@ -66,8 +66,8 @@ class FlowState:
 
     @property
     def proven_since(self) -> datetime | None:
-        """When it was first proven after its last change; the latest validation if the series began before that
-        change.
+        """When the flow was first proven after its last change; the time of the latest validation if the series began
+        before that change.
         """
         if self.proof is None:
             return None
@@ -79,8 +79,8 @@ class FlowState:
 class StackState:
     """What is known about a stack, from Pulumi's outputs or, if `recorded`, from its recorded evidence.
 
-    `model_digest` is None if the stack is not deployed, or has no evidence. `recorded_since` is since when recorded
-    evidence has called this digest proven, if it does.
+    `model_digest` is None if the stack is not deployed, or has no evidence. `recorded_since` is the time since which
+    the recorded evidence has called this digest proven, if it does.
     """
 
     stack: str
@@ -96,7 +96,7 @@ class StackState:
 
     @property
     def proven_since(self) -> datetime | None:
-        """Since when the stack has been proven, provided that nothing contradicts it."""
+        """The time since which the stack has been proven, if it is proven."""
         recorded, changed = self.recorded_since, self.changed_at
         begun = max((each for flow in self.flows if (each := flow.passing_since) is not None), default=None)
         if recorded is not None and (changed is None or recorded > changed) and (begun is None or recorded >= begun):
@@ -122,7 +122,7 @@ def reasons_against(
 
 
 def _missing_model(state: StackState, model_digest: str) -> str | None:
-    """Code of why a stack does not run this model; None if it does."""
+    """The code of the reason why a stack does not run this model; None if it does."""
     if state.model_digest is None:
         return "predecessor-without-evidence" if state.recorded else "predecessor-not-deployed"
     if state.model_digest != model_digest:

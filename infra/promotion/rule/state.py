@@ -1,5 +1,5 @@
-"""The state of a stack: in a promotion from Pulumi's outputs, or from its files if GitOps has applied their render;
-inside `pulumi up` from recorded evidence.
+"""The state of a stack. A promotion reads it from Pulumi's outputs, or from the stack's files if GitOps has applied
+what they render; `pulumi up` reads it from recorded evidence.
 
 Inside `pulumi up`, a stack refuses a model that its predecessors have not proven.
 """
@@ -108,7 +108,7 @@ def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unprov
 def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     """Why the stack's model may not be deployed; nothing if no stack comes before it or `allowUnproven` is set.
 
-    Reads the predecessors' clusters, not their Pulumi state, which may be out of reach. Raises CannotRunError if a
+    Reads the predecessors' clusters, not their Pulumi state, to which it may have no access. Raises CannotRunError if a
     cluster does not answer.
     """
     plan = read_plan(settings.stacks)

@@ -10,13 +10,13 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.settings import StackSettings
 
-#: Drift that is not a difference between what is applied and what was rendered.
+#: Drift that is no difference between what was rendered and what is applied.
 _NO_DIFFERENCE = frozenset(
     {
-        # The validation judges how it works.
+        # The validation judges whether the flow works.
         *("connector-failed", "connector-state", "connector-without-task", "not-ready"),
         *("validation-failed", "validation-unproven", "foreign-topic", "foreign-partitions"),
-        # The missing objects are named one by one.
+        # The missing objects are reported one by one.
         "deployment-incomplete",
         # Secrets are written by whatever manages the credentials, not by `replicate render`.
         "secret-written",

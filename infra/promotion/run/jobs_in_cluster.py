@@ -20,17 +20,17 @@ from infra.promotion.run.run_kinds import RUNS, JobEnd, SecretWrite
 from infra.settings import StackSettings
 from infra.waiting import DeadlineError, NotYetError, wait_for
 
-#: How long a controller may take to notice that a run is over its deadline.
+#: How long a controller may take to notice that a run has exceeded its deadline.
 _NOTICED_SECONDS = 60
 
 
 def await_jobs(
     settings: StackSettings, flows: Sequence[ResolvedFlow], say: Callable[[str], object]
 ) -> Mapping[str, JobEnd]:
-    """How the Jobs for exactly these flows ended, by flow. Raises CannotRunError for one that is missing or goes on.
+    """How the Jobs for exactly these flows ended, by flow. Raises CannotRunError if one is missing or still runs.
 
-    The name of a Job cannot depend on what is in a Secret. So a deployment that changes nothing else leaves the Job of
-    an earlier one, which proves nothing of the new credentials.
+    The name of a Job cannot depend on the contents of a Secret. So a deployment that changes nothing else keeps the
+    earlier Job, which proves nothing about the new credentials.
     """
     asked = in_cluster(settings.validation)
     assert asked is not None, "the stack validates in its cluster"
@@ -79,7 +79,7 @@ def await_jobs(
 
 
 def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
-    """The one of these Secrets that was written last; None if none exists."""
+    """The last write among these Secrets; None if none exists."""
     live = ((each, api.get(each)) for each in secrets)
     return max((SecretWrite(each, _written(body)) for each, body in live if body is not None), key=_at, default=None)
 
@@ -121,10 +121,10 @@ def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
 
 
 def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
-    """The exit code that a validation with these verdicts has. Says which checks did not pass.
+    """The exit code of a validation with these verdicts; says which checks did not pass.
 
     The verdicts are the newest: one that somebody published after the Job counts. Raises CannotRunError for a Job that
-    published none, or that ended before a Secret was written, without a validation since.
+    published no verdict, or that started before a Secret was written if no validation has run since.
     """
     worst = 0
     for flow in state.flows:

@@ -30,7 +30,7 @@ from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
 from infra.stack_checks import resolved_flows
 from infra.validation.run import ValidationRun, run_validation
 
-#: The field managers of Pulumi's Kubernetes provider start with this; any other changed a spec behind Pulumi's back.
+#: The field managers of Pulumi's Kubernetes provider start with this; any other one is a change outside Pulumi.
 _PULUMI = "pulumi"
 
 
@@ -52,7 +52,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Promotion:
-    """One run. `confirm` asks before a stack is deployed, and does not return if the answer is no."""
+    """One run. `confirm` asks before each deployment, and does not return if the answer is no."""
 
     plan: Plan
     request: Request
@@ -105,7 +105,7 @@ def _again(run: Promotion) -> str:
 
 
 def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
-    """Deploy, validate and record one stack, as far as not yet done; returns the validation's exit code."""
+    """Deploy, validate and record one stack, except for what is done already; returns the validation's exit code."""
     stack = settings.stack
     run.say(f"{stack}: reading what is deployed and proven")
     if settings.by_gitops:
@@ -227,7 +227,7 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     stack = settings.stack
     run.say(f"{stack}: waiting until connectors and tasks run")
     deployment.wait_ready(settings, run.request.ready_seconds)
-    # Options about Spark ask for a validation from here.
+    # With options about Spark, the validation runs on this machine.
     if in_cluster(settings.validation) is not None and run.request.spark == SparkSettings():
         ends = await_jobs(settings, resolved_flows(settings), run.say)
         code = exit_code_of(_read(run, settings).state, ends, run.say)
@@ -254,7 +254,7 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
 
 
 def _validate(run: Promotion, settings: StackSettings) -> int:
-    """Run the job from here; returns its exit code."""
+    """Run the job on this machine; returns its exit code."""
     run.say(f"{settings.stack}: validating")
     folder = stack_environment(settings).validation_folder
     job = ValidationRun(

@@ -1,4 +1,4 @@
-"""What a Job and a SparkApplication say of their end, and how to run each once more. Pure."""
+"""How a Job and a SparkApplication report their end, and how to run each once more. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class JobEnd:
 class RunFacts:
     """What differs between the kinds of objects that run a validation.
 
-    `end` reads a status and raises NotYetError before the end. `longest_seconds` is how long the tries take together at
-    most, and `unfinished` why they may take longer. `logged` is what `kubectl logs` takes for a name. `again` says how
-    to run one of a flow and a stack once more. `mutable`: whoever edits the object runs it again, as edited.
+    `end` reads a status and raises NotYetError before the end. `longest_seconds` is the longest time that all tries
+    take together, and `unfinished` is why they may take longer. `logged` is the name for `kubectl logs`. `again` says
+    how to run the object of a flow and a stack once more. `mutable`: an edit of the object runs it again, as edited.
     """
 
     end: Callable[[Reference, Mapping[str, Any]], JobEnd]
@@ -60,7 +60,7 @@ def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
 
 
 def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
-    """Its start is that of the last try. Source: Spark operator, api/v1beta2, SparkApplicationStatus."""
+    """The start is that of the last try. Source: Spark operator, api/v1beta2, SparkApplicationStatus."""
     found: Mapping[str, Any] = status.get("applicationState") or {}
     state, said = found.get("state") or "NEW", _first_error(found.get("errorMessage") or "")
     if state not in ("COMPLETED", "FAILED"):
@@ -85,7 +85,7 @@ def _job_again(job: Reference, flow: str, _: str) -> str:
 
 
 def _application_again(job: Reference, _: str, stack: str) -> str:
-    """Nothing runs a ScheduledSparkApplication before its time."""
+    """A ScheduledSparkApplication cannot be run before its time."""
     delete = f"kubectl delete sparkapplication --namespace {job.namespace} {job.name}"
     return f"`{delete}`, then `replicate up {stack} --refresh`"
 
