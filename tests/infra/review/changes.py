@@ -1,4 +1,4 @@
-"""Two states of a stack as overrides of one topology, and what a comparison says of them."""
+"""Two states of a stack, given as overrides of one topology, and their comparison."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tests.infra.stacks import write_stack
 
 
 def compared(folder: Path, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Comparison:
-    """Compare stack `test` of two folders of stack files, each written with overrides of `a_topology`."""
+    """Compare stack `test` in two folders of stack files, each written with overrides of `a_topology`."""
     base = written(folder / "before", before)
     stacks = written(folder / "after", after)
     (comparison,) = compare_stacks(["test"], stacks, Base("before", base))
@@ -20,7 +20,7 @@ def compared(folder: Path, before: dict[str, Any] | None, after: dict[str, Any] 
 
 
 def written(folder: Path, overrides: dict[str, Any] | None) -> Path:
-    """Stack files; `config` and `context` are of the stack, all else of its topology. None writes no stack."""
+    """Write stack files: `config` and `context` go into the stack, all else into its topology. None writes no stack."""
     folder.mkdir()
     if overrides is None:
         return folder
@@ -36,7 +36,7 @@ def written(folder: Path, overrides: dict[str, Any] | None) -> Path:
 
 
 def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """The base with overrides: null removes a key, and a replication with a `kind` stands for itself."""
+    """The base with overrides: null removes a key, and a replication with a `kind` replaces the one in the base."""
     result = dict(base)
     for key, value in overrides.items():
         if value is None:

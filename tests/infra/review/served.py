@@ -1,4 +1,4 @@
-"""Objects of a snapshot as an API server and an operator have them after a deployment, and edits of them by hand."""
+"""Objects of a snapshot as an API server and an operator hold them after a deployment, and edits by hand."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ Edit = Callable[[dict[str, Manifest]], None]
 
 
 def in_cluster(snapshot: Snapshot, edit: Edit | None = None) -> list[Manifest]:
-    """The objects of a snapshot as an API server and an operator have them after Pulumi deployed them."""
+    """The objects of a snapshot as an API server and an operator hold them after Pulumi deployed them."""
     objects: dict[str, Manifest] = {}
     for name in snapshot.names:
         for key, body in snapshot.objects(name).items():
@@ -50,7 +50,7 @@ def an_entry(manager: str, fields: Mapping[str, Any], operation: str = "Update")
 
 
 def by_hand(body: Manifest, *path: str, value: Any) -> None:
-    """Write a field as `kubectl edit` does: who edits takes the field from whoever deployed it."""
+    """Write a field as `kubectl edit` does: the editor takes ownership of the field from whoever deployed it."""
     place, fields = body, dict[str, Any]()
     deployed: Any = body["metadata"]["managedFields"][0]["fieldsV1"]
     for step in path[:-1]:

@@ -1,4 +1,4 @@
-"""`replicate acls`: what to grant where Strimzi does not rule the users, without cluster, credentials or Pulumi."""
+"""`replicate acls`: what to grant where Strimzi does not manage users. It needs no cluster, credentials or Pulumi."""
 
 import json
 import shlex
@@ -30,8 +30,8 @@ def settings_of(folder: Path, **clusters: dict[str, Any]) -> StackSettings:
     return read_settings("test", write_stack(folder, a_topology(a_flow(topics=[".*"]), clusters=given)))
 
 
-def test_the_list_needs_no_address_and_no_password(tmp_path: Path) -> None:
-    """Whoever rules the clusters' users has neither the stack's configuration nor its passphrase."""
+def test_acls_are_listed_without_an_address_or_a_password(tmp_path: Path) -> None:
+    """Whoever manages the users of the clusters has neither the stack's configuration nor its passphrase."""
     found = acl_documents(stack_acls(settings_of(tmp_path)))
     assert {each["cluster"] for each in found} == {EAST, WEST}
     assert json.loads(json.dumps(found)) == found
@@ -45,7 +45,7 @@ def test_the_list_needs_no_address_and_no_password(tmp_path: Path) -> None:
     }
 
 
-def test_a_table_shows_every_name_whole(tmp_path: Path) -> None:
+def test_a_narrow_table_shows_every_name_in_full(tmp_path: Path) -> None:
     console = Console(width=60, record=True, file=(tmp_path / "out").open("w"))
     for table in acl_tables(stack_acls(settings_of(tmp_path))):
         console.print(table)
@@ -75,7 +75,7 @@ def test_the_commands_can_be_run_as_they_are(tmp_path: Path) -> None:
     assert any(line.endswith("--group checkout- --resource-pattern-type prefixed") for line in run)
 
 
-def test_a_command_without_its_address_grants_nothing(tmp_path: Path) -> None:
+def test_the_commands_fail_if_the_variable_with_the_address_is_not_set(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     script = "\n".join(acl_commands(stack_acls(settings), settings.topology))
     answer = subprocess.run(["bash", "-c", script], env={}, capture_output=True, text=True, check=False)
@@ -83,7 +83,7 @@ def test_a_command_without_its_address_grants_nothing(tmp_path: Path) -> None:
     assert "USEAST_SERVERS" in answer.stderr
 
 
-def test_a_cluster_with_a_kafkauser_of_ours_needs_no_command(tmp_path: Path) -> None:
+def test_a_cluster_with_a_declared_kafkauser_needs_no_command(tmp_path: Path) -> None:
     declared = {"cluster": "kafka", "namespace": "kafka"}
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", kafkaUser=declared))
     lines = list(acl_commands(stack_acls(settings), settings.topology))
@@ -91,13 +91,13 @@ def test_a_cluster_with_a_kafkauser_of_ours_needs_no_command(tmp_path: Path) -> 
     assert not [line for line in lines if "USWEST_SERVERS" in line]
 
 
-def test_a_pattern_of_the_shell_is_quoted(tmp_path: Path) -> None:
+def test_an_asterisk_is_quoted_for_the_shell(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     words = [shlex.split(line) for line in acl_commands(stack_acls(settings), settings.topology)]
     assert ["--topic", "*"] in [line[-2:] for line in words]
 
 
-def test_a_certificates_owner_that_nobody_named_is_asked_for(tmp_path: Path) -> None:
+def test_the_unknown_principal_of_a_tls_login_is_reported(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", authentication={"type": "tls", "secret": "c"}))
     assert {acl.cluster for acl in stack_acls(settings)} == {EAST}
     assert unknown_principals(settings) == ("clusters.uswest.authentication",)
@@ -117,8 +117,8 @@ def test_the_user_of_the_validation_is_granted_what_the_job_reads(tmp_path: Path
     assert [alias for alias, _ in validations_without_user(settings)] == [EAST]
 
 
-def test_what_a_validation_without_a_user_needs_beside_the_connectors_acls_is_named(tmp_path: Path) -> None:
-    """The flow reads every topic of the source already."""
+def test_a_validation_without_its_own_user_lists_the_acls_that_the_connectors_lack(tmp_path: Path) -> None:
+    """The user of the flow may already read every topic of the source."""
     missing = dict(validations_without_user(settings_of(tmp_path)))
     assert [acl_phrase(acl) for acl in missing[EAST]] == [
         "Describe, DescribeConfigs on cluster kafka-cluster",
@@ -127,7 +127,7 @@ def test_what_a_validation_without_a_user_needs_beside_the_connectors_acls_is_na
     assert {acl.principal for acl in missing[WEST]} == {"User:mirror"}
 
 
-def test_the_user_of_the_validation_is_declared_where_the_user_operator_manages_users(tmp_path: Path) -> None:
+def test_the_validation_user_needs_a_kafkauser_where_the_user_operator_manages_users(tmp_path: Path) -> None:
     declared = {"cluster": "kafka", "namespace": "kafka"}
     west = a_cluster("us-west-2", kafkaUser=declared, validation={"authentication": VALIDATOR})
     settings = settings_of(tmp_path, uswest=west)
@@ -138,13 +138,13 @@ def test_the_user_of_the_validation_is_declared_where_the_user_operator_manages_
     ]
 
 
-def test_a_validations_certificate_whose_owner_nobody_named_is_asked_for(tmp_path: Path) -> None:
+def test_the_unknown_principal_of_a_validations_tls_login_is_reported(tmp_path: Path) -> None:
     own = {"authentication": {"type": "tls", "secret": "c"}}
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", validation=own))
     assert unknown_principals(settings) == ("clusters.uswest.validation.authentication",)
 
 
-def test_what_a_pattern_without_a_beginning_opens_is_said_where_an_administrator_grants_it(tmp_path: Path) -> None:
+def test_a_pattern_whose_acls_allow_more_topics_than_it_selects_is_reported(tmp_path: Path) -> None:
     settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(topics=["orders", ".*-events", ".*"]))))
     (found,) = widest_grants(settings)
     assert (found.where, found.what) == (

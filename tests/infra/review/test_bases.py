@@ -1,4 +1,4 @@
-"""What a stack is compared with: refs of a git repository, folders, earlier renders, and what is none of these."""
+"""What a stack is compared with: git refs, folders and earlier renders. Anything else is refused."""
 
 import subprocess
 from pathlib import Path
@@ -45,7 +45,7 @@ def codes(comparison: Comparison) -> list[str]:
     return [effect.code for effect in comparison.effects]
 
 
-def test_uncommitted_changes_are_compared_with_where_the_branch_began(repository: Path) -> None:
+def test_commits_and_uncommitted_changes_are_compared_with_where_the_branch_began(repository: Path) -> None:
     write_stack(repository / "stacks", a_topology(a_flow(topics=["orders", "payments-.*", "ledger"])))
     git(repository, "commit", "--all", "--message=second")
     write_stack(repository / "stacks", a_topology(a_flow(topics=["orders", "payments-.*", "ledger", "bills"])))
@@ -56,7 +56,7 @@ def test_uncommitted_changes_are_compared_with_where_the_branch_began(repository
     ]
 
 
-def test_a_later_commit_of_the_main_branch_is_no_change_of_this_one(repository: Path) -> None:
+def test_a_later_commit_on_main_is_not_a_change_of_this_branch(repository: Path) -> None:
     git(repository, "checkout", "main")
     write_stack(repository / "stacks", a_topology(a_flow(topics=["orders"])))
     git(repository, "commit", "--all", "--message=other")
@@ -75,7 +75,7 @@ def test_a_tag_and_a_commit_are_refs(repository: Path) -> None:
         assert comparison.against.startswith(f"{ref} (")
 
 
-def test_a_ref_without_the_stack_had_nothing(repository: Path) -> None:
+def test_against_a_ref_without_the_stack_everything_is_added(repository: Path) -> None:
     git(repository, "checkout", "--orphan", "empty")
     git(repository, "rm", "-r", "--cached", ".")
     git(repository, "commit", "--allow-empty", "--message=nothing")
@@ -84,7 +84,7 @@ def test_a_ref_without_the_stack_had_nothing(repository: Path) -> None:
     assert {each.change for each in comparison.objects} == {"added"}
 
 
-def test_stack_files_that_moved_are_compared_with_where_they_were(repository: Path) -> None:
+def test_moved_stack_files_are_compared_with_those_in_their_old_folder(repository: Path) -> None:
     project = repository / "Pulumi.yaml"
     project.write_text("name: test\nstackConfigDir: ./stacks\n")
     git(repository, "add", ".")
@@ -97,7 +97,7 @@ def test_stack_files_that_moved_are_compared_with_where_they_were(repository: Pa
     assert "topics-start" not in codes(comparison)
 
 
-def test_a_stack_that_is_gone_removes_everything(repository: Path) -> None:
+def test_deleting_a_stack_file_removes_everything(repository: Path) -> None:
     (repository / "stacks" / "Pulumi.test.yaml").unlink()
     (comparison,) = changed(repository / "stacks", "main")
     assert codes(comparison) == ["stack-removed", "replication-removed"]
@@ -105,7 +105,7 @@ def test_a_stack_that_is_gone_removes_everything(repository: Path) -> None:
     assert {each.change for each in comparison.objects} == {"removed"}
 
 
-def test_a_ref_whose_topology_has_no_file_had_nothing(repository: Path) -> None:
+def test_against_a_ref_without_the_topology_file_everything_is_added(repository: Path) -> None:
     topology = repository / "stacks" / "topologies" / "test.yaml"
     kept = topology.read_text()
     topology.unlink()
@@ -126,7 +126,7 @@ def test_a_topology_that_this_version_cannot_read_is_named_with_its_ref(reposito
     assert "unknown-key: `mirrors`" in caught.value.why
 
 
-def test_a_file_of_a_ref_that_is_no_yaml_is_named_with_its_ref(repository: Path) -> None:
+def test_a_file_that_is_not_yaml_at_the_ref_is_named_with_the_ref(repository: Path) -> None:
     write_stack(repository / "stacks", "clusters: {")
     git(repository, "commit", "--all", "--message=broken")
     write_stack(repository / "stacks")
@@ -134,7 +134,7 @@ def test_a_file_of_a_ref_that_is_no_yaml_is_named_with_its_ref(repository: Path)
         changed(repository / "stacks", "HEAD")
 
 
-def test_what_is_deployed_may_have_mistakes_that_only_a_check_of_today_finds(repository: Path) -> None:
+def test_a_base_with_mistakes_that_a_check_finds_is_still_compared(repository: Path) -> None:
     write_stack(repository / "stacks", a_topology(a_flow(groups=[])))
     git(repository, "commit", "--all", "--message=no groups")
     write_stack(repository / "stacks")
@@ -142,7 +142,7 @@ def test_what_is_deployed_may_have_mistakes_that_only_a_check_of_today_finds(rep
     assert codes(comparison) == ["connector-restarts", "groups-start"]
 
 
-def test_mistakes_of_the_working_tree_are_told_instead_of_their_effects(repository: Path) -> None:
+def test_mistakes_in_the_working_tree_are_reported_instead_of_effects(repository: Path) -> None:
     write_stack(repository / "stacks", a_topology(a_flow(groups=[])))
     with pytest.raises(ReplicationError, match="no-groups"):
         changed(repository / "stacks", "HEAD")
@@ -153,7 +153,7 @@ def test_an_unknown_ref_is_refused(repository: Path) -> None:
         changed(repository / "stacks", "nowhere")
 
 
-def test_a_ref_that_looks_like_an_option_is_no_option(repository: Path) -> None:
+def test_a_ref_that_looks_like_an_option_is_refused(repository: Path) -> None:
     with pytest.raises(CannotRunError, match="neither a folder nor a git ref"):
         changed(repository / "stacks", "--all")
 
@@ -163,7 +163,7 @@ def test_a_stack_that_neither_side_has_is_refused(repository: Path) -> None:
         changed(repository / "stacks", "main", "nowhere")
 
 
-def test_without_a_repository_only_folders_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_git_repository_refs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     stacks = written(tmp_path / "stacks", {})
     with pytest.raises(CannotRunError, match="not in a git repository"):
@@ -194,14 +194,16 @@ def rendered(stacks: Path, folder: Path) -> Path:
     return folder
 
 
-def test_an_earlier_render_tells_the_same_effects_as_its_topology(tmp_path: Path) -> None:
-    """Effects are read out of objects, whoever wrote these; only paths of what is gone are not in them."""
+def test_an_earlier_render_leads_to_the_same_effects_as_its_topology(tmp_path: Path) -> None:
+    """Effects are read from objects, whoever wrote them. Only the paths of removed keys are not in the objects."""
     before = written(tmp_path / "before", LEDGER)
     stacks = written(tmp_path / "stacks", {"replications": {"orders": {"topics": ["orders"], "policy": "identity"}}})
-    of_files = changed(stacks, str(rendered(before, tmp_path / "rendered")), "test")
-    told, wanted = ([each.what for each in side.effects] for side in (of_files[0], changed(stacks, str(before))[0]))
-    assert told == wanted
-    assert sorted(map(str, of_files[0].objects)) == sorted(map(str, changed(stacks, str(before))[0].objects))
+    against_render = changed(stacks, str(rendered(before, tmp_path / "rendered")), "test")
+    effects, wanted = (
+        [each.what for each in side.effects] for side in (against_render[0], changed(stacks, str(before))[0])
+    )
+    assert effects == wanted
+    assert sorted(map(str, against_render[0].objects)) == sorted(map(str, changed(stacks, str(before))[0].objects))
 
 
 def test_an_earlier_render_of_several_stacks_has_a_folder_for_each(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_an_earlier_render_of_several_stacks_has_a_folder_for_each(tmp_path: Pat
     assert codes(comparison) == ["replication-added"]
 
 
-def test_an_earlier_render_is_of_one_stack(tmp_path: Path) -> None:
+def test_an_earlier_render_of_one_stack_is_refused_for_two_stacks(tmp_path: Path) -> None:
     stacks = written(tmp_path / "stacks", {})
     (stacks / "Pulumi.other.yaml").write_text((stacks / "Pulumi.test.yaml").read_text())
     folder = rendered(stacks, tmp_path / "rendered")
@@ -219,7 +221,7 @@ def test_an_earlier_render_is_of_one_stack(tmp_path: Path) -> None:
         changed(stacks, str(folder))
 
 
-def test_secrets_of_our_making_are_known_in_an_earlier_render(tmp_path: Path) -> None:
+def test_secrets_that_the_project_creates_are_compared_with_an_earlier_render(tmp_path: Path) -> None:
     trust = {"clusters": {"useast": {"tls": {"trust": {"secret": None, "key": None, "config": "useastCa"}}}}}
     secure = {"config": {"useastCa": {"secure": "v1:abc"}}}
     before, stacks = (written(tmp_path / name, {**trust, **secure}) for name in ("before", "stacks"))
@@ -244,7 +246,7 @@ def test_addresses_of_the_configuration_stay_placeholders(tmp_path: Path) -> Non
     assert "(configuration key useastBootstrap)" in effect.what
 
 
-def test_two_stacks_of_one_topology_are_compared_each_for_itself(tmp_path: Path) -> None:
+def test_two_stacks_of_one_topology_are_compared_separately(tmp_path: Path) -> None:
     before = written(tmp_path / "before", {})
     stacks = written(tmp_path / "stacks", LEDGER)
     for folder in (before, stacks):

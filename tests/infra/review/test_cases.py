@@ -17,7 +17,7 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
-def test_a_change_means_what_its_case_says(case: Path, tmp_path: Path) -> None:
+def test_a_change_has_the_effects_and_objects_that_its_case_says(case: Path, tmp_path: Path) -> None:
     wanted = yaml.safe_load(case.read_text())
     comparison = compared(tmp_path, wanted["before"], wanted["after"])
     effects = [f"{effect.severity} {effect.code} at {effect.where}" for effect in comparison.effects]
@@ -29,7 +29,7 @@ def test_a_change_means_what_its_case_says(case: Path, tmp_path: Path) -> None:
         assert any(words in effect.what for effect in comparison.effects), words
 
 
-def test_every_severity_and_at_least_forty_changes_are_judged() -> None:
+def test_the_cases_cover_every_severity_and_at_least_forty_changes() -> None:
     cases = [yaml.safe_load(case.read_text()) for case in CASES]
     assert len(cases) >= 40
     assert {effect.split()[0] for case in cases for effect in case["effects"]} == {

@@ -1,4 +1,4 @@
-"""What runs against what a stack declares: what is no drift, and each kind of drift by name."""
+"""What runs is compared with what a stack declares: what does not count as drift, and each kind of drift."""
 
 import copy
 import json
@@ -38,13 +38,13 @@ def codes(result: Running) -> list[tuple[str, str]]:
     return [(each.code, each.where) for each in result.drift]
 
 
-def test_defaults_status_and_managed_fields_are_no_drift(declared: Snapshot) -> None:
+def test_defaults_status_and_managed_fields_are_not_drift(declared: Snapshot) -> None:
     clean = running("test", declared, in_cluster(declared))
     compared = compare("test", "what runs", clean.snapshot, declared)
     assert (clean.drift, compared.objects, compared.effects) == ((), (), ())
 
 
-def test_a_quantity_in_the_form_of_the_api_server_is_no_drift(tmp_path: Path) -> None:
+def test_a_quantity_that_the_api_server_normalized_is_not_drift(tmp_path: Path) -> None:
     declared = current_snapshot("test", written(tmp_path / "stacks", QUOTA))
 
     def normalize(objects: dict[str, Manifest]) -> None:
@@ -55,7 +55,7 @@ def test_a_quantity_in_the_form_of_the_api_server_is_no_drift(tmp_path: Path) ->
     assert (result.drift, compare("test", "", result.snapshot, declared).objects) == ((), ())
 
 
-def test_a_property_added_by_hand_names_who_when_and_the_patch_that_removes_it(declared: Snapshot) -> None:
+def test_a_property_added_by_hand_is_reported_with_who_when_and_a_patch_to_remove_it(declared: Snapshot) -> None:
     result = found(declared, lambda each: by_hand(each["source-connector"], "spec", "config", "a/b", value="1"))
     (drift,) = result.drift
     assert (drift.code, drift.where, drift.by, drift.since) == (
@@ -68,7 +68,7 @@ def test_a_property_added_by_hand_names_who_when_and_the_patch_that_removes_it(d
     assert "Otherwise it stays until a deployment changes this resource: Pulumi then takes over" in drift.remedy
 
 
-def test_a_declared_field_edited_by_hand_is_drift_and_a_change_of_the_next_deployment(declared: Snapshot) -> None:
+def test_a_declared_field_edited_by_hand_is_drift_and_the_next_deployment_changes_it(declared: Snapshot) -> None:
     result = found(declared, lambda each: by_hand(each["connect"], "spec", "replicas", value=1))
     (drift,) = result.drift
     assert (drift.code, drift.what) == ("field-edited", "spec.replicas is 1, and the stack declares 3")
@@ -79,12 +79,12 @@ def test_a_declared_field_edited_by_hand_is_drift_and_a_change_of_the_next_deplo
 def announced(until: datetime) -> Edit:
     """The source connector paused by ann."""
     at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
-    said = annotation_value({"orders-source": TemporaryState("orders", "paused", "ann", at, until)})
+    annotation = annotation_value({"orders-source": TemporaryState("orders", "paused", "ann", at, until)})
 
     def edit(objects: dict[str, Manifest]) -> None:
         body = objects["source-connector"]
         by_hand(body, "spec", "state", value="paused")
-        body["metadata"]["annotations"] = {ANNOTATION: said}
+        body["metadata"]["annotations"] = {ANNOTATION: annotation}
         body["status"]["connectorStatus"]["connector"]["state"] = "PAUSED"
 
     return edit
@@ -93,9 +93,9 @@ def announced(until: datetime) -> Edit:
 @pytest.mark.parametrize(
     ("year", "severity", "passed"),
     [(2999, Severity.RESTART, ""), (2026, Severity.DATA, ", which has passed")],
-    ids=["announced", "past its end"],
+    ids=["not expired", "expired"],
 )
-def test_an_announced_pause_names_who_until_when_and_how_to_end_it(
+def test_an_announced_pause_is_reported_with_who_until_when_and_how_to_end_it(
     declared: Snapshot, year: int, severity: Severity, passed: str
 ) -> None:
     (drift,) = found(declared, announced(datetime(year, 1, 31, 3, 10, tzinfo=UTC))).drift
@@ -107,7 +107,7 @@ def test_an_announced_pause_names_who_until_when_and_how_to_end_it(
     assert drift.remedy == "`replicate resume test orders --connector 'orders-source'`."
 
 
-def test_another_state_than_the_announced_one_is_an_edit(declared: Snapshot) -> None:
+def test_a_state_other_than_the_announced_one_is_reported_as_an_edit(declared: Snapshot) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         announced(datetime(2999, 1, 31, tzinfo=UTC))(objects)
         objects["source-connector"]["spec"]["state"] = "stopped"
@@ -116,7 +116,7 @@ def test_another_state_than_the_announced_one_is_an_edit(declared: Snapshot) -> 
     assert [each.code for each in found(declared, edit).drift] == ["field-edited"]
 
 
-def test_a_field_that_is_declared_otherwise_since_the_deployment_is_a_change_and_no_drift(declared: Snapshot) -> None:
+def test_a_field_whose_declaration_changed_since_the_deployment_is_a_change_not_drift(declared: Snapshot) -> None:
     def earlier(objects: dict[str, Manifest]) -> None:
         objects["source-connector"]["spec"]["tasksMax"] = 7
 
@@ -125,7 +125,7 @@ def test_a_field_that_is_declared_otherwise_since_the_deployment_is_a_change_and
     assert [each.name for each in compare("test", "", result.snapshot, declared).objects] == ["orders-source"]
 
 
-def test_a_connector_paused_over_the_rest_interface_is_drift_that_holds_records_back(declared: Snapshot) -> None:
+def test_a_connector_paused_through_the_rest_api_is_drift_of_severity_data(declared: Snapshot) -> None:
     def paused(objects: dict[str, Manifest]) -> None:
         objects["source-connector"]["status"]["connectorStatus"]["connector"]["state"] = "PAUSED"
 
@@ -135,7 +135,7 @@ def test_a_connector_paused_over_the_rest_interface_is_drift_that_holds_records_
     assert "is PAUSED, and its spec says running" in result.drift[0].what
 
 
-def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
+def test_a_failed_task_is_reported_with_its_reason_and_a_restart_command(declared: Snapshot) -> None:
     def failed(objects: dict[str, Manifest]) -> None:
         tasks = objects["source-connector"]["status"]["connectorStatus"]["tasks"]
         tasks.append({"id": 1, "state": "FAILED", "trace": "TopicAuthorizationException: no\n\tat …"})
@@ -146,7 +146,9 @@ def test_a_failed_task_is_told_with_its_reason(declared: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("change", ["paused", "no report of tasks"])
-def test_a_source_connector_that_cannot_have_a_task_is_not_blamed_for_it(declared: Snapshot, change: str) -> None:
+def test_missing_tasks_are_not_reported_if_the_connector_is_paused_or_reports_no_tasks(
+    declared: Snapshot, change: str
+) -> None:
     def idle(objects: dict[str, Manifest]) -> None:
         status = objects["source-connector"]["status"]["connectorStatus"]
         if change == "paused":
@@ -158,8 +160,8 @@ def test_a_source_connector_that_cannot_have_a_task_is_not_blamed_for_it(declare
     assert "connector-without-task" not in [code for code, _ in codes(found(declared, idle))]
 
 
-def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot) -> None:
-    """With a wrong password it is RUNNING and Ready, and no task of it could fail."""
+def test_a_running_source_connector_without_a_task_is_reported(declared: Snapshot) -> None:
+    """With a wrong password the connector is RUNNING and Ready, and has no task that could fail."""
 
     def idle(objects: dict[str, Manifest]) -> None:
         for connector in ("source-connector", "checkpoint-connector"):
@@ -173,7 +175,7 @@ def test_a_source_connector_without_a_task_replicates_nothing(declared: Snapshot
 @pytest.mark.parametrize(
     ("manager", "wanted"), [("kubectl-edit", ["secret-written"]), ("pulumi-kubernetes-a1b2", [])], ids=str
 )
-def test_a_key_of_our_secret_that_somebody_wrote_is_named_without_its_value(
+def test_a_secret_key_written_by_hand_is_named_without_its_value(
     tmp_path: Path, manager: str, wanted: list[str]
 ) -> None:
     password = {"config": "eastPassword", "secret": None, "key": None}
@@ -189,20 +191,20 @@ def test_a_key_of_our_secret_that_somebody_wrote_is_named_without_its_value(
     assert all(each.by == manager and each.what.startswith("data.password was written by hand") for each in drift)
 
 
-def test_what_the_operator_has_not_taken_up_is_not_ready(declared: Snapshot) -> None:
+def test_a_resource_that_the_operator_has_not_reconciled_yet_is_not_ready(declared: Snapshot) -> None:
     def behind(objects: dict[str, Manifest]) -> None:
         objects["connect"]["metadata"]["generation"] = 2
 
     assert codes(found(declared, behind)) == [("not-ready", "KafkaConnect mirror-orders/orders")]
 
 
-def test_a_paused_reconciliation_names_who_paused_it(declared: Snapshot) -> None:
+def test_a_paused_reconciliation_is_reported_with_who_paused_it(declared: Snapshot) -> None:
     path = ("metadata", "annotations", "strimzi.io/pause-reconciliation")
     (drift,) = found(declared, lambda each: by_hand(each["connect"], *path, value="true")).drift
     assert (drift.code, drift.by) == ("reconciliation-paused", "kubectl-edit")
 
 
-def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(declared: Snapshot) -> None:
+def test_a_deleted_config_map_has_no_effect_on_connectors_that_have_read_it(declared: Snapshot) -> None:
     def delete(objects: dict[str, Manifest]) -> None:
         del objects["replication-config"]
 
@@ -210,7 +212,7 @@ def test_a_deleted_config_map_does_nothing_to_connectors_that_have_read_it(decla
     assert compare("test", "", live, declared).effects == ()
 
 
-def test_an_object_made_by_hand_under_our_labels_is_undeclared(declared: Snapshot) -> None:
+def test_an_object_created_by_hand_with_the_projects_labels_is_undeclared(declared: Snapshot) -> None:
     def forge(objects: dict[str, Manifest]) -> None:
         forged = copy.deepcopy(objects["source-connector"])
         forged["metadata"] |= {"name": "orders-source-more", "managedFields": [an_entry("kubectl-create", {})]}
@@ -221,7 +223,7 @@ def test_an_object_made_by_hand_under_our_labels_is_undeclared(declared: Snapsho
     assert [each.change for each in compare("test", "", result.snapshot, declared).objects] == ["removed"]
 
 
-def test_a_config_map_of_an_earlier_deployment_is_replaced_and_no_drift(tmp_path: Path) -> None:
+def test_a_config_map_of_an_earlier_deployment_is_replaced_and_is_not_drift(tmp_path: Path) -> None:
     before = current_snapshot("test", written(tmp_path / "before", {}))
     after = current_snapshot("test", written(tmp_path / "after", {"replications": {"orders": {"topics": ["orders"]}}}))
     result = running("test", after, in_cluster(before))
@@ -231,7 +233,7 @@ def test_a_config_map_of_an_earlier_deployment_is_replaced_and_no_drift(tmp_path
     assert {each.code for each in compared.effects} >= {"topics-stop", "connector-restarts"}
 
 
-def test_a_label_of_another_stack_is_not_ours(declared: Snapshot) -> None:
+def test_an_object_with_the_label_of_another_stacks_replication_is_not_drift(declared: Snapshot) -> None:
     def stranger(objects: dict[str, Manifest]) -> None:
         other = copy.deepcopy(objects["source-connector"])
         other["metadata"] |= {"name": "more", "managedFields": []}
@@ -251,7 +253,7 @@ def published(report: str, verdict: str = "pass") -> Manifest:
     return {"metadata": metadata, "data": data}
 
 
-def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
+def test_a_topic_created_by_hand_is_reported_as_the_validation_found_it() -> None:
     findings = tuple(note(code, f"{code} of useast.x. Remedy: look") for code in ("foreign-topic", "group-active"))
     report = json.dumps({"checks": [CheckOutcome("parity", "", {}, findings).document()]})
     flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
@@ -272,13 +274,13 @@ def test_a_topic_made_by_hand_is_told_as_the_validation_saw_it() -> None:
         pytest.param([], "the newest published validation could not run", id="the whole flow"),
     ],
 )
-def test_a_validation_that_could_not_judge_is_drift(checks: list[CheckOutcome], what: str) -> None:
+def test_a_validation_that_could_not_check_everything_is_drift(checks: list[CheckOutcome], what: str) -> None:
     report = json.dumps({"checks": [each.document() for each in checks]})
     (drift,) = topic_drift("test", {"orders": published(report, "error")})
     assert (drift.severity, drift.code, drift.what) == (Severity.NONE, "validation-unproven", what)
 
 
-def test_a_failed_validation_is_drift_however_well_the_objects_look() -> None:
+def test_a_failed_validation_is_drift_and_names_the_failed_checks() -> None:
     checks = [
         CheckOutcome("heartbeats-arrive", "", {}, (fail("heartbeat-stale", "…"),)),
         CheckOutcome("parity", "", {}, (fail("missing-records", "…"), fail("missing-records", "…"), note("n", "…"))),
@@ -298,13 +300,13 @@ def test_a_failed_validation_is_drift_however_well_the_objects_look() -> None:
     )
 
 
-def test_a_validation_that_cannot_be_read_is_no_absence_of_drift() -> None:
+def test_a_validation_report_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(CannotRunError, match="cannot be read"):
         list(topic_drift("test", {"orders": published("{}")}))
 
 
-def test_two_deployments_of_one_replication_are_no_drift_of_each_other(tmp_path: Path) -> None:
-    """Active/active, in a stack without a region: both have the replication's label."""
+def test_two_deployments_of_one_replication_are_not_reported_as_drift(tmp_path: Path) -> None:
+    """Active/active in a stack without a region: both deployments have the replication's label."""
     between = {"kind": "mirrorMaker2", "between": ["useast", "uswest"], "topics": ["orders"], "groups": ["web"]}
     declared = current_snapshot("test", written(tmp_path / "stacks", {"replications": {"orders": between}}))
     live = [each for name in declared.names for each in in_cluster(Snapshot(others={name: declared.objects(name)}))]

@@ -1,4 +1,4 @@
-"""`replicate explain`: each property with the layer that set it, without cluster, credentials or Pulumi."""
+"""`replicate explain`: each property with the layer that set it. It needs no cluster, credentials or Pulumi."""
 
 import json
 import subprocess
@@ -31,13 +31,13 @@ def reader(explained: Explanation, connector: str, client: str = "") -> Reader:
     return found
 
 
-def held(reader: Reader, name: str) -> tuple[str, str, str]:
+def effective(reader: Reader, name: str) -> tuple[str, str, str]:
     """Value, layer and key of a property that a connector or client reads."""
     (found,) = [each for each in reader.properties if each.name == name]
     return str(found.holds.value), found.holds.layer, found.holds.key
 
 
-def test_every_connector_each_of_its_clients_and_the_workers_are_there(tmp_path: Path) -> None:
+def test_every_connector_each_of_its_clients_and_the_workers_are_listed(tmp_path: Path) -> None:
     found = [(each.connector, each.client) for each in explained(tmp_path).readers]
     assert found == [
         ("orders-source", ""),
@@ -63,7 +63,7 @@ def test_workers_that_only_send_heartbeats_are_named_with_their_cluster(tmp_path
     settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(), strimzi="0.46")))
     found = explanation(settings, "orders")
     workers = reader(found, "workers `orders-heartbeats` of useast")
-    assert held(workers, "connector.client.config.override.policy")[0] == "All"
+    assert effective(workers, "connector.client.config.override.policy")[0] == "All"
     assert not [each.name for each in reader(found, "orders-heartbeat").properties if each.name.startswith("producer.")]
 
 
@@ -98,19 +98,19 @@ def test_the_layer_that_set_a_property_is_named(
         connectors={"source": {"config": config}},
         connect={"config": {"offset.flush.interval.ms": 1000, "producer.retries": 9}},
     )
-    assert held(reader(found, *where), name)[:2] == wanted
+    assert effective(reader(found, *where), name)[:2] == wanted
 
 
-def test_a_clients_property_names_the_key_that_set_it(tmp_path: Path) -> None:
+def test_a_client_property_is_shown_with_the_key_that_set_it(tmp_path: Path) -> None:
     found = explained(tmp_path, connectors={"source": {"config": {"consumer.max.poll.records": 7}}})
-    assert held(reader(found, "orders-source", "source-consumer"), "max.poll.records") == (
+    assert effective(reader(found, "orders-source", "source-consumer"), "max.poll.records") == (
         "7",
         "connector",
         "consumer.max.poll.records",
     )
 
 
-def test_one_property_shows_everything_that_was_said_of_it_the_lowest_first(tmp_path: Path) -> None:
+def test_one_property_is_shown_with_every_layer_from_lowest_to_highest(tmp_path: Path) -> None:
     config = {"consumer.max.poll.records": 7, "source.consumer.max.poll.records": 9}
     found = explained(
         tmp_path, "max.poll.records", tuning={"preset": "throughput"}, connectors={"source": {"config": config}}
@@ -127,7 +127,7 @@ def test_one_property_shows_everything_that_was_said_of_it_the_lowest_first(tmp_
     assert each.definition.documentation
 
 
-def test_a_whole_key_is_shown_at_its_connector_and_at_the_clients_that_it_reaches(tmp_path: Path) -> None:
+def test_a_prefixed_key_is_shown_for_its_connector_and_for_the_clients_that_read_it(tmp_path: Path) -> None:
     config = {"consumer.max.poll.records": 7}
     found = explained(tmp_path, "consumer.max.poll.records", connectors={"source": {"config": config}})
     assert [(each.connector, each.client) for each in found.readers] == [
@@ -136,15 +136,15 @@ def test_a_whole_key_is_shown_at_its_connector_and_at_the_clients_that_it_reache
     ]
 
 
-def test_kafkas_defaults_are_shown_only_when_all_are_asked_for(tmp_path: Path) -> None:
+def test_kafkas_defaults_are_shown_only_on_request(tmp_path: Path) -> None:
     few, all_of_them = explained(tmp_path), explained(tmp_path, defaults=True)
     assert not [each for reader in few.readers for each in reader.properties if each.holds.layer == "Kafka"]
-    assert held(reader(all_of_them, "orders-source"), "refresh.topics.enabled")[:2] == ("true", "Kafka")
-    assert held(reader(all_of_them, "orders-source", "data-producer"), "batch.size")[:2] == ("16384", "Kafka")
+    assert effective(reader(all_of_them, "orders-source"), "refresh.topics.enabled")[:2] == ("true", "Kafka")
+    assert effective(reader(all_of_them, "orders-source", "data-producer"), "batch.size")[:2] == ("16384", "Kafka")
 
 
-def test_what_holds_is_what_is_rendered(tmp_path: Path) -> None:
-    """Otherwise `explain` would speak of another configuration than the one deployed."""
+def test_the_explained_values_are_the_rendered_values(tmp_path: Path) -> None:
+    """Otherwise `explain` would describe a configuration other than the deployed one."""
     from components.flows.resolved import resolve_flows
     from components.render.kafka_connectors import connector_config
 
@@ -160,7 +160,7 @@ def test_what_holds_is_what_is_rendered(tmp_path: Path) -> None:
     }
 
 
-def test_a_credential_is_a_reference_and_an_address_from_configuration_is_named(tmp_path: Path) -> None:
+def test_a_credential_is_shown_as_a_reference_and_a_configured_address_by_its_key(tmp_path: Path) -> None:
     login = {"type": "plain", "username": "mirror", "password": {"config": "eastPassword"}}
     clusters = {
         "useast": a_cluster(bootstrapServers={"config": "east"}, authentication=login),
@@ -178,12 +178,12 @@ def test_a_credential_is_a_reference_and_an_address_from_configuration_is_named(
     ("flow", "name", "remedy"),
     [
         pytest.param("order", None, "name `orders`.", id="a flow"),
-        pytest.param("billing", None, "name one of these.", id="a flow that is like none"),
+        pytest.param("billing", None, "name one of these.", id="a flow without a similar name"),
         pytest.param("orders", "max.pol.records", "name `max.poll.records`.", id="a property"),
         pytest.param("orders", "source.consumer.max.pol.records", "name `max.poll.records`.", id="a prefixed property"),
     ],
 )
-def test_what_is_not_there_is_answered_with_the_nearest_name(
+def test_an_unknown_flow_or_property_is_answered_with_the_nearest_name(
     flow: str, name: str | None, remedy: str, tmp_path: Path
 ) -> None:
     settings = read_settings("test", write_stack(tmp_path))
@@ -211,13 +211,13 @@ def test_a_field_of_a_rendered_object_is_explained_as_the_property_that_it_becom
     (fast,) = [each for each in reader(found, "orders-source-fast").properties if each.name == "tasks.max"]
     assert (fast.holds.value, fast.holds.layer) == (6, "model")
     assert fast.holds.why == "replications.orders.connectors.sources.fast.tasksMax"
-    assert held(reader(found, "orders-source-bulk"), "tasks.max")[0] == "3"
-    assert held(reader(found, "orders-checkpoint"), "tasks.max")[0] == "1"
-    assert held(reader(found, "workers"), "group.id")[:2] == ("mirror-orders", "model")
-    assert held(reader(found, "workers"), "bootstrap.servers")[0] == "kafka.uswest.example.com:9093"
+    assert effective(reader(found, "orders-source-bulk"), "tasks.max")[0] == "3"
+    assert effective(reader(found, "orders-checkpoint"), "tasks.max")[0] == "1"
+    assert effective(reader(found, "workers"), "group.id")[:2] == ("mirror-orders", "model")
+    assert effective(reader(found, "workers"), "bootstrap.servers")[0] == "kafka.uswest.example.com:9093"
 
 
-def test_a_pipe_gets_one_fact_a_line() -> None:
+def test_a_pipe_gets_one_fact_per_line() -> None:
     answer = CliRunner().invoke(cli.app, ["explain", "local", "orders", "offset.lag.max"])
     assert answer.output.splitlines() == [
         "orders-source: offset.lag.max = 10 (model: replications.orders.offsetSyncs.lagMax)",
@@ -231,7 +231,7 @@ def test_a_pipe_gets_one_fact_a_line() -> None:
 
 
 @pytest.mark.parametrize("name", [None, "offset.lag.max"], ids=["all", "one property"])
-def test_a_terminal_gets_tables_of_its_width(name: str | None, tmp_path: Path) -> None:
+def test_a_terminal_gets_tables_that_fit_its_width(name: str | None, tmp_path: Path) -> None:
     text = StringIO()
     console = Console(file=text, width=72, force_terminal=True, color_system=None)
     (print_explanation if name is None else print_property)(explained(tmp_path, name), console)

@@ -1,4 +1,4 @@
-"""A rendered folder as Argo CD and Flux read it: by the real kustomize, every object once and none changed."""
+"""A rendered folder as Argo CD and Flux read it: the real kustomize builds every object once and unchanged."""
 
 import subprocess
 from pathlib import Path
@@ -22,13 +22,13 @@ def kustomize() -> Path:
 
 
 def addresses_of(settings: StackSettings) -> dict[str, str]:
-    """An address for all that a stack's topology leaves to configuration, as on the local stack."""
+    """An address for every value that a topology takes from the configuration, as on the local stack."""
     clusters = settings.topology.clusters.values()
     return {value.config: "kafka.example.com:9093" for cluster in clusters for value in config_values(cluster)}
 
 
 def objects_in(files: dict[str, str]) -> list[dict[str, Any]]:
-    """What was rendered, without what is only said about it."""
+    """The rendered objects, without kustomizations and lists of required Secrets."""
     names = [name for name in files if not name.endswith(("kustomization.yaml", "required-secrets.yaml"))]
     return [yaml.safe_load(files[name]) for name in names]
 
@@ -57,8 +57,8 @@ def test_kustomize_builds_exactly_the_objects_of_every_example(stack: str, kusto
     assert kinds == sorted(kinds, key="Namespace".__ne__), "what lies in a namespace comes after it"
 
 
-def test_kustomize_leaves_out_what_is_only_said_of_secrets(kustomize: Path, tmp_path: Path) -> None:
-    """Without credentials the folder is whole: required-secrets.yaml is no object, and nothing names it as one."""
+def test_kustomize_ignores_the_lists_of_required_secrets(kustomize: Path, tmp_path: Path) -> None:
+    """The folder builds without credentials: required-secrets.yaml is not an object, and no kustomization lists it."""
     password = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "useastPassword"}}
     source = a_cluster(authentication=password, kafkaUser={"cluster": "kafka", "namespace": "kafka"})
     topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
@@ -68,7 +68,7 @@ def test_kustomize_leaves_out_what_is_only_said_of_secrets(kustomize: Path, tmp_
     assert by_identity(built(kustomize, tmp_path / "out")) == by_identity(objects_in(files))
 
 
-def test_kustomize_takes_two_flows_in_a_namespace_that_one_of_them_creates(kustomize: Path, tmp_path: Path) -> None:
+def test_kustomize_builds_two_flows_in_a_namespace_that_one_of_them_creates(kustomize: Path, tmp_path: Path) -> None:
     flows = {
         "orders": a_flow(namespace={"name": "mirror"}),
         "ledger": a_flow(topics=["ledger"], namespace={"name": "mirror", "create": False}),
@@ -78,8 +78,8 @@ def test_kustomize_takes_two_flows_in_a_namespace_that_one_of_them_creates(kusto
     assert by_identity(built(kustomize, tmp_path / "out")) == by_identity(objects_in(files))
 
 
-def test_a_flow_that_comes_or_goes_changes_no_file_of_the_others(tmp_path: Path) -> None:
-    """A reviewer of a rendered folder sees the flow, and one line in the list of all."""
+def test_adding_or_removing_a_flow_changes_no_file_of_the_other_flows(tmp_path: Path) -> None:
+    """Whoever reviews a rendered folder sees the files of the flow and one changed line in the top kustomization."""
     orders, ledger, audit = (a_flow(), a_flow(topics=["ledger"]), a_flow(topics=["audit"]))
     two = rendered(tmp_path, a_topology(replications={"orders": orders, "audit": audit}))
     three = rendered(tmp_path, a_topology(replications={"orders": orders, "ledger": ledger, "audit": audit}))

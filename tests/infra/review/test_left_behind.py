@@ -1,5 +1,5 @@
-"""Which replications in a cluster no stack declares any more, and whose they were. Without these an unpruned one runs
-on unseen, or one stack reports what another one deploys."""
+"""Replications that still run in a cluster although no stack declares them any more. Without these tests such a
+replication runs on unnoticed, or a stack reports a replication that another stack deploys."""
 
 from typing import Any
 
@@ -41,29 +41,29 @@ def test_a_replication_that_no_stack_declares_is_found_with_all_its_objects() ->
     ],
     ids=["v1", "v1beta2"],
 )  # fmt: skip
-def test_so_is_a_resource_of_either_version(spec: dict[str, Any]) -> None:
+def test_an_undeclared_kafkamirrormaker2_of_either_api_version_is_found(spec: dict[str, Any]) -> None:
     assert list(found(an_object("KafkaMirrorMaker2", "audit", spec))) == ["audit"]
 
 
-def test_what_runs_beside_a_cluster_of_another_region_belongs_to_another_stack() -> None:
+def test_workers_on_a_kafka_cluster_of_another_region_are_not_left_behind() -> None:
     assert found(workers("audit", "east:9092")) == {}
 
 
-def test_what_another_stack_deploys_is_not_left_behind() -> None:
+def test_a_replication_that_another_stack_deploys_here_is_not_left_behind() -> None:
     both = Territory(frozenset({"audit"}), frozenset({"west:9092"}))
     assert found(workers("audit"), others=(both,)) == {}
 
 
-def test_a_flow_that_moved_to_another_region_is_left_behind_where_it_was() -> None:
+def test_the_old_workers_of_a_flow_that_moved_to_another_region_are_left_behind() -> None:
     assert list(found(workers("audit"), others=(EAST,))) == ["audit"]
 
 
-def test_what_replicates_nothing_is_not_found() -> None:
+def test_objects_that_replicate_nothing_are_not_left_behind() -> None:
     config_map = {**an_object("ConfigMap", "audit"), "apiVersion": "v1", "data": {"a": "b"}}
     assert found(config_map, an_object("KafkaUser", "users"), workers("")) == {}
 
 
-def test_what_pulumi_deployed_belongs_to_a_stack_of_pulumi() -> None:
+def test_objects_that_pulumi_deployed_are_not_left_behind() -> None:
     deployed = workers("audit")
     deployed["metadata"]["managedFields"] = [{"manager": "pulumi-kubernetes-1a2b", "fieldsV1": {"f:spec": {"f:x": {}}}}]
     assert found(deployed) == {}

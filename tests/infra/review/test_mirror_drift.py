@@ -1,4 +1,4 @@
-"""A KafkaMirrorMaker2 edited by hand: each entry of its lists is named by its alias, in either API version."""
+"""A KafkaMirrorMaker2 that was edited by hand: drift names list entries by alias, in both API versions."""
 
 import copy
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.infra.review.served import by_hand, in_cluster
 MIRROR = "mirror-maker2"
 SOURCE = "useast->uswest.MirrorSourceConnector"
 RESTART = f"replicate restart test orders-from-useast --connector '{SOURCE}'"
-#: The address of eu is known to its deployment only.
+#: Only a deployment knows the address of eu.
 CLUSTERS = {
     "useast": a_cluster(bootstrapServers="kafka.useast:9093"),
     "uswest": a_cluster("us-west-2", bootstrapServers="kafka.uswest:9093"),
@@ -39,7 +39,7 @@ def declared(request: pytest.FixtureRequest, tmp_path: Path) -> Snapshot:
 
 
 def found(declared: Snapshot, edit: Callable[[Lists], object], field: str = "mirrors") -> Running:
-    """What is found after somebody wrote a field of the spec anew, which the edit changes in place."""
+    """What is found after somebody applied the edit to a field of the spec by hand."""
 
     def edited(objects: dict[str, Manifest]) -> None:
         body = objects[MIRROR]
@@ -54,30 +54,30 @@ def _alias(entry: Manifest) -> str:
     return str(entry.get("sourceCluster") or entry.get("alias") or entry["source"]["alias"])
 
 
-def the_drift(declared: Snapshot, edit: Callable[[Lists], object], field: str = "mirrors") -> Drift:
+def only_drift(declared: Snapshot, edit: Callable[[Lists], object], field: str = "mirrors") -> Drift:
     (drift,) = found(declared, edit, field).drift
     return drift
 
 
-def test_nothing_is_edited_after_a_deployment(declared: Snapshot) -> None:
+def test_there_is_no_drift_right_after_a_deployment(declared: Snapshot) -> None:
     clean = running("test", declared, in_cluster(declared))
     assert (clean.drift, compare("test", "", clean.snapshot, declared).objects) == ((), ())
 
 
-def test_an_edited_entry_is_named_by_its_alias_and_mended_by_a_deployment(declared: Snapshot) -> None:
-    drift = the_drift(declared, lambda mirrors: mirrors["useast"].update(topicsPattern="orders|made-by-hand"))
+def test_an_edited_mirror_is_named_by_its_alias_with_a_deployment_as_the_remedy(declared: Snapshot) -> None:
+    drift = only_drift(declared, lambda mirrors: mirrors["useast"].update(topicsPattern="orders|made-by-hand"))
     assert (drift.code, drift.by, drift.since) == ("field-edited", "kubectl-edit", "2026-01-02T03:04:05Z")
     assert drift.what == "spec.mirrors[useast].topicsPattern is orders|made-by-hand, and the stack declares orders"
     assert drift.remedy.startswith("`replicate up test --refresh`")
 
 
-def test_an_edited_property_of_one_connector_is_named_by_its_key(declared: Snapshot) -> None:
-    drift = the_drift(declared, lambda all_: all_["eu"]["sourceConnector"]["config"].update({"offset.lag.max": 7}))
+def test_an_edited_connector_property_is_named_by_its_path(declared: Snapshot) -> None:
+    drift = only_drift(declared, lambda all_: all_["eu"]["sourceConnector"]["config"].update({"offset.lag.max": 7}))
     assert drift.what == "spec.mirrors[eu].sourceConnector.config.offset.lag.max is 7, and the stack declares 100"
 
 
-def test_a_property_added_in_an_entry_is_taken_away_by_the_next_deployment(declared: Snapshot) -> None:
-    """A list is written as a whole: what somebody added in it does not outlive that, as an added field does."""
+def test_a_property_added_by_hand_to_a_mirror_is_removed_by_the_next_deployment(declared: Snapshot) -> None:
+    """A deployment writes a list as a whole, so a property added inside it does not survive, unlike an added field."""
     result = found(declared, lambda all_: all_["eu"]["sourceConnector"]["config"].update(more=1))
     path = "spec.mirrors[eu].sourceConnector.config.more"
     assert [each.what for each in result.drift] == [f"{path} is 1, and the stack does not declare it"]
@@ -85,7 +85,7 @@ def test_a_property_added_in_an_entry_is_taken_away_by_the_next_deployment(decla
     assert [(each.path, each.before, each.after) for each in change.fields] == [(path, 1, None)]
 
 
-def test_an_entry_that_is_gone_is_named_by_its_alias(declared: Snapshot) -> None:
+def test_a_mirror_removed_by_hand_is_named_by_its_alias(declared: Snapshot) -> None:
     def remove(objects: dict[str, Manifest]) -> None:
         kept = [each for each in objects[MIRROR]["spec"]["mirrors"] if _alias(each) != "eu"]
         by_hand(objects[MIRROR], "spec", "mirrors", value=kept)
@@ -95,37 +95,37 @@ def test_an_entry_that_is_gone_is_named_by_its_alias(declared: Snapshot) -> None
     assert len(drift.what) < 250
 
 
-def test_an_edited_address_is_told_and_one_that_only_a_deployment_knows_is_not(declared: Snapshot) -> None:
+def test_an_edited_address_is_reported_unless_only_the_deployment_knows_it(declared: Snapshot) -> None:
     def address(entries: Lists) -> None:
         entry = entries["useast"]
         entry.get("source", entry)["bootstrapServers"] = "elsewhere:9093"
         other = entries["eu"]
         other.get("source", other)["bootstrapServers"] = "kafka.eu:9093"
 
-    old = "clusters" in in_spec(declared)
-    drift = the_drift(declared, address, "clusters" if old else "mirrors")
+    old = "clusters" in mirror_spec(declared)
+    drift = only_drift(declared, address, "clusters" if old else "mirrors")
     path = "spec.clusters[useast]" if old else "spec.mirrors[useast].source"
     assert drift.what == f"{path}.bootstrapServers is elsewhere:9093, and the stack declares kafka.useast:9093"
 
 
-def test_the_workers_cluster_is_named_where_the_version_has_it(declared: Snapshot) -> None:
-    if "clusters" in in_spec(declared):
-        drift = the_drift(declared, lambda all_: all_["uswest"].update(bootstrapServers="x:1"), "clusters")
+def test_an_edited_target_address_is_named_at_the_path_of_its_api_version(declared: Snapshot) -> None:
+    if "clusters" in mirror_spec(declared):
+        drift = only_drift(declared, lambda all_: all_["uswest"].update(bootstrapServers="x:1"), "clusters")
         path = "spec.clusters[uswest]"
     else:
-        drift = the_drift(declared, lambda target: target.update(bootstrapServers="x:1"), "target")
+        drift = only_drift(declared, lambda target: target.update(bootstrapServers="x:1"), "target")
         path = "spec.target"
     assert drift.what == f"{path}.bootstrapServers is x:1, and the stack declares kafka.uswest:9093"
 
 
-def in_spec(declared: Snapshot) -> Manifest:
+def mirror_spec(declared: Snapshot) -> Manifest:
     (name,) = declared.names
     spec: Manifest = declared.objects(name)[MIRROR]["spec"]
     return spec
 
 
 @pytest.mark.parametrize(
-    ("state", "told", "remedy"),
+    ("state", "what", "remedy"),
     [
         pytest.param(
             {"connector": {"state": "PAUSED"}}, "is PAUSED, and its spec says running", "the operator", id="paused"
@@ -139,27 +139,27 @@ def in_spec(declared: Snapshot) -> Manifest:
         ),
     ],
 )
-def test_a_connector_that_does_not_run_shows_behind_a_resource_that_is_ready(
-    declared: Snapshot, state: dict[str, Any], told: str, remedy: str
+def test_a_connector_that_does_not_run_is_reported_although_the_resource_is_ready(
+    declared: Snapshot, state: dict[str, Any], what: str, remedy: str
 ) -> None:
-    def seen(objects: dict[str, Manifest]) -> None:
+    def set_state(objects: dict[str, Manifest]) -> None:
         objects[MIRROR]["status"]["connectors"] = [{"name": SOURCE, **state}]
 
-    (drift,) = running("test", declared, in_cluster(declared, seen)).drift
+    (drift,) = running("test", declared, in_cluster(declared, set_state)).drift
     assert drift.what.startswith(f"connector {SOURCE} ")
-    assert told in drift.what
+    assert what in drift.what
     assert remedy in drift.remedy
 
 
-def test_an_announced_state_of_one_connector_is_named_by_the_connector(declared: Snapshot) -> None:
+def test_a_temporary_state_of_a_mirror_has_a_remedy_for_its_connector(declared: Snapshot) -> None:
     at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
-    said = annotation_value({SOURCE: TemporaryState("orders-from-useast", "paused", "ann", at, None)})
+    annotation = annotation_value({SOURCE: TemporaryState("orders-from-useast", "paused", "ann", at, None)})
 
     def edit(objects: dict[str, Manifest]) -> None:
         mirrors = copy.deepcopy(objects[MIRROR]["spec"]["mirrors"])
         next(each for each in mirrors if _alias(each) == "useast")["sourceConnector"]["state"] = "paused"
         by_hand(objects[MIRROR], "spec", "mirrors", value=mirrors)
-        objects[MIRROR]["metadata"]["annotations"] = {ANNOTATION: said}
+        objects[MIRROR]["metadata"]["annotations"] = {ANNOTATION: annotation}
 
     (drift,) = running("test", declared, in_cluster(declared, edit)).drift
     assert drift.code == "temporary-state"

@@ -1,4 +1,4 @@
-"""Objects that are not there: deleted if something shows that they were made, else a deployment to go on with."""
+"""Missing objects: deleted if there is evidence that they existed; otherwise the deployment was interrupted."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def declared(tmp_path: Path) -> Snapshot:
 
 
 def without(declared: Snapshot, *keys: str, validated_at: str | None = None) -> tuple[Drift, ...]:
-    """Drift of a deployment without some of its objects, which are what the next one would create."""
+    """Drift of a deployment that lacks these objects; the next deployment would create exactly these."""
 
     def delete(objects: dict[str, Manifest]) -> None:
         for key in keys:
@@ -47,14 +47,16 @@ def without(declared: Snapshot, *keys: str, validated_at: str | None = None) -> 
         ("namespace", "ConfigMap mirror-orders/orders-source-"),
     ],
 )
-def test_what_something_waits_for_that_is_there_was_deleted(declared: Snapshot, key: str, later: str) -> None:
+def test_a_missing_object_was_deleted_if_an_object_that_depends_on_it_exists(
+    declared: Snapshot, key: str, later: str
+) -> None:
     (drift,) = without(declared, key)
     assert (drift.code, drift.severity) == ("object-missing", Severity.DATA)
     assert drift.what.startswith(f"was deleted: {later}")
     assert drift.remedy.startswith("`replicate up test --refresh`")
 
 
-def test_gitops_mends_what_pulumi_would_deploy_and_every_other_remedy_stays(declared: Snapshot) -> None:
+def test_with_gitops_only_the_remedies_that_deploy_are_replaced(declared: Snapshot) -> None:
     (deleted,) = without(declared, "replication-config")
     (interrupted,) = without(declared, "source-connector")
     by_hand = replace(deleted, remedy="correct it: `replicate up test --help`.")
@@ -63,19 +65,19 @@ def test_gitops_mends_what_pulumi_would_deploy_and_every_other_remedy_stays(decl
     assert left == by_hand
 
 
-def test_a_connector_for_which_nothing_waits_may_never_have_been_made(declared: Snapshot) -> None:
+def test_a_missing_connector_that_nothing_depends_on_is_an_incomplete_deployment(declared: Snapshot) -> None:
     (drift,) = without(declared, "source-connector")
     assert (drift.code, drift.where) == ("deployment-incomplete", "deployment orders")
     assert "nothing shows that they ever did: KafkaConnector mirror-orders/orders-source." in drift.what
 
 
-def test_a_connector_that_a_validation_has_seen_was_deleted(declared: Snapshot) -> None:
+def test_a_missing_connector_was_deleted_if_a_validation_found_the_model_deployed(declared: Snapshot) -> None:
     (drift,) = without(declared, "source-connector", validated_at="2026-01-02T00:00:00+00:00")
     assert (drift.code, drift.where) == ("object-missing", "KafkaConnector mirror-orders/orders-source")
     assert drift.what == "was deleted: the validation of 2026-01-02T00:00:00+00:00 found this model deployed"
 
 
-def test_an_interrupted_deployment_is_one_finding_with_how_to_go_on(declared: Snapshot) -> None:
+def test_an_interrupted_deployment_is_one_finding_that_says_how_to_continue(declared: Snapshot) -> None:
     keys = [key for key in declared.objects("orders") if key not in MADE_FIRST]
     (drift,) = without(declared, *keys)
     assert drift.code == "deployment-incomplete"
@@ -85,8 +87,8 @@ def test_an_interrupted_deployment_is_one_finding_with_how_to_go_on(declared: Sn
     assert drift.remedy.startswith("`replicate up test --refresh`: it continues an interrupted deployment")
 
 
-def test_what_is_there_in_another_form_shows_nothing_of_what_is_declared_now(tmp_path: Path) -> None:
-    """A connector of an earlier deployment did not wait for an object that is declared since."""
+def test_an_object_of_an_earlier_deployment_does_not_prove_that_a_new_one_was_deleted(tmp_path: Path) -> None:
+    """The connector of the earlier deployment did not depend on an object that was declared later."""
     parts = {"a": {"topics": ["orders"]}, "b": {"topics": ["payments-.*"]}}
     before = current_snapshot("test", written(tmp_path / "before", {}))
     several = {"replications": {"orders": {"topics": None, "connectors": {"sources": parts}}}}

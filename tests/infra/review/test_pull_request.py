@@ -1,4 +1,4 @@
-"""What a review tells and hands on. Without these a pull request looks harmless because nothing could be said of it."""
+"""What a review prints and writes. Without these tests a pull request looks harmless when its effect is unknown."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def a_comparison(stack: str, severity: Severity, effects: int = 1) -> Comparison
 
 
 def folders(tmp_path: Path) -> tuple[Path, Base]:
-    """The stack files of now, and those of before."""
+    """The current stack files, and those before the change."""
     now, before = tmp_path / "now", tmp_path / "before"
     now.mkdir()
     before.mkdir()
@@ -46,20 +46,20 @@ def test_the_most_severe_effect_of_all_stacks_comes_first() -> None:
     ]
 
 
-def test_a_stack_with_mistakes_has_no_effects_that_could_look_harmless() -> None:
+def test_a_stack_with_mistakes_is_reported_with_unknown_effects() -> None:
     text = comment_text([StackReview("a", ("error: wrong-type: it is wrong",), failed=True)])
     assert "**1 with mistakes, whose effects are unknown:**" in text
     assert "- `a`: error: wrong-type: it is wrong" in text
 
 
-def test_what_is_not_known_is_not_called_harmless() -> None:
+def test_an_unknown_effect_is_called_unknown_and_not_harmless() -> None:
     failed = StackReview("a", ("error: wrong-type: it is wrong",), failed=True)
     compared = StackReview("b", comparison=a_comparison("b", Severity.NONE))
     assert "It touches `a`. Its effect is unknown." in comment_text([failed])
     assert "It touches `a`, `b`. The most severe known effect: **none**." in comment_text([failed, compared])
 
 
-def test_a_change_that_mends_what_was_merged_broken_is_rendered_and_does_not_fail(tmp_path: Path) -> None:
+def test_a_change_that_repairs_a_broken_base_is_rendered_and_does_not_fail(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     topology = base.folder / "topologies" / "test.yaml"
     topology.write_text(topology.read_text().replace("source:", "surce:"))
@@ -73,7 +73,7 @@ def test_a_change_that_mends_what_was_merged_broken_is_rendered_and_does_not_fai
     assert "Its effect is unknown." in (tmp_path / "out" / "comment.md").read_text()
 
 
-def test_no_comment_is_longer_than_github_takes() -> None:
+def test_no_comment_is_longer_than_github_allows() -> None:
     mistakes = tuple(f"error: {number} {'long ' * 50}" for number in range(100))
     effects = StackReview("b", comparison=a_comparison("b", Severity.RESTART, effects=2_000))
     text = comment_text([StackReview("a", mistakes, failed=True), effects])
@@ -82,7 +82,7 @@ def test_no_comment_is_longer_than_github_takes() -> None:
     assert "`replicate diff` prints the rest" in text
 
 
-def test_a_review_hands_on_names_and_comment_in_one_line(tmp_path: Path) -> None:
+def test_review_json_holds_the_stacks_and_the_comment_on_one_line(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     assert write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
     (line,) = (tmp_path / "out" / "review.json").read_text().splitlines()
@@ -93,7 +93,7 @@ def test_a_review_hands_on_names_and_comment_in_one_line(tmp_path: Path) -> None
     assert (tmp_path / "out" / "rendered" / "test" / "orders" / "connect.yaml").is_file()
 
 
-def test_a_stack_that_is_gone_is_compared_and_not_rendered(tmp_path: Path) -> None:
+def test_a_deleted_stack_is_compared_but_not_rendered(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     (stacks / "Pulumi.test.yaml").unlink()
     (found,) = review_stacks(["test"], stacks, [base])
@@ -111,14 +111,14 @@ def test_a_stack_file_that_cannot_be_read_is_a_mistake_of_its_stack_only(tmp_pat
     assert test.comparison is not None
 
 
-def test_a_mistake_of_the_plan_fails_the_review(tmp_path: Path) -> None:
+def test_a_mistake_in_the_promotion_plan_fails_the_review(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     (stacks / "promotion.yaml").write_text("environments: [{name: a, waves: [{stacks: [nowhere]}]}]")
     assert not write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
     assert "unknown-stack" in (tmp_path / "out" / "comment.md").read_text()
 
 
-def test_a_mistake_of_the_plan_is_told_without_a_touched_stack() -> None:
+def test_a_mistake_in_the_promotion_plan_is_reported_even_if_no_stack_is_touched() -> None:
     problem = Problem("environments", "no-environments", "there is none", "Nothing follows.", "add one.")
     text = comment_text([], [problem])
     assert "It touches no stack." in text
@@ -126,7 +126,7 @@ def test_a_mistake_of_the_plan_is_told_without_a_touched_stack() -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "rendered"])
-def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path, name: str) -> None:
+def test_an_output_folder_with_files_of_others_is_refused_and_left_unchanged(tmp_path: Path, name: str) -> None:
     stacks, base = folders(tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")

@@ -1,4 +1,4 @@
-"""Rendered files: every object but Secrets of our making, byte-equal each time, and nobody else's file touched."""
+"""Rendered files: every object except the project's own Secrets, byte-equal each time. No other file is touched."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def test_two_renders_of_the_same_input_are_byte_equal(tmp_path: Path) -> None:
     assert rendered(tmp_path) == rendered(tmp_path)
 
 
-def test_a_secret_of_our_making_is_a_reference_only(tmp_path: Path) -> None:
+def test_a_secret_from_the_configuration_is_rendered_only_as_a_reference(tmp_path: Path) -> None:
     clusters = {"useast": a_cluster(tls={"trust": {"config": "useastCa"}}), "uswest": a_cluster("us-west-2")}
     files = rendered(tmp_path, a_topology(clusters=clusters), useastCa={"secure": "v1:abc"})
     assert yaml.safe_load(files["orders/required-secrets.yaml"]) == [
@@ -42,7 +42,7 @@ def test_a_secret_of_our_making_is_a_reference_only(tmp_path: Path) -> None:
     assert not [text for text in files.values() if "kind: Secret" in text or "v1:abc" in text]
 
 
-def test_kustomizations_name_every_file_that_is_an_object(tmp_path: Path) -> None:
+def test_kustomizations_list_every_file_that_holds_an_object(tmp_path: Path) -> None:
     files = rendered(tmp_path)
     resources = yaml.safe_load(files["orders/kustomization.yaml"])["resources"]
     assert {f"orders/{name}" for name in resources} == {
@@ -52,7 +52,7 @@ def test_kustomizations_name_every_file_that_is_an_object(tmp_path: Path) -> Non
 
 
 def test_the_users_of_a_region_are_rendered_apart_from_flows(tmp_path: Path) -> None:
-    """The stack of a source's region may deploy no flow at all, and still declares the user that others log in as."""
+    """The stack of a source's region may deploy no flow, but still declares the user that other stacks log in as."""
     password = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "useastPassword"}}
     source = a_cluster(authentication=password, kafkaUser={"cluster": "kafka", "namespace": "kafka"})
     topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
@@ -66,7 +66,7 @@ def test_the_users_of_a_region_are_rendered_apart_from_flows(tmp_path: Path) -> 
     assert yaml.safe_load(files["kafka_users/user-useast.yaml"])["kind"] == "KafkaUser"
 
 
-def test_a_later_render_removes_what_is_no_longer_there(tmp_path: Path) -> None:
+def test_a_later_render_removes_the_files_of_a_removed_replication(tmp_path: Path) -> None:
     stacks, out = tmp_path / "stacks", tmp_path / "out"
     stacks.mkdir()
     two = a_topology(replications={"orders": a_flow(), "ledger": a_flow(topics=["ledger"])})
@@ -76,7 +76,7 @@ def test_a_later_render_removes_what_is_no_longer_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["kustomization.yaml", "orders"]
 
 
-def test_a_folder_with_somebody_elses_files_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_files_of_others_is_refused_and_left_unchanged(tmp_path: Path) -> None:
     stacks, out = tmp_path / "stacks", tmp_path / "out"
     stacks.mkdir()
     out.mkdir()

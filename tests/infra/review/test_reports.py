@@ -1,4 +1,4 @@
-"""Reports of one comparison, whole: for people, for machines, and for a comment on a pull request."""
+"""The complete reports of one comparison: for people, for programs, and for a comment on a pull request."""
 
 import io
 import json
@@ -131,7 +131,7 @@ def printed(comparison: Comparison) -> str:
     return stream.getvalue()
 
 
-def test_a_terminal_folds_a_line_between_words_and_indents_the_rest(tmp_path: Path) -> None:
+def test_a_terminal_wraps_a_line_between_words_and_indents_the_rest(tmp_path: Path) -> None:
     text = io.StringIO()
     print_comparisons([compared(tmp_path, BEFORE, AFTER)], Console(file=text, width=72, force_terminal=True))
     lines = [Text.from_ansi(line).plain.rstrip() for line in text.getvalue().splitlines()]
@@ -143,15 +143,15 @@ def test_a_terminal_folds_a_line_between_words_and_indents_the_rest(tmp_path: Pa
     assert "".join("".join(lines).split()) == "".join(TEXT.split())
 
 
-def test_people_read_effects_first_and_then_object_by_object(comparison: Comparison) -> None:
+def test_the_text_report_lists_effects_first_and_then_each_object(comparison: Comparison) -> None:
     assert printed(comparison) == TEXT
 
 
-def test_a_comment_folds_objects_away(comparison: Comparison) -> None:
+def test_the_comment_puts_objects_into_a_collapsed_section(comparison: Comparison) -> None:
     assert as_markdown([comparison]) == MARKDOWN
 
 
-def test_machines_read_a_form_that_is_held(comparison: Comparison) -> None:
+def test_the_json_report_matches_its_schema(comparison: Comparison) -> None:
     document = json.loads(json.dumps(as_json([comparison])))
     validate(document, FORM)
     assert document["severity"] == "data"
@@ -160,14 +160,14 @@ def test_machines_read_a_form_that_is_held(comparison: Comparison) -> None:
     assert "replication-config" in [each["role"] for each in stack["objects"]]
 
 
-def test_no_change_is_said_in_one_line(tmp_path: Path) -> None:
+def test_no_change_is_reported_in_one_line(tmp_path: Path) -> None:
     same = compared(tmp_path, {}, {})
     assert printed(same) == "test against before: none, nothing changes\n"
     assert as_markdown([same]) == "### `test` against before: **none**, nothing changes\n"
     validate(as_json([same]), FORM)
 
 
-def test_what_a_comparison_does_not_ask_stands_under_its_verdict() -> None:
+def test_what_a_comparison_does_not_ask_is_stated_under_its_verdict() -> None:
     """Otherwise `none` reads as if everything were well, while a Kafka cluster is down."""
     same = Comparison("test", "what runs", (), (), not_asked="Kafka is not asked: `replicate status test` does")
     assert printed(same).splitlines() == [
@@ -188,26 +188,26 @@ def a_large_comparison(objects: int, effects: int) -> Comparison:
     return Comparison("test", "main", found, (change,) * objects)
 
 
-def test_of_a_long_comment_objects_go_first_and_a_sentence_says_so() -> None:
+def test_a_long_comment_leaves_out_the_objects_first_and_says_so() -> None:
     text = as_markdown([a_large_comparison(objects=1_000, effects=3)])
     assert len(text) <= LONGEST_COMMENT
     assert "There are too many objects to list here" in text
     assert text.count("| data |") == 3
 
 
-def test_a_comment_of_too_many_effects_is_cut_at_a_line_and_says_so() -> None:
+def test_a_comment_with_too_many_effects_is_cut_at_a_line_and_says_so() -> None:
     text = as_markdown([a_large_comparison(objects=1, effects=1_000)])
     assert len(text) <= LONGEST_COMMENT
     assert text.endswith("The comment is too long and is cut here; `replicate diff` prints the rest.\n")
     assert text.rpartition("\n\nThe comment")[0].endswith(" |")
 
 
-def test_a_bar_ends_no_cell() -> None:
+def test_a_vertical_bar_in_an_effect_is_escaped() -> None:
     row = as_markdown([a_large_comparison(objects=0, effects=1)]).splitlines()[4]
     assert row.replace("\\|", "").count("|") == 6
 
 
-def test_several_flows_with_the_same_effect_are_told_once(comparison: Comparison) -> None:
+def test_the_same_effect_of_several_flows_is_one_row(comparison: Comparison) -> None:
     effects = tuple(
         Effect(Severity.RE_READ, "group-offsets-stop", flow, f"replications.{flow}.syncGroupOffsets", "offsets stop")
         for flow in ("orders", "payments")
@@ -220,7 +220,7 @@ def test_several_flows_with_the_same_effect_are_told_once(comparison: Comparison
     ]
 
 
-def test_what_a_change_needs_to_be_granted_is_a_command(tmp_path: Path) -> None:
+def test_the_acls_that_a_change_needs_are_printed_as_commands(tmp_path: Path) -> None:
     more = {"replications": {"orders": {"topics": ["orders", "payments-.*", "ledger"]}}}
     grown = compared(tmp_path, {}, more)
     assert [line for line in grown.grants if "--topic ledger" in line] == [
@@ -232,16 +232,16 @@ def test_what_a_change_needs_to_be_granted_is_a_command(tmp_path: Path) -> None:
     assert f"  grant these before you deploy:\n      {grown.grants[0]}\n" in printed(grown)
 
 
-def test_square_brackets_are_no_markup(comparison: Comparison) -> None:
+def test_square_brackets_are_printed_and_not_read_as_markup(comparison: Comparison) -> None:
     effect = replace(comparison.effects[0], what="topics `[a-z]+` and `[bold]`")
     assert "`[a-z]+` and `[bold]`" in printed(replace(comparison, effects=(effect,)))
 
 
-def test_a_value_of_several_lines_is_shown_on_one() -> None:
+def test_a_value_of_several_lines_is_shown_on_one_line() -> None:
     assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
 
 
-def test_the_exit_code_tells_of_severity_only_where_it_is_asked(tmp_path: Path) -> None:
+def test_the_exit_code_depends_on_the_severity_only_with_fail_on(tmp_path: Path) -> None:
     base, stacks = written(tmp_path / "before", BEFORE), written(tmp_path / "after", AFTER)
     diff = ("diff", "--stacks", str(stacks), "--against", str(base))
     plain = replicate(*diff)

@@ -1,4 +1,4 @@
-"""What the Spark operator makes of a ScheduledSparkApplication has our labels, and is nobody's drift."""
+"""Runs that the Spark operator creates from a ScheduledSparkApplication have our labels, but are not drift."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -18,7 +18,7 @@ def an_application(name: str, **metadata: object) -> Manifest:
 
 
 class Served:
-    """An API with two SparkApplications, of which the operator has made one."""
+    """An API with two SparkApplications, one of them created by the operator."""
 
     def list_where_allowed(self, api_version: str, kind: str, _: Iterable[str], *, label_selector: str) -> list[Object]:
         assert label_selector == OURS
@@ -37,7 +37,7 @@ class Served:
         return None
 
 
-def test_a_scheduled_run_is_not_compared() -> None:
+def test_a_run_that_the_spark_operator_created_is_not_compared() -> None:
     """Otherwise each run would be reported as an object that the stack does not declare."""
     found = read_objects(cast(KubernetesApi, Served()), Snapshot(others={}), "kafka.strimzi.io/v1")
     assert [each["metadata"]["name"] for each in found] == ["orders-validation-0123456789"]

@@ -1,4 +1,4 @@
-"""Which stacks a change touches. Without these a pull request is reviewed for the wrong ones, or for none."""
+"""Which stacks a change touches. Without these tests a pull request is reviewed for the wrong stacks, or for none."""
 
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -17,27 +17,27 @@ ALL = ("east", "lab", "odd", "west")
 @pytest.mark.parametrize(
     ("paths", "touched"),
     [
-        pytest.param([], ("odd",), id="nothing but what cannot be told apart"),
-        pytest.param(["stacks/Pulumi.lab.yaml"], ("lab", "odd"), id="its own file"),
-        pytest.param(["stacks/topologies/prod.yaml"], ("east", "odd", "west"), id="the topology that two read"),
-        pytest.param(["stacks/topologies/unused.yaml"], ("odd",), id="a topology that none reads"),
-        pytest.param(["stacks/Pulumi.gone.yaml"], ("gone", "odd"), id="a stack whose file is removed"),
-        pytest.param(["stacks/topologies/deep/prod.yaml"], ("odd",), id="no topology, as it lies deeper"),
-        pytest.param(["components/render/connect.py"], ALL, id="what makes the objects"),
+        pytest.param([], ("odd",), id="no path, and a stack of unknown topology"),
+        pytest.param(["stacks/Pulumi.lab.yaml"], ("lab", "odd"), id="the file of a stack"),
+        pytest.param(["stacks/topologies/prod.yaml"], ("east", "odd", "west"), id="the topology of two stacks"),
+        pytest.param(["stacks/topologies/unused.yaml"], ("odd",), id="a topology of no stack"),
+        pytest.param(["stacks/Pulumi.gone.yaml"], ("gone", "odd"), id="a removed stack file"),
+        pytest.param(["stacks/topologies/deep/prod.yaml"], ("odd",), id="not a topology, because it lies deeper"),
+        pytest.param(["components/render/connect.py"], ALL, id="code that renders objects"),
         pytest.param(["requirements.txt"], ALL, id="the libraries"),
         pytest.param(["Pulumi.yaml"], ALL, id="the project"),
-        pytest.param(["a_new_folder/of.whatever"], ALL, id="what nobody knows yet"),
+        pytest.param(["a_new_folder/of.whatever"], ALL, id="an unknown file"),
         pytest.param(["tests/conftest.py", ".github/workflows/ci.yaml", ".ci/run"], ("odd",), id="tests and CI"),
-        pytest.param(["rendered/west/orders/connect.yaml"], ("odd",), id="what was rendered"),
-        pytest.param(["README.md", "components/NOTES.md", "Makefile", "LICENSE"], ("odd",), id="words"),
+        pytest.param(["rendered/west/orders/connect.yaml"], ("odd",), id="a rendered file"),
+        pytest.param(["README.md", "components/NOTES.md", "Makefile", "LICENSE"], ("odd",), id="documentation"),
         pytest.param(["stacks/promotion.yaml", "stacks/topology.schema.json"], ("odd",), id="the plan and the schemas"),
     ],
 )
-def test_a_stack_is_touched_by(paths: list[str], touched: tuple[str, ...]) -> None:
+def test_changed_paths_touch_the_stacks_that_depend_on_them(paths: list[str], touched: tuple[str, ...]) -> None:
     assert touched_stacks(paths, TOPOLOGIES, PurePosixPath("stacks")) == touched
 
 
-def test_stack_files_are_not_of_the_program() -> None:
+def test_stack_files_and_tests_do_not_count_as_changes_of_the_program() -> None:
     stacks = PurePosixPath("stacks")
     assert not touches_program(["stacks/topologies/prod.yaml", "stacks/Pulumi.prod.yaml", "tests/x.py"], stacks)
     assert touches_program(["stacks/topologies/prod.yaml", "infra/review/render.py"], stacks)
@@ -51,21 +51,21 @@ def test_stack_files_are_found_where_the_project_keeps_them(stacks: str) -> None
     assert touches_program(["__main__.py"], folder)
 
 
-def test_every_stack_of_this_repository_tells_its_topology() -> None:
+def test_the_topology_of_every_stack_in_this_repository_is_found() -> None:
     found = read_topologies(STACKS)
     assert tuple(found) == stack_names(STACKS)
     assert {f"{name}.yaml" for name in found.values()} == {file.name for file in (STACKS / "topologies").glob("*")}
 
 
 @pytest.mark.parametrize("text", ["config: {a: 1, a: 2}", "- x", "config: []", "config: {}", "{"])
-def test_a_stack_file_in_a_wrong_form_tells_none(tmp_path: Path, text: str) -> None:
-    """The review goes on and says what is wrong with the file."""
+def test_a_malformed_stack_file_has_no_known_topology(tmp_path: Path, text: str) -> None:
+    """The review continues and reports what is wrong with the file."""
     write_stack(tmp_path)
     (tmp_path / "Pulumi.odd.yaml").write_text(text)
     assert read_topologies(tmp_path) == {"odd": None, "test": "test"}
 
 
-def test_changed_are_committed_and_open_changes_renames_by_both_names_and_new_files(tmp_path: Path) -> None:
+def test_changed_paths_are_committed_open_and_new_files_and_both_names_of_a_rename(tmp_path: Path) -> None:
     def git(*arguments: str) -> str:
         identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
         command = ["git", "-C", str(tmp_path), *identity, *arguments]
