@@ -38,5 +38,5 @@ def codes(review: FolderReview) -> set[tuple[str, str]]:
 
 
 def not_judged(review: FolderReview) -> list[str]:
-    """What nobody judged: file, object, fields and reason, on one line each."""
+    """The changes that were not judged: file, object, fields and reason, on one line each."""
     return [f"{each.file}: {each.obj}: {' '.join(each.fields)}: {each.why}" for each in review.unjudged]

@@ -1,4 +1,4 @@
-"""`replicate review --yaml` in a repository: what it compares, writes and ends with. It needs no project."""
+"""`replicate review --yaml` in a repository: what it compares and writes, and its exit code. It needs no project."""
 
 import json
 from pathlib import Path
@@ -45,17 +45,17 @@ def review(*options: str, folder: str = "kafka") -> Result:
     return CliRunner().invoke(app, ["review", "--yaml", folder, "--out", "review", "--against", "main", *options])
 
 
-def said(result: Result) -> str:
+def printed(result: Result) -> str:
     error = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
     return " ".join(f"{result.output}{error}".split())
 
 
-def test_it_says_what_the_working_tree_changes(repository: Path) -> None:
+def test_the_effects_of_the_working_tree_are_printed_and_written(repository: Path) -> None:
     edit(repository / "kafka" / "mm2.yaml", "topicsPattern: stock", "topicsPattern: other")
     result = review()
     assert result.exit_code == 0
-    assert "It changes 1 object in `kafka`. The most severe effect: data." in said(result)
-    assert "topics-stop, at mm2.yaml" in said(result)
+    assert "It changes 1 object in `kafka`. The most severe effect: data." in printed(result)
+    assert "topics-stop, at mm2.yaml" in printed(result)
     written = {each.name: each.read_text() for each in Path("review").iterdir()}
     assert written.keys() == {"comment.md", "effects.json", "review.json"}
     assert written["comment.md"].startswith(MARKER)
@@ -65,31 +65,31 @@ def test_it_says_what_the_working_tree_changes(repository: Path) -> None:
     assert {each["code"] for each in effects["effects"]} == {"topics-stop", "topics-start", "connector-restarts"}
 
 
-def test_what_was_merged_meanwhile_is_no_part_of_the_change(repository: Path) -> None:
+def test_a_commit_made_on_main_meanwhile_is_not_part_of_the_change(repository: Path) -> None:
     git(repository, "checkout", "--quiet", "main")
     edit(repository / "kafka" / "mm2.yaml", "topicsPattern: stock", "topicsPattern: other")
     commit(repository)
     git(repository, "checkout", "--quiet", "change")
-    assert "It changes no object" in said(review())
+    assert "It changes no object" in printed(review())
 
 
-def test_a_mistake_of_the_change_ends_with_1_and_an_older_one_does_not(repository: Path) -> None:
+def test_a_new_mistake_exits_with_1_and_an_older_mistake_exits_with_0(repository: Path) -> None:
     edit(repository / "kafka" / "mm2.yaml", "topicsPattern: stock", "topicsPattern: stock,orders")
     result = review()
     assert result.exit_code == 1
-    assert "topics-overlap" in said(result)
+    assert "topics-overlap" in printed(result)
     assert "**Mistakes that this change introduces: 1**" in Path("review/comment.md").read_text()
     git(repository, "checkout", "--quiet", "main")
     git(repository, "checkout", "--quiet", "-b", "later")
     commit(repository)
     git(repository, "branch", "--force", "main", "later")
     result = review()
-    assert (result.exit_code, "as before: error: topics-overlap" in said(result)) == (0, True)
+    assert (result.exit_code, "as before: error: topics-overlap" in printed(result)) == (0, True)
     assert "Mistakes that were there before: 1" in Path("review/comment.md").read_text()
 
 
-def test_a_loop_that_the_change_closes_is_a_mistake(repository: Path) -> None:
-    """Its two halves have logins of their own, as in two namespaces."""
+def test_a_change_that_closes_a_replication_loop_is_a_mistake(repository: Path) -> None:
+    """The two halves of the loop have separate logins, as in two namespaces."""
     back = MIRROR.replace("mm2", "back").replace("namespace: kafka", "namespace: other")
     back = back.replace("east", "south").replace("west", "east").replace("south", "west")
     back = back.replace("    alias: east\n", "    alias: east\n    tls: {}\n")
@@ -98,33 +98,33 @@ def test_a_loop_that_the_change_closes_is_a_mistake(repository: Path) -> None:
         write(repository / "kafka", {name: text.replace("sourceConnector: {", f"sourceConnector: {{{policy}, ")})
     result = review()
     assert result.exit_code == 1
-    assert "replication-loop" in said(result)
+    assert "replication-loop" in printed(result)
 
 
-def test_a_file_that_cannot_be_read_ends_with_1_and_is_named(repository: Path) -> None:
+def test_an_unreadable_file_exits_with_1_and_is_named(repository: Path) -> None:
     (repository / "kafka" / "mm2.yaml").write_text("{{- if .Values.on }}\nkind: x\n{{- end }}\n")
     result = review()
     assert result.exit_code == 1
-    assert "`mm2.yaml`: It cannot be read" in said(result)
-    assert "The file is a template" in said(result)
+    assert "`mm2.yaml`: It cannot be read" in printed(result)
+    assert "The file is a template" in printed(result)
 
 
 def test_no_value_of_a_secret_is_written_or_printed(repository: Path) -> None:
     write(repository / "kafka", {"login.yaml": SECRET})
     result = review()
-    assert "Secret default/login" in said(result)
-    assert "hunter2" not in said(result) + "".join(each.read_text() for each in Path("review").iterdir())
+    assert "Secret default/login" in printed(result)
+    assert "hunter2" not in printed(result) + "".join(each.read_text() for each in Path("review").iterdir())
 
 
-def test_files_that_git_ignores_links_and_other_folders_are_left_out(repository: Path) -> None:
+def test_ignored_files_and_other_folders_are_left_out_and_a_link_is_named(repository: Path) -> None:
     write(repository / "kafka" / "made", FOLDER)
     write(repository / "other", {"mm2.yaml": FOLDER["mm2.yaml"].replace("stock", "more")})
-    assert "It changes no object" in said(review())
+    assert "It changes no object" in printed(review())
     (repository / "kafka" / "link.yaml").symlink_to("/etc/hostname")
-    assert "`link.yaml`, (the file): It is a link" in said(review())
+    assert "`link.yaml`, (the file): It is a link" in printed(review())
 
 
-def test_names_of_files_may_hold_anything(repository: Path) -> None:
+def test_a_file_with_special_characters_in_its_name_is_reviewed(repository: Path) -> None:
     name = 'a "b"\té [bold].yaml'
     write(repository / "kafka", {name: FOLDER["mm2.yaml"].replace("mm2", "mm3").replace("stock", "new")})
     commit(repository)
@@ -132,22 +132,22 @@ def test_names_of_files_may_hold_anything(repository: Path) -> None:
     edit(repository / "kafka" / name, "topicsPattern: new", "topicsPattern: newer")
     result = review()
     assert result.exit_code == 0
-    assert "It changes 1 object in" in said(result)
+    assert "It changes 1 object in" in printed(result)
 
 
 @pytest.mark.parametrize("folder", [".", "kafka", "kafka/"])
-def test_a_folder_is_found_from_wherever_it_is_named(folder: str, repository: Path) -> None:
+def test_every_way_of_writing_the_path_of_the_folder_is_accepted(folder: str, repository: Path) -> None:
     edit(repository / "kafka" / "mm2.yaml", "topicsPattern: stock", "topicsPattern: other")
-    assert "It changes 1 object in" in said(review(folder=folder))
+    assert "It changes 1 object in" in printed(review(folder=folder))
 
 
-def test_a_deleted_folder_is_reviewed_and_a_misspelt_one_refused(repository: Path) -> None:
+def test_a_deleted_folder_is_reviewed_and_a_misspelt_one_is_refused(repository: Path) -> None:
     for each in (repository / "kafka").iterdir():
         each.unlink()
     (repository / "kafka").rmdir()
-    assert "replication-removed" in said(review())
+    assert "replication-removed" in printed(review())
     result = review(folder="kafak")
-    assert "no-such-folder: the folder exists neither now nor at the base" in said(result)
+    assert "no-such-folder: the folder exists neither now nor at the base" in printed(result)
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,20 @@ def test_a_deleted_folder_is_reviewed_and_a_misspelt_one_refused(repository: Pat
         (["--out", "review"], "no-project"),
     ],
 )
-def test_what_cannot_be_reviewed_is_said(arguments: list[str], code: str, repository: Path) -> None:
+def test_a_call_that_cannot_be_reviewed_is_refused_with_a_problem_code(
+    arguments: list[str], code: str, repository: Path
+) -> None:
     assert repository.is_dir()
-    assert f"{code}: " in said(CliRunner().invoke(app, ["review", *arguments]))
+    assert f"{code}: " in printed(CliRunner().invoke(app, ["review", *arguments]))
 
 
-def test_outside_a_repository_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_outside_a_git_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "kafka", FOLDER)
-    assert "no-git-repository" in said(review())
+    assert "no-git-repository" in printed(review())
 
 
-def test_files_that_are_no_yaml_are_named_and_a_submodule_too(repository: Path, tmp_path: Path) -> None:
+def test_changed_files_that_are_not_yaml_and_submodules_are_named(repository: Path, tmp_path: Path) -> None:
     write(repository / "kafka", {"connect.conf": "a=b\n", "README.md": "text\n", "_helpers.tpl": "x\n"})
     other = tmp_path / "other"
     other.mkdir()
@@ -179,7 +181,7 @@ def test_files_that_are_no_yaml_are_named_and_a_submodule_too(repository: Path, 
     write(other, {"mm2.yaml": FOLDER["mm2.yaml"]})
     commit(other)
     git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "kafka/module")
-    found = said(review())
+    found = printed(review())
     assert "Changed files that are not YAML, which this command does not read: `connect.conf`" in found
     assert "`README.md`" not in found
     for name in ("_helpers.tpl", "module"):

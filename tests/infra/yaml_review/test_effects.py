@@ -1,4 +1,4 @@
-"""What the review of a folder says that a change does. Without these a pull request looks harmless that is not."""
+"""The effects that the review of a folder reports. Without these tests a harmful pull request looks harmless."""
 
 import re
 
@@ -68,14 +68,14 @@ OLD = {"old.yaml": OLD_MIRROR}
         ),
     ],
 )
-def test_a_change_has_its_effects(edits: list[tuple[str, str]], wanted: set[tuple[str, str]]) -> None:
+def test_a_change_is_reported_with_its_effects(edits: list[tuple[str, str]], wanted: set[tuple[str, str]]) -> None:
     found = changed(*edits)
     assert codes(found) >= wanted
     assert bool(codes(found)) == bool(wanted)
     assert not_judged(found) == []
 
 
-def test_a_default_that_is_written_down_restarts_the_connector_and_says_which_key() -> None:
+def test_setting_a_key_to_its_default_restarts_the_connector_and_names_the_key() -> None:
     found = changed(
         ("topics: orders,payments\n", "topics: orders,payments\n    refresh.topics.interval.seconds: 600\n")
     )
@@ -84,21 +84,21 @@ def test_a_default_that_is_written_down_restarts_the_connector_and_says_which_ke
     assert effect.what == "1 connector restarts: `source` (`refresh.topics.interval.seconds`)"
 
 
-def test_a_file_that_is_moved_or_divided_changes_nothing() -> None:
+def test_moving_or_splitting_a_file_changes_nothing() -> None:
     first, *rest = FLOW.split("\n---\n")
     found = reviewed(FOLDER, {"a/workers.yml": first, "b.json": "\n---\n".join(rest), "z.yaml": FOLDER["mm2.yaml"]})
     assert found.comparison.objects == ()
     assert (codes(found), not_judged(found)) == (set(), [])
 
 
-def test_workers_that_are_renamed_continue_in_their_group() -> None:
+def test_renamed_workers_that_keep_their_group_only_restart() -> None:
     renamed = FLOW.replace("name: workers\n", "name: others\n").replace("cluster: workers}", "cluster: others}")
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": renamed})
     assert ("restart", "workers-renamed") in codes(found)
     assert not {severity for severity, _ in codes(found)} & {"re-read", "data"}
 
 
-def test_the_order_of_namespaces_does_not_make_one_deployment_of_two() -> None:
+def test_resources_of_one_name_in_two_namespaces_are_compared_separately() -> None:
     other = (
         MIRROR.replace("namespace: kafka", "namespace: other")
         .replace("mm2-", "o-")
@@ -109,14 +109,14 @@ def test_the_order_of_namespaces_does_not_make_one_deployment_of_two() -> None:
     assert codes(found) == {("data", "replication-removed")}
 
 
-def test_a_mirror_that_becomes_a_flow_copies_again() -> None:
+def test_a_mirror_that_becomes_a_flow_copies_everything_again() -> None:
     flow = FLOW.replace("topics: orders,payments", "topics: orders").replace("name: workers\n", "name: mm2\n")
     found = reviewed({"mm2.yaml": MIRROR}, {"mm2.yaml": flow.replace("cluster: workers}", "cluster: mm2}")})
     assert ("re-read", "kind-changes") in codes(found)
 
 
 def test_both_checkpoint_connectors_of_one_connect_cluster_are_compared() -> None:
-    """Two roles of one name would hide each other."""
+    """If both had the same role, one would hide the other."""
     second = FLOW.split("\n---\n")[2].replace("name: checkpoint", "name: second").replace("alias: east", "alias: south")
     both = {"flow.yaml": f"{FLOW}\n---\n{second}"}
     first, other, last = both["flow.yaml"].split("groups: shop\n")
@@ -138,7 +138,7 @@ def test_a_second_source_connector_does_not_hide_a_change_of_the_first() -> None
     assert ("none", "topics-start") in codes(found)
 
 
-def test_a_config_map_that_a_connector_reads_counts_with_its_values() -> None:
+def test_a_changed_value_of_a_config_map_that_a_connector_reads_has_an_effect() -> None:
     flow = edited(FLOW, ("topics: orders,payments\n", "topics: ${maps:kafka/selection:topics}\n"))
     provider = "config.providers.maps.class: io.strimzi.kafka.KubernetesConfigMapConfigProvider"
     flow = edited(flow, ("    key.converter", f"    config.providers: maps\n    {provider}\n    key.converter"))
@@ -153,7 +153,7 @@ def test_a_config_map_that_a_connector_reads_counts_with_its_values() -> None:
     assert (codes(found), len(found.unjudged)) == (set(), 1)
 
 
-def test_a_stopped_connector_changes_when_it_runs_again() -> None:
+def test_a_change_of_a_stopped_connector_takes_effect_when_it_runs_again() -> None:
     stopped = edited(FLOW, ("tasksMax: 2\n", "tasksMax: 2\n  state: stopped\n"))
     found = reviewed({"flow.yaml": stopped}, {"flow.yaml": edited(stopped, ("tasksMax: 2\n", "tasksMax: 3\n"))})
     assert codes(found) == {("none", "takes-effect-later")}
@@ -167,18 +167,18 @@ def test_a_stopped_connector_changes_when_it_runs_again() -> None:
         ("strimzi.io/connector-offsets: list", ("none", "offsets-listed")),
     ],
 )
-def test_a_request_to_the_operator_is_an_effect(annotation: str, wanted: tuple[str, str]) -> None:
+def test_an_annotation_that_asks_the_operator_to_act_is_an_effect(annotation: str, wanted: tuple[str, str]) -> None:
     labels = "metadata: {name: source, namespace: kafka, "
     found = changed((labels, f"{labels}annotations: {{{annotation}}}, "))
     assert codes(found) == {wanted}
 
 
-def test_a_namespace_that_leaves_the_folder_is_grave() -> None:
+def test_removing_a_namespace_from_the_folder_is_an_effect_of_severity_data() -> None:
     namespace = {"ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: kafka}\n"}
     assert codes(reviewed({**FOLDER, **namespace}, FOLDER)) == {("data", "namespace-deleted")}
 
 
-def test_an_old_resource_has_its_effects() -> None:
+def test_a_change_of_a_v1beta2_resource_is_reported_with_its_effects() -> None:
     assert ("data", "groups-stop") in codes(changed(("groupsPattern: shop", "groupsPattern: x"), before=OLD))
     blacklist = changed(("groupsPattern: shop", "groupsPattern: shop\n      topicsBlacklistPattern: a.*"), before=OLD)
     assert codes(blacklist) == {RESTART}
@@ -189,10 +189,10 @@ def test_an_old_resource_has_its_effects() -> None:
     [("mirrormaker2-cluster", set()), ("mm2", {("re-read", "worker-group-changes"), ROLLS})],
     ids=["the operator's own group", "another group"],
 )
-def test_a_resource_that_changes_its_api_keeps_its_offsets_only_with_its_group(
+def test_a_change_of_the_api_version_keeps_offsets_only_with_the_same_group(
     group: str, wanted: set[tuple[str, str]]
 ) -> None:
-    """Nobody names the group in the old one; the operator then gives it a name, which the new one has to repeat."""
+    """The old resource names no group, so the operator chooses a name, which the new resource has to repeat."""
     after = MIRROR.replace("mm2-", f"{group}-").replace("groupId: mm2", f"groupId: {group}").replace("4.2.0", "3.9.0")
     found = reviewed(OLD, {"old.yaml": after})
     assert codes(found) == wanted | {("none", "api-version-changes")}
@@ -201,8 +201,8 @@ def test_a_resource_that_changes_its_api_keeps_its_offsets_only_with_its_group(
 
 @pytest.mark.parametrize("field", ["topicsPattern", "groupsPattern", "topicsExcludePattern", "groupsExcludePattern"])
 @pytest.mark.parametrize("mirror", [MIRROR, OLD_MIRROR], ids=["v1", "v1beta2"])
-def test_a_selection_that_changes_restarts_every_connector_of_the_mirror(mirror: str, field: str) -> None:
-    """The operator gives all selections to all of them; a change of groups stops the copying of records, too."""
+def test_a_changed_selection_restarts_every_connector_of_the_mirror(mirror: str, field: str) -> None:
+    """The operator gives every selection to every connector, so a change of groups also interrupts records."""
     given = mirror.replace("      sourceConnector", "      topicsExcludePattern: x\n      sourceConnector")
     given = given.replace("      sourceConnector", "      groupsExcludePattern: x\n      sourceConnector")
     names = ["MirrorSourceConnector", "MirrorCheckpointConnector"]
@@ -225,16 +225,18 @@ _PROPERTIES = {
 }
 
 
-def test_one_of_several_alternatives_that_leaves_is_named_alone() -> None:
-    """Most examples of Strimzi write `a|b`; the others go on, and are not said to stop or to start."""
+def test_only_the_removed_and_added_alternatives_of_a_pattern_are_reported() -> None:
+    """Most examples of Strimzi write `a|b`. The alternatives that stay are not reported as changed."""
     before = {"mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: orders.*|payments|audit")}
     found = changed(("orders.*|payments|audit", "audit|orders.*|ledger"), before=before)
-    said = {each.code: each.what for each in found.comparison.effects}
-    assert said["topics-stop"].startswith("1 topic is no longer replicated: remote topic `east.payments` stays on west")
-    assert said["topics-start"] == "1 topic starts replicating from earliest: `ledger`"
+    effects = {each.code: each.what for each in found.comparison.effects}
+    assert effects["topics-stop"].startswith(
+        "1 topic is no longer replicated: remote topic `east.payments` stays on west"
+    )
+    assert effects["topics-start"] == "1 topic starts replicating from earliest: `ledger`"
 
 
-def test_without_workers_nothing_is_replicated() -> None:
+def test_scaling_to_zero_workers_stops_replication_and_scaling_up_continues_it() -> None:
     replicas = "version: 4.2.0\n  replicas: 1\n  target"
     without = replicas.replace("replicas: 1", "replicas: 0")
     found = changed((replicas, without))

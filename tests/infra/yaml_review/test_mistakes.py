@@ -1,4 +1,4 @@
-"""The mistakes that a review of a folder names, to somebody who has neither a topology nor a validation."""
+"""The mistakes that the review of a folder reports to users who have neither a topology nor a validation."""
 
 from infra.yaml_review.report import comment_of
 from tests.infra.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
@@ -8,7 +8,7 @@ CONVERTER = "    value.converter: org.apache.kafka.connect.converters.ByteArrayC
 
 
 def test_a_resource_that_the_operator_refuses_fails_the_review() -> None:
-    """The cluster is renamed, and the mirror that names it is not: nothing of the resource reaches Connect."""
+    """The cluster is renamed but the mirror still uses the old alias, so nothing of the resource reaches Connect."""
     before = {"old.yaml": OLD_MIRROR}
     found = changed(("{alias: east", "{alias: east1"), before=before)
     (mistake,) = found.mistakes
@@ -19,14 +19,14 @@ def test_a_resource_that_the_operator_refuses_fails_the_review() -> None:
     assert codes(found) == set()
 
 
-def test_a_resource_that_was_refused_before_does_not_fail_it_again() -> None:
+def test_a_resource_that_was_already_refused_does_not_fail_the_review() -> None:
     refused = OLD_MIRROR.replace("{alias: east", "{alias: east1")
     found = reviewed({"old.yaml": refused}, {"old.yaml": refused.replace("tasksMax: 2", "tasksMax: 3")})
     assert [each.is_new for each in found.mistakes] == [False]
     assert not found.has_errors
 
 
-def test_nobody_is_told_what_only_a_validation_needs() -> None:
+def test_problems_that_only_concern_a_validation_are_not_reported() -> None:
     tls = "tls: {trustedCertificates: [{secretName: ca, pattern: '*.crt'}]}"
     found = changed(("'east:9092'}", f"'east:9092', {tls}}}"), before={"mm2.yaml": MIRROR})
     assert found.mistakes == ()
@@ -40,7 +40,7 @@ def test_the_remedy_for_a_converter_is_a_property_of_the_connector() -> None:
     assert "transforms.converters" not in mistake.problem.remedy
 
 
-def test_what_keeps_two_resources_from_being_checked_together_is_named() -> None:
+def test_the_reason_why_two_resources_are_not_checked_together_is_reported() -> None:
     other = edited(MIRROR, ("name: mm2,", "name: other,"), ("'east:9092'", "'east:9093'"))
     comment = comment_of(reviewed({"a.yaml": MIRROR}, {"a.yaml": MIRROR, "b.yaml": other.replace("mm2", "o")}))
     assert "double replication: `mm2`; `other`; alias `east` is `east:9092` in one of them and `east:9093`" in comment

@@ -1,4 +1,4 @@
-"""What the review of a folder cannot say. None of it may look like a change without an effect."""
+"""Changes that the review of a folder cannot judge. None of them may look like a change without an effect."""
 
 import pytest
 
@@ -18,7 +18,7 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
 
 
 @pytest.mark.parametrize(
-    ("edits", "said"),
+    ("edits", "reason"),
     [
         pytest.param(
             [("groupsPattern: shop", "groupPattern: shop2\n      groupsPattern: shop")],
@@ -33,7 +33,7 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
         pytest.param(
             [(MM2, f"{MM2[:-1]}, annotations: {{strimzi.io/pause-reconciliation: 'true'}}}}")],
             "keeps the operator from acting",
-            id="paused",
+            id="paused reconciliation",
         ),
         pytest.param(
             [('  annotations: {strimzi.io/use-connector-resources: "true"}\n', "")],
@@ -56,13 +56,13 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
         pytest.param(
             [("kafka.strimzi.io/v1\nkind: KafkaMirrorMaker2", "kafka.strimzi.io/v1alpha1\nkind: KafkaMirrorMaker2")],
             "Operators since Strimzi 0.45",
-            id="version",
+            id="unsupported API version",
         ),
         pytest.param([("    alias: west\n", "    aliass: west\n")], "Strimzi requires this field", id="required field"),
         pytest.param(
             [("replicas: 1\n  target", "replicas: many\n  target")],
             "`spec.replicas`: It is not a whole number",
-            id="form",
+            id="wrong type",
         ),
         pytest.param(
             [(f"{SOURCE}workers}}", f"{SOURCE}other}}")], "`other` is not in the folder", id="workers elsewhere"
@@ -74,9 +74,9 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
         ),
     ],
 )
-def test_what_cannot_be_judged_is_named(edits: list[tuple[str, str]], said: str) -> None:
+def test_a_change_that_cannot_be_judged_is_reported_with_the_reason(edits: list[tuple[str, str]], reason: str) -> None:
     found = changed(*edits)
-    assert any(said in line for line in not_judged(found)), not_judged(found)
+    assert any(reason in line for line in not_judged(found)), not_judged(found)
     assert "not judged" in verdict_of(found)
     assert "**Changed, and not judged: 1**" in comment_of(found)
     assert document_of(found)["judged"] is False
@@ -87,7 +87,7 @@ def test_an_object_that_cannot_be_judged_is_neither_added_nor_removed() -> None:
 
 
 @pytest.mark.parametrize("text", [CHART, "a: [", "a: b: c\n"], ids=["a chart", "a list", "a colon"])
-def test_a_file_that_cannot_be_read_fails_the_review_and_hides_what_was_in_it(text: str) -> None:
+def test_an_unreadable_file_fails_the_review_and_the_fate_of_its_objects_is_unknown(text: str) -> None:
     found = reviewed(FOLDER, {**FOLDER, "mm2.yaml": text})
     assert found.has_errors
     assert not codes(found)
@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_read_fails_the_review_and_hides_what_was_in_it(te
     assert any("It is not known whether it is removed: `mm2.yaml` cannot be read" in line for line in lines)
 
 
-def test_a_change_that_mends_a_file_does_not_fail_and_claims_nothing() -> None:
+def test_a_change_that_repairs_an_unreadable_file_passes_with_an_unknown_effect() -> None:
     found = reviewed({**FOLDER, "mm2.yaml": "a: ["}, FOLDER)
     assert not found.has_errors
     assert not codes(found)
@@ -104,7 +104,7 @@ def test_a_change_that_mends_a_file_does_not_fail_and_claims_nothing() -> None:
     assert verdict_of(found).startswith("It changes 1 object in `kafka`. Its effect is unknown")
 
 
-def test_a_file_that_could_not_be_read_before_either_is_named_and_fails_nothing() -> None:
+def test_a_file_that_was_already_unreadable_is_named_and_does_not_fail_the_review() -> None:
     broken = {**FOLDER, "chart.yaml": CHART}
     found = reviewed(broken, {**broken, "mm2.yaml": FOLDER["mm2.yaml"].replace("stock", "stock,new")})
     assert not found.has_errors
@@ -112,7 +112,7 @@ def test_a_file_that_could_not_be_read_before_either_is_named_and_fails_nothing(
     assert "chart.yaml" in comment_of(found)
 
 
-def test_two_files_with_one_object_are_not_judged_by_the_first() -> None:
+def test_an_object_with_different_content_in_two_files_is_not_judged() -> None:
     overlay = MIRROR.replace("replicas: 1", "replicas: 2")
     both = {"base.yaml": MIRROR, "overlay.yaml": overlay}
     found = reviewed(both, {**both, "overlay.yaml": overlay.replace("topicsPattern: orders", "topicsPattern: none")})
@@ -122,14 +122,14 @@ def test_two_files_with_one_object_are_not_judged_by_the_first() -> None:
     assert "`base.yaml`, `overlay.yaml` hold it with different content" in line
 
 
-def test_two_equal_copies_count_as_one() -> None:
+def test_two_equal_copies_of_an_object_count_as_one() -> None:
     both = {"a.yaml": MIRROR, "b.yaml": MIRROR}
     new = MIRROR.replace("topicsPattern: orders", "topicsPattern: none")
     found = reviewed(both, {"a.yaml": new, "b.yaml": new})
     assert ("data", "topics-stop") in codes(found)
 
 
-def test_a_namespace_that_is_written_down_is_named_unless_the_user_says_it() -> None:
+def test_a_namespace_added_to_an_object_is_not_judged_unless_the_user_gives_it() -> None:
     without = MIRROR.replace(", namespace: kafka", "")
     explicit = MIRROR.replace("namespace: kafka", "namespace: default")
     assert "metadata.namespace" in not_judged(reviewed({"a.yaml": without}, {"a.yaml": explicit}))[0]
@@ -137,7 +137,7 @@ def test_a_namespace_that_is_written_down_is_named_unless_the_user_says_it() -> 
     assert (codes(same), not_judged(same)) == (set(), [])
 
 
-def test_a_secret_is_named_and_never_shown() -> None:
+def test_a_changed_secret_is_named_and_its_values_are_never_shown() -> None:
     old = {**FOLDER, "secret.yaml": SECRET}
     found = reviewed(old, {**old, "secret.yaml": SECRET.replace("hunter2", "hunter3")})
     assert not_judged(found) == [
@@ -165,7 +165,7 @@ def test_a_credential_in_an_object_is_never_shown(old: str, new: str) -> None:
 
 
 def test_a_copy_of_an_object_in_an_annotation_is_not_compared() -> None:
-    """`kubectl` keeps the whole object there, a Secret's values included."""
+    """`kubectl` keeps the whole object there, including the values of a Secret."""
     marked = SECRET.replace(
         "name: login,", "name: login, annotations: {kubectl.kubernetes.io/last-applied-configuration: hunter2},"
     )
@@ -173,13 +173,13 @@ def test_a_copy_of_an_object_in_an_annotation_is_not_compared() -> None:
     assert found.comparison.objects == ()
 
 
-def test_what_the_server_writes_is_no_change() -> None:
+def test_fields_that_the_api_server_writes_are_not_a_change() -> None:
     exported = edited(MIRROR, ("namespace: kafka}", "namespace: kafka, uid: a, resourceVersion: '3', generation: 7}"))
     found = reviewed({"a.yaml": MIRROR}, {"a.yaml": f"{exported}status: {{observedGeneration: 7}}\n"})
     assert found.comparison.objects == ()
 
 
-def test_other_objects_are_counted() -> None:
+def test_objects_that_replication_does_not_depend_on_are_only_counted() -> None:
     old = {**FOLDER, "app.yaml": APP}
     found = reviewed(old, {**old, "app.yaml": APP.replace("replicas: 1", "replicas: 2")})
     assert (codes(found), not_judged(found), found.comparison.objects) == (set(), [], ())
@@ -188,14 +188,14 @@ def test_other_objects_are_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", ["KafkaUser", "KafkaTopic", "ExternalSecret", "Kustomization", "RoleBinding"])
-def test_an_object_of_a_kind_that_nobody_judges_is_named(kind: str) -> None:
+def test_a_change_of_a_kind_that_is_not_judged_is_reported(kind: str) -> None:
     text = f"apiVersion: kafka.strimzi.io/v1\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{a: b}}\n"
     found = reviewed({**FOLDER, "x.yaml": text}, {**FOLDER, "x.yaml": text.replace("a: b", "a: c")})
     (line,) = not_judged(found)
     assert line.startswith(f"x.yaml: {kind} x: spec.a: ")
 
 
-def test_a_kustomization_that_does_more_than_list_is_named_though_it_did_not_change() -> None:
+def test_an_unchanged_kustomization_that_does_more_than_list_resources_is_named() -> None:
     text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [mm2.yaml]\n"
     assert reviewed({**FOLDER, "k.yaml": text}, {**FOLDER, "k.yaml": text}).standing == ()
     patched = {**FOLDER, "k.yaml": f"{text}namePrefix: a-\n"}
@@ -203,19 +203,19 @@ def test_a_kustomization_that_does_more_than_list_is_named_though_it_did_not_cha
     assert standing.file == "k.yaml"
 
 
-def test_a_link_or_template_that_changed_is_named() -> None:
+def test_a_changed_link_or_template_is_reported_as_not_judged() -> None:
     before, after = files(FOLDER), files(FOLDER)
     found = review_files("kafka", "main", before, Files(after.read, {"_helpers.tpl": b"x"}), None)
     assert not_judged(found)[0].startswith("_helpers.tpl: (the file)")
 
 
-def test_a_folder_that_did_not_exist_is_all_new() -> None:
+def test_in_a_folder_that_did_not_exist_everything_is_added() -> None:
     found = reviewed({}, FOLDER)
     assert codes(found) == {("none", "replication-added")}
     assert "The folder did not exist at the base" in comment_of(found)
 
 
-def test_a_removed_folder_ends_replication() -> None:
+def test_removing_the_folder_removes_its_replication() -> None:
     found = reviewed(FOLDER, {})
     assert codes(found) == {("data", "replication-removed")}
     assert "`kubectl apply` leaves them running" in comment_of(found)
@@ -227,7 +227,7 @@ def test_a_folder_without_replication_cannot_be_reviewed(texts: dict[str, str]) 
         reviewed(texts, texts)
 
 
-def test_a_heartbeat_connector_alone_is_not_called_harmless() -> None:
+def test_workers_with_only_a_heartbeat_connector_are_not_judged() -> None:
     beat = FLOW.split("\n---\n")[2].replace("Checkpoint", "Heartbeat").replace("name: checkpoint", "name: beat")
     connect = FLOW.split("\n---\n")[0].replace("workers", "beats")
     added = f"{connect}\n---\n{beat.replace('cluster: workers', 'cluster: beats')}"
@@ -235,7 +235,7 @@ def test_a_heartbeat_connector_alone_is_not_called_harmless() -> None:
     assert len(not_judged(found)) == 2
 
 
-def test_a_comment_of_a_huge_change_fits() -> None:
+def test_the_comment_on_a_huge_change_stays_within_the_limit_of_github() -> None:
     many = {f"{n}.yaml": MIRROR.replace("mm2", f"mm2-{n}").replace("orders", f"orders{n}") for n in range(150)}
     other = {name: text.replace("groupsPattern", "groupPattern") for name, text in many.items()}
     found = reviewed(many, other)
@@ -243,8 +243,8 @@ def test_a_comment_of_a_huge_change_fits() -> None:
     assert len(comment_of(found)) < 65_536
 
 
-def test_values_of_a_chart_that_change_are_not_passed_over() -> None:
-    """They change the objects of a template that cannot be read, and that did not change."""
+def test_changed_values_of_a_chart_are_reported_as_not_judged() -> None:
+    """They change the objects of a template, although the template cannot be read and did not change."""
     old = {**FOLDER, "chart/templates/mm2.yaml": CHART, "chart/values.yaml": "topics: orders\n"}
     found = reviewed(old, {**old, "chart/values.yaml": "topics: none\n"})
     (line,) = not_judged(found)
@@ -252,7 +252,7 @@ def test_values_of_a_chart_that_change_are_not_passed_over() -> None:
     assert verdict_of(found) == "It changes 0 objects in `kafka`. Its effect is unknown: **1 change is not judged.**"
 
 
-def test_a_pointer_to_a_large_file_that_changes_is_not_passed_over() -> None:
+def test_a_changed_git_lfs_pointer_is_reported_as_not_judged() -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n"
     found = reviewed({**FOLDER, "big.yaml": pointer}, {**FOLDER, "big.yaml": pointer.replace("aa", "bb")})
     assert len(not_judged(found)) == 1
@@ -265,6 +265,6 @@ def test_a_pointer_to_a_large_file_that_changes_is_not_passed_over() -> None:
         ("      topicsBlacklistPattern: a\n", "      topicsBlacklistPattern: b\n"),
     ],
 )
-def test_a_field_that_its_api_version_lacks_is_said_to_be_none(given: str, changed_to: str) -> None:
-    (said,) = not_judged(reviewed({"mm2.yaml": MIRROR + given}, {"mm2.yaml": MIRROR + changed_to}))
-    assert said.endswith("The API `v1` has no such field: the API server refuses it or removes it.")
+def test_a_field_that_its_api_version_lacks_is_reported(given: str, changed_to: str) -> None:
+    (reason,) = not_judged(reviewed({"mm2.yaml": MIRROR + given}, {"mm2.yaml": MIRROR + changed_to}))
+    assert reason.endswith("The API `v1` has no such field: the API server refuses it or removes it.")

@@ -1,4 +1,4 @@
-"""The README's example of a review prints what it shows."""
+"""The README's example of a review shows what the command prints."""
 
 import re
 from pathlib import Path
