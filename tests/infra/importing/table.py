@@ -15,7 +15,7 @@ from tests.repository import ROOT
 PAGE = ROOT / "infra" / "importing" / "README.md"
 BEGIN, END = "<!-- made by `python -m tests.infra.importing.table` -->\n", "<!-- end -->\n"
 _HEAD = "| what was read | taken over | not taken over | `check` finds | deploying changes |\n"
-#: What every rendering adds to workers, and so restarts them once.
+#: A property that every rendering adds to workers, so they restart once.
 _ALWAYS = "config.connector.client.config.override.policy"
 
 
@@ -25,7 +25,7 @@ def table() -> str:
 
 
 def page(text: str) -> str:
-    """The page with the table as the cases have it."""
+    """The page with the table made from the cases."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
 

@@ -27,12 +27,12 @@ def imported(folder: Path, text: str, *words: str) -> tuple[int, str, dict[str, 
     return answer.exit_code, " ".join(answer.output.split()), topology["replications"]
 
 
-def test_a_mirror_becomes_a_flow_that_changes_nothing_but_its_workers(tmp_path: Path) -> None:
-    code, said, replications = imported(tmp_path, RESOURCE)
-    assert code == 0, said
-    assert "✓ mm2: moving it would change neither records nor offsets" in said
-    assert "replicate adopt prod --from kafka/mm2" in said
-    assert "--declared" not in said, "nothing runs under the names of the project"
+def test_a_mirror_becomes_a_flow_that_changes_only_its_workers(tmp_path: Path) -> None:
+    code, printed, replications = imported(tmp_path, RESOURCE)
+    assert code == 0, printed
+    assert "✓ mm2: moving it would change neither records nor offsets" in printed
+    assert "replicate adopt prod --from kafka/mm2" in printed
+    assert "--declared" not in printed, "nothing runs under the names of the project"
     assert replications["mm2"]["kind"] == "flow"
     assert "groupId" not in replications["mm2"].get("connect", {}), "the flow would join the workers of the mirror"
 
@@ -42,24 +42,26 @@ def test_each_mirror_of_a_resource_becomes_a_flow_of_its_own(tmp_path: Path) -> 
     mirrors = body["spec"]["mirrors"]
     second = {**mirrors[0], "source": {"alias": "eucentral", "bootstrapServers": "kafka.eucentral.example.com:9092"}}
     body["spec"]["mirrors"] = [*mirrors, {**second, "topicsPattern": "clicks"}]
-    code, said, replications = imported(tmp_path, yaml.safe_dump(body))
-    assert code == 0, said
+    code, printed, replications = imported(tmp_path, yaml.safe_dump(body))
+    assert code == 0, printed
     sources = {name: (each["source"], each["topics"]) for name, each in replications.items()}
     assert sources == {
         "mm2-from-useast": ("useast", ["orders", "payments-.*"]),
         "mm2-from-eucentral": ("eucentral", ["clicks"]),
     }
-    assert "✓ mm2-from-useast, mm2-from-eucentral: moving each would change neither records nor offsets" in said
+    assert "✓ mm2-from-useast, mm2-from-eucentral: moving each would change neither records nor offsets" in printed
 
 
-def test_what_runs_under_other_names_cannot_be_validated(tmp_path: Path) -> None:
+def test_as_flows_refuses_to_validate_because_the_mirror_has_other_names(tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="not-validated"):
         imported(tmp_path, RESOURCE, "--validate")
 
 
-@pytest.mark.parametrize(("heartbeats", "said"), [(False, True), (True, False)], ids=["without", "with"])
-def test_who_would_not_be_called_is_said_with_what_to_do(tmp_path: Path, heartbeats: bool, said: bool) -> None:
-    """Nobody noticed that a flow from a mirror without heartbeats has no alert on them."""
+@pytest.mark.parametrize(("heartbeats", "reported"), [(False, True), (True, False)], ids=["without", "with"])
+def test_a_flow_without_heartbeats_is_reported_with_the_key_that_enables_them(
+    tmp_path: Path, heartbeats: bool, reported: bool
+) -> None:
+    """A flow made from a mirror without heartbeats has no alert on heartbeats, and nobody noticed that before."""
     body = yaml.safe_load(RESOURCE)
     if heartbeats:
         body["apiVersion"] = "kafka.strimzi.io/v1beta2"
@@ -71,5 +73,5 @@ def test_who_would_not_be_called_is_said_with_what_to_do(tmp_path: Path, heartbe
         body["spec"] |= {"connectCluster": "uswest", "clusters": [source, target]}
     _, output, replications = imported(tmp_path, yaml.safe_dump(body))
     assert replications["mm2"]["kind"] == "flow"
-    assert ("No heartbeats: mm2." in output) == said
-    assert ("set `connectors.heartbeat.enabled: true`" in output) == said
+    assert ("No heartbeats: mm2." in output) == reported
+    assert ("set `connectors.heartbeat.enabled: true`" in output) == reported

@@ -1,6 +1,6 @@
-"""Resources as people publish them: what is taken, what is refused with which words, and what the rendering changes.
+"""Resources as people publish them: what is imported, what is left out and why, and what the rendering changes.
 
-Each file in `cases` begins with what the import says; what is after it is read, as a file with the name `file`.
+Each file in `cases` begins with the expected result. The rest is imported, as a file with the name `file`.
 `replications` and `clusters` are those of each topology, whole; `left` has a line for each thing that is not taken
 over, `problems` the codes that `replicate check` finds, and `proof` a line for each replication: what happens to
 records, and what differs.
@@ -37,8 +37,8 @@ def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[Impo
     return expected, found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
 
 
-def said(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The codes that a check finds, and of each replication the effects and what differs."""
+def checks_and_proofs(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The codes that a check finds, and for each replication its effects and differences."""
     try:
         parsed = parse_topology(topology.document)
     except ReplicationError as error:
@@ -59,14 +59,14 @@ def outcome(case: Path, folder: Path) -> dict[str, Any]:
     given |= {"left": left, "set": needed_values(topologies, "prod")}
     documents, checked = [], []
     for topology in topologies:
-        codes, proofs = said(topology, found)
+        codes, proofs = checks_and_proofs(topology, found)
         documents.append({key: topology.document[key] for key in ("clusters", "replications")})
         checked.append({"problems": codes, "proof": proofs})
     return {**given, "topologies": documents, "checked": checked}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
-def test_what_people_run_is_imported_as_the_case_says(case: Path, tmp_path: Path) -> None:
+def test_a_published_resource_is_imported_as_its_case_says(case: Path, tmp_path: Path) -> None:
     expected = yaml.safe_load(case.read_text().partition("\n---\n")[0])
     found = outcome(case, tmp_path)
     assert found == expected

@@ -1,4 +1,4 @@
-"""`replicate import` as users see it: the README's example, and sources that nothing can be read from."""
+"""`replicate import` as users see it: the README's example, and sources that hold nothing to import."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ SHOWN = CHAPTER.partition("```text\n")[2].partition("```")[0]
 
 
 def run(folder: Path, *arguments: str, text: str | None = None) -> tuple[int, str]:
-    """Exit code and output, folded as the terminal of the tests folds it."""
+    """Exit code and output, wrapped as the terminal of the tests wraps it."""
     result = CliRunner().invoke(app, ["import", *arguments, "--out", str(folder)], input=text)
     error = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
     return result.exit_code, result.output + error
@@ -32,7 +32,9 @@ def unfolded(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_example_of_the_readme_says_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_readme_prints_what_the_readme_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "running.yaml").write_text(RESOURCE)
     code, output = run(Path("mirrors"), "running.yaml")
@@ -41,7 +43,7 @@ def test_the_example_of_the_readme_says_what_the_readme_shows(tmp_path: Path, mo
     assert problems(read_settings("prod", tmp_path / "mirrors" / "stacks")) == []
 
 
-def test_standard_input_a_folder_and_a_file_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_and_standard_input_lead_to_the_same_topology(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder" / "below").mkdir(parents=True)
     (tmp_path / "folder" / "below" / "mm2.yml").write_text(RESOURCE)
@@ -57,7 +59,7 @@ def test_standard_input_a_folder_and_a_file_are_the_same(tmp_path: Path, monkeyp
         pytest.param(
             "kind: {{ .Values.kind }}\n", ("if it is a template, print it first with `helm template`"), id="a template"
         ),
-        pytest.param("a: [\n", "The file is not YAML", id="no YAML"),
+        pytest.param("a: [\n", "The file is not YAML", id="not YAML"),
         pytest.param(
             "", "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found", id="an empty file"
         ),
@@ -72,7 +74,7 @@ def test_a_source_without_a_mirror_maker_is_refused(tmp_path: Path, content: str
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
+def test_an_output_folder_with_files_is_refused_and_left_unchanged(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("")
     code, output = run(tmp_path, "-", text=RESOURCE)
     assert code != 0
@@ -80,7 +82,7 @@ def test_a_folder_with_files_is_not_written_to(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
 
 
-def test_a_field_of_another_form_is_left_out_by_name(tmp_path: Path) -> None:
+def test_a_field_of_the_wrong_type_is_left_out_and_named(tmp_path: Path) -> None:
     (tmp_path / "read.yaml").write_text(RESOURCE.replace("replicas: 1", "replicas: [1]"))
     code, output = run(tmp_path / "out", str(tmp_path / "read.yaml"))
     assert code == 1
@@ -97,7 +99,7 @@ def test_a_resource_without_a_required_field_is_left_out(tmp_path: Path) -> None
 
 @pytest.fixture
 def validated(monkeypatch: pytest.MonkeyPatch) -> list[ValidationRun]:
-    """The validations that were started instead of Spark; each ends with 1."""
+    """The validations that were started, with a fake instead of Spark; each exits with 1."""
     runs: list[ValidationRun] = []
 
     def run_validation(run: ValidationRun, _: Console) -> int:
@@ -109,8 +111,8 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> list[ValidationRun]:
     return runs
 
 
-def test_one_command_goes_from_standard_input_to_a_verdict(tmp_path: Path, validated: list[ValidationRun]) -> None:
-    """Nothing is deployed, so the flows are what the new project declares."""
+def test_one_command_imports_standard_input_and_validates_it(tmp_path: Path, validated: list[ValidationRun]) -> None:
+    """Nothing is deployed yet, so the validation takes the flows that the new project declares."""
     out = tmp_path / "mirrors"
     code, output = run(out, "-", "--validate", "--context", "west", text=RESOURCE)
     (started,) = validated
@@ -119,7 +121,7 @@ def test_one_command_goes_from_standard_input_to_a_verdict(tmp_path: Path, valid
     assert "What runs, judged by its records" in output
 
 
-def test_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path, validated: list[ValidationRun]) -> None:
+def test_nothing_is_validated_without_the_option(tmp_path: Path, validated: list[ValidationRun]) -> None:
     assert run(tmp_path / "mirrors", "-", text=RESOURCE)[0] == 0
     assert validated == []
 
@@ -142,7 +144,7 @@ def test_nothing_is_validated_unless_it_is_asked_for(tmp_path: Path, validated: 
         ),
     ],
 )
-def test_what_cannot_be_validated_is_said(
+def test_an_import_that_cannot_be_validated_says_why(
     tmp_path: Path, validated: list[ValidationRun], name: str, text: str, words: str
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -154,8 +156,8 @@ def test_what_cannot_be_validated_is_said(
 LOGIN = "authentication: {type: scram-sha-512, username: validator, password: {secret: validator, key: password}}"
 
 
-def test_the_validation_may_log_in_as_somebody_else(tmp_path: Path, validated: list[ValidationRun]) -> None:
-    """Connectors may write; whoever proves what runs need not."""
+def test_the_validation_can_have_a_login_of_its_own(tmp_path: Path, validated: list[ValidationRun]) -> None:
+    """Connectors need to write; a validation does not."""
     file = tmp_path / "logins.yaml"
     file.write_text(f"useast: {{{LOGIN}}}\nuswest: {{{LOGIN}}}\n")
     out = tmp_path / "mirrors"
@@ -180,7 +182,7 @@ def test_the_validation_may_log_in_as_somebody_else(tmp_path: Path, validated: l
     ],
     ids=["no file", "empty", "list", "text", "a password in it", "misspelt", "unknown alias"],
 )
-def test_a_login_that_cannot_be_used_is_refused_before_anything_is_written(
+def test_an_invalid_validation_login_is_refused_before_anything_is_written(
     tmp_path: Path, text: str | None, words: str
 ) -> None:
     file = tmp_path / "logins.yaml"

@@ -65,7 +65,7 @@ def run(folder: Path, answer: Any, **files: str) -> tuple[int, str, dict[str, An
 
 
 @pytest.mark.parametrize("answer", FORMS.values(), ids=FORMS)
-def test_every_form_of_an_answer_is_the_same_flow(tmp_path: Path, answer: Any) -> None:
+def test_every_form_of_answer_leads_to_the_same_flow(tmp_path: Path, answer: Any) -> None:
     code, output, flow = run(tmp_path, answer, workers_properties=WORKERS)
     assert "state-not-said: " in output
     assert "Remedy: import the answer of `GET /connectors?expand=info&expand=status`." in output
@@ -78,7 +78,7 @@ def test_every_form_of_an_answer_is_the_same_flow(tmp_path: Path, answer: Any) -
     assert "workers.properties, listeners, plugin.path. The operator sets it for its workers." in output
 
 
-def test_without_the_workers_the_offsets_are_named_as_lost(tmp_path: Path) -> None:
+def test_without_the_workers_properties_the_loss_of_offsets_is_reported(tmp_path: Path) -> None:
     code, output, flow = run(tmp_path, SOURCE)
     assert code == 1
     assert "workers-not-said: " in output
@@ -86,7 +86,7 @@ def test_without_the_workers_the_offsets_are_named_as_lost(tmp_path: Path) -> No
     assert "groupId" not in flow.get("connect", {})
 
 
-def test_connectors_of_a_kafka_connect_without_objects_belong_to_it(tmp_path: Path) -> None:
+def test_connectors_without_a_kafkaconnector_belong_to_the_kafkaconnect_that_was_read(tmp_path: Path) -> None:
     code, output, flow = run(tmp_path, [SOURCE, SINK], connect_yaml=CONNECT)
     assert flow["connect"]["groupId"] == "workers"
     assert "connector-without-object: " in output
@@ -95,20 +95,20 @@ def test_connectors_of_a_kafka_connect_without_objects_belong_to_it(tmp_path: Pa
     assert (code, NONE in output) == (1, True)
 
 
-def test_a_connector_that_has_an_object_is_read_from_it(tmp_path: Path) -> None:
+def test_a_connector_that_has_a_kafkaconnector_is_read_from_that_object(tmp_path: Path) -> None:
     code, output, flow = run(tmp_path, SOURCE, flow_yaml=FLOW)
     assert "The object from which the operator creates this connector was also read." in output
     assert (code, flow["groups"]) == (0, ["shop"])
 
 
-def test_a_connector_of_a_mirror_maker2_is_read_from_it(tmp_path: Path) -> None:
+def test_a_connector_of_a_kafkamirrormaker2_is_read_from_that_resource(tmp_path: Path) -> None:
     answer = {**SOURCE, "name": "east->west.MirrorSourceConnector"}
     code, output, flow = run(tmp_path, answer, mm2_yaml=MIRROR)
     assert (code, flow["kind"]) == (1, "mirrorMaker2")
     assert "stays-as-it-is" in output
 
 
-def test_a_name_that_no_object_can_have_loses_its_offsets(tmp_path: Path) -> None:
+def test_a_connector_with_a_name_that_no_kafkaconnector_can_have_loses_its_offsets(tmp_path: Path) -> None:
     code, output, flow = run(tmp_path, {**SOURCE, "name": "Mirror_Source"}, workers_properties=WORKERS)
     assert "offsets-not-carried: " in output
     assert "under the name `Mirror_Source`, which no KafkaConnector can have" in output
@@ -131,11 +131,13 @@ def test_a_connector_keeps_its_state(tmp_path: Path, state: str, declared: str |
 def test_a_connector_without_a_configuration_is_named(tmp_path: Path, known: dict[str, Any]) -> None:
     answer = {**known, "checkpoint": {"status": {"connector": {"state": "RUNNING"}}}}
     code, output, _ = run(tmp_path, answer, flow_yaml=FLOW)
-    said = "connectors.json, connector checkpoint. The answer has its status, but not its configuration. Remedy: import"
-    assert (code, said in output) == (1, True)
+    expected = (
+        "connectors.json, connector checkpoint. The answer has its status, but not its configuration. Remedy: import"
+    )
+    assert (code, expected in output) == (1, True)
 
 
-def test_a_header_that_logs_in_is_a_credential(tmp_path: Path) -> None:
+def test_a_bearer_token_in_a_header_is_a_credential(tmp_path: Path) -> None:
     literal = {"transforms": "h", "transforms.h.type": "H", "transforms.h.value.literal": "Bearer hunter2"}
     output = run(tmp_path, with_state("RUNNING", **literal), workers_properties=WORKERS)[1]
     assert "transforms.h.value.literal. It holds a credential in plain text, which is not written." in output
@@ -148,7 +150,7 @@ def test_a_mistake_is_named_without_the_value_that_may_be_a_credential(tmp_path:
     assert "opaque" not in result.output
 
 
-def test_json_that_is_no_answer_is_left_out(tmp_path: Path) -> None:
+def test_json_that_is_not_an_answer_about_connectors_is_left_out(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, {"version": "4.2.0", "commit": "a"}, flow_yaml=FLOW)
     assert "no-object: " in output
     assert code == 1

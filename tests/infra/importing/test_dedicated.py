@@ -48,7 +48,7 @@ def run(folder: Path, text: str, *options: str) -> tuple[int, str, dict[str, Any
     return result.exit_code, " ".join((result.output + error).split()), topology
 
 
-def test_a_flow_has_everything_that_the_file_says(tmp_path: Path) -> None:
+def test_the_flow_has_every_setting_of_the_file(tmp_path: Path) -> None:
     _, output, topology = run(tmp_path, FILE, "--namespace", "kafka")
     login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "eastPassword"}}
     assert topology["clusters"] == {
@@ -81,7 +81,7 @@ def test_a_flow_has_everything_that_the_file_says(tmp_path: Path) -> None:
     assert "pulumi config set --stack prod --secret replication:eastPassword VALUE" in output
 
 
-def test_the_offsets_that_no_connector_can_find_are_named(tmp_path: Path) -> None:
+def test_offsets_that_the_new_connectors_cannot_find_are_reported(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, FILE)
     assert code == 1
     assert "offsets-not-carried: " in output
@@ -89,8 +89,8 @@ def test_the_offsets_that_no_connector_can_find_are_named(tmp_path: Path) -> Non
     assert "deploying it would change records or offsets" in output
 
 
-def test_properties_are_compared_with_those_that_are_rendered(tmp_path: Path) -> None:
-    """Beyond its name and its login, a source connector differs in the exclusion of our own topics only."""
+def test_the_properties_of_the_file_are_compared_with_the_rendered_properties(tmp_path: Path) -> None:
+    """Apart from its name and login, a source connector differs only in the exclusion of our own topics."""
     _, output, _ = run(tmp_path, FILE)
     differing = [each.split(":")[0] for each in output.split("differs connector east-west-source: ")[1:]]
     assert differing == ["name", "source.cluster.sasl.jaas.config", "topics.exclude"]
@@ -118,11 +118,11 @@ UNREAD = {
 
 
 @pytest.mark.parametrize(("line", "words"), UNREAD.items(), ids=[each.split(" ")[0] for each in UNREAD])
-def test_what_the_topology_does_not_say_is_listed(tmp_path: Path, line: str, words: str) -> None:
+def test_a_property_that_the_topology_does_not_express_is_listed(tmp_path: Path, line: str, words: str) -> None:
     assert words in run(tmp_path, f"{FILE}\n{line}\n")[1]
 
 
-def test_both_directions_are_two_flows_of_one_topology(tmp_path: Path) -> None:
+def test_both_directions_become_two_flows_of_one_topology(tmp_path: Path) -> None:
     text = f"{FILE}\nwest->east.enabled = true\nwest->east.topics = returns\n"
     topology = run(tmp_path, text.replace(".IdentityReplicationPolicy", ".DefaultReplicationPolicy"))[2]
     assert {key: each["topics"] for key, each in topology["replications"].items()} == {
@@ -132,25 +132,25 @@ def test_both_directions_are_two_flows_of_one_topology(tmp_path: Path) -> None:
     assert list(topology["clusters"]) == ["east", "west"]
 
 
-def test_a_file_without_a_flow_is_refused_by_its_reason(tmp_path: Path) -> None:
+def test_a_file_without_an_enabled_flow_is_refused(tmp_path: Path) -> None:
     code, output, topology = run(tmp_path, FILE.replace("east->west.enabled = true", ""))
     assert (code, topology) == (1, {})
     assert "nothing-enabled: " in output
 
 
-def test_standard_input_is_recognized(tmp_path: Path) -> None:
+def test_properties_on_standard_input_are_recognized(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["import", "-", "--out", str(tmp_path / "out")], input=FILE)
     assert result.exit_code == 1
     assert (tmp_path / "out" / "stacks" / "topologies" / "prod.yaml").exists()
 
 
-def test_other_properties_are_left_out(tmp_path: Path) -> None:
+def test_a_properties_file_of_another_program_is_refused(tmp_path: Path) -> None:
     code, output, _ = run(tmp_path, "log4j.rootLogger = INFO\n")
     assert code != 0
     assert "It has neither the `clusters` of a dedicated MirrorMaker" in output
 
 
-def test_custom_logins_of_aliases_that_differ_in_case_have_keys_of_their_own(tmp_path: Path) -> None:
+def test_custom_logins_of_aliases_that_differ_only_in_case_have_separate_keys(tmp_path: Path) -> None:
     text = "clusters = East, east\nEast->east.enabled = true\n"
     for alias in ("East", "east"):
         text += f"{alias}.bootstrap.servers = {alias}:9093\n{alias}.security.protocol = SASL_SSL\n"
@@ -174,7 +174,7 @@ def test_a_file_that_java_refuses_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", [r"east->west.topics = a\\u00zz", r"# \u00zz"], ids=["an escaped backslash", "comment"]
 )
-def test_what_java_reads_is_read(tmp_path: Path, text: str) -> None:
+def test_a_backslash_and_a_comment_that_java_accepts_are_accepted(tmp_path: Path, text: str) -> None:
     assert run(tmp_path, f"{FILE}\n{text}\n")[2]["replications"]
 
 
@@ -182,7 +182,7 @@ LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 
 @pytest.mark.parametrize("option", ["pasword", "pass", "pw", "key", "user,pw", "username=a,pw"])
-def test_an_option_of_a_login_that_nobody_knows_is_kept_secret(tmp_path: Path, option: str) -> None:
+def test_an_unknown_option_of_a_login_is_treated_as_a_credential(tmp_path: Path, option: str) -> None:
     """A misspelt password is a password."""
     text = FILE.replace('password="hunter2"', f'{option}="hunter2"')
     code, output, topology = run(tmp_path, f"{text}\nwest.producer.sasl.jaas.config = {LOGIN} {option}=hunter2 ;\n")
@@ -195,7 +195,7 @@ def test_an_option_of_a_login_that_nobody_knows_is_kept_secret(tmp_path: Path, o
 @pytest.mark.parametrize(
     "key", ["ssl.keystore.pass", "ssl.keystore.pw", "ssl.truststore.pswd", "ssl.key.passord", "sasl.secrt"]
 )
-def test_a_property_of_a_login_that_kafka_does_not_define_is_kept_secret(tmp_path: Path, key: str) -> None:
+def test_an_unknown_property_of_a_login_is_treated_as_a_credential(tmp_path: Path, key: str) -> None:
     places = ("east->west.producer.override.", "west.producer.", "east->west.source.consumer.", "east->west.")
     code, output, _ = run(tmp_path, FILE + "".join(f"{place}{key} = hunter2\n" for place in places))
     assert f"plain-text-credential: {shown(tmp_path / 'mm2.properties')}" in output
@@ -230,7 +230,7 @@ def test_a_misspelt_key_is_named_with_the_right_one(tmp_path: Path, line: str, w
     assert code == 1
 
 
-def test_a_number_of_tasks_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_tasks_max_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
     _, output, topology = run(tmp_path, FILE.replace("tasks.max = 4", "tasks.max = eight"))
     assert "not-a-number: `tasks.max` is `eight`, not a whole number from 1, at " in output
     assert topology == {}
@@ -243,6 +243,6 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> Non
     assert "It is not text in UTF-8." in str(result.exception)
 
 
-def test_an_empty_device_exists(tmp_path: Path) -> None:
+def test_an_empty_device_has_nothing_to_import(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["import", "/dev/null", "--out", str(tmp_path / "out")])
     assert "nothing-to-import: " in str(result.exception)

@@ -1,4 +1,4 @@
-"""What an import must not report as a change, and what it says and writes of resources that differ in form only."""
+"""Differences in form that an import must not report as changes, and what it prints and writes for such resources."""
 
 import re
 from pathlib import Path
@@ -54,13 +54,13 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("text", ALIKE.values(), ids=ALIKE.keys())
-def test_what_differs_in_form_only_is_no_difference(tmp_path: Path, text: str) -> None:
+def test_a_resource_that_differs_only_in_form_is_not_reported_as_changed(tmp_path: Path, text: str) -> None:
     code, output, _ = run(tmp_path, text)
     assert "differs connector" not in output
     assert (code, NONE in output) == (0, True)
 
 
-def test_labels_of_one_tool_are_one_line(tmp_path: Path) -> None:
+def test_labels_of_one_tool_are_reported_on_one_line(tmp_path: Path) -> None:
     labels = "labels: {app.kubernetes.io/instance: a, helm.sh/chart: b}"
     code, output, _ = run(tmp_path, edited(MIRROR, ("namespace: kafka", f"namespace: kafka, {labels}")))
     assert "metadata.labels.app.kubernetes.io/instance, metadata.labels.helm.sh/chart. It says which tool" in output
@@ -77,7 +77,7 @@ def test_the_next_steps_are_commands_that_work(tmp_path: Path) -> None:
     assert wrong.endswith("replicate check")
 
 
-def test_the_older_name_of_a_property_is_its_newer_one_until_kafka_4(tmp_path: Path) -> None:
+def test_topics_blacklist_is_read_as_topics_exclude_until_kafka_4(tmp_path: Path) -> None:
     excluded = ".*[\\-\\.]internal,.*\\.replica,__.*,secret"
     mirror = edited(
         OLD_MIRROR, ("{tasksMax: 2}", f"{{tasksMax: 2, config: {{topics.blacklist: '{excluded}'}}}}")
@@ -94,17 +94,17 @@ def test_the_newer_of_two_exclusions_wins(tmp_path: Path) -> None:
     assert "old" not in topology
 
 
-def test_automatic_restarts_are_on_if_the_field_is_there(tmp_path: Path) -> None:
+def test_an_empty_auto_restart_field_enables_automatic_restarts(tmp_path: Path) -> None:
     topology = run(tmp_path, edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  autoRestart: {}")))[2]
     assert "autoRestart" not in topology.partition("  source:\n        name")[2].partition("checkpoint:")[0]
 
 
 def test_a_password_in_an_address_is_not_written(tmp_path: Path) -> None:
-    sink = (
+    transform = (
         "transforms: a\n    transforms.a.type: com.acme.A\n    transforms.a.registry.url: https://me:hunter2@registry"
     )
     code, output, topology = run(
-        tmp_path, edited(FLOW, ("topics: orders,payments\n", f"topics: orders,payments\n    {sink}\n"))
+        tmp_path, edited(FLOW, ("topics: orders,payments\n", f"topics: orders,payments\n    {transform}\n"))
     )
     assert "plain-text-credential" in output
     assert "hunter2" not in output + topology
@@ -122,7 +122,7 @@ def test_aliases_that_look_alike_get_different_keys(tmp_path: Path) -> None:
     assert [alias for *_, alias in set_keys] == ["us-east", "us_east"]
 
 
-def test_a_connector_that_the_project_replaces_is_one_line(tmp_path: Path) -> None:
+def test_a_replaced_connector_is_reported_as_removed_and_added(tmp_path: Path) -> None:
     mirror = edited(OLD_MIRROR, ("checkpointConnector: {}", "checkpointConnector: {}\n      heartbeatConnector: {}"))
     _, output, _ = run(tmp_path, mirror, "--strimzi", "1.2")
     assert "differs connector east->west.MirrorHeartbeatConnector is removed" in output
@@ -130,16 +130,18 @@ def test_a_connector_that_the_project_replaces_is_one_line(tmp_path: Path) -> No
     assert "not set -> not set" not in output
 
 
-def test_a_placeholder_is_printed_as_it_is(tmp_path: Path) -> None:
-    """`:key:` is no picture of a key."""
-    property_of = "topics: orders,payments\n    producer.override.linger.ms: ${vault:a:key:b}\n"
-    assert "${vault:a:key:b}" in run(tmp_path, edited(FLOW, ("topics: orders,payments\n", property_of)))[1]
+def test_a_placeholder_that_looks_like_an_emoji_code_is_printed_unchanged(tmp_path: Path) -> None:
+    """`:key:` must not become an emoji of a key."""
+    properties = "topics: orders,payments\n    producer.override.linger.ms: ${vault:a:key:b}\n"
+    assert "${vault:a:key:b}" in run(tmp_path, edited(FLOW, ("topics: orders,payments\n", properties)))[1]
 
 
 @pytest.mark.parametrize(
     ("option", "value"), [("--environment", "../x"), ("--environment", ""), ("--namespace", "A B"), ("--region", " ")]
 )
-def test_a_name_that_no_file_or_object_can_have_is_refused(tmp_path: Path, option: str, value: str) -> None:
+def test_an_environment_namespace_or_region_that_is_not_a_valid_name_is_refused(
+    tmp_path: Path, option: str, value: str
+) -> None:
     code, output, _ = run(tmp_path, MIRROR, option, value)
     assert code != 0
     assert "bad-name" in output

@@ -1,4 +1,4 @@
-"""The way from somebody's YAML to a verdict, as the README has it: every command that asks no cluster is run."""
+"""From a user's YAML to a verdict, as the README shows it: every command that needs no cluster is run."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ from tests.repository import ROOT
 
 README = Readme(ROOT / "infra" / "README.md")
 TITLE = "### Five minutes from somebody's YAML to a verdict\n"
-#: What the machine of the tests has done already, and what needs clusters.
+#: `pip` has already run on the test machine, and `kubectl` needs clusters.
 ELSEWHERE = {"kubectl", "pip"}
 
 
@@ -22,7 +22,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line[2:], comments=True) for line in section.splitlines() if line.startswith("$ ")]
 
 
-def test_every_command_that_asks_no_cluster_runs_as_shown(tmp_path: Path) -> None:
+def test_every_command_that_needs_no_cluster_runs_as_shown(tmp_path: Path) -> None:
     (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
     (tmp_path / "running.yaml").write_text(resource)
     folder, done = tmp_path, []
@@ -43,7 +43,7 @@ def test_every_command_that_asks_no_cluster_runs_as_shown(tmp_path: Path) -> Non
     assert list((folder / "rendered" / "prod").rglob("mirror-maker2.yaml"))
 
 
-def test_the_logins_that_are_shown_are_taken(tmp_path: Path) -> None:
+def test_the_validation_logins_in_the_readme_are_imported(tmp_path: Path) -> None:
     (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
     (logins,) = [block.text for block in README.blocks() if "username: validator" in block.text]
     (tmp_path / "running.yaml").write_text(resource)

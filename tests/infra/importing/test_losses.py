@@ -1,4 +1,4 @@
-"""What an import must not lose or change in silence.
+"""What an import must not lose or change silently.
 
 Each row edits a resource that the project renders exactly as it is: without an edit the import ends with 0 and says
 that neither records nor offsets change.
@@ -12,13 +12,13 @@ from tests.infra.importing.resources import FLOW, MIRROR, NONE, OLD_MIRROR, edit
 
 
 @pytest.mark.parametrize("text", [FLOW, MIRROR, OLD_MIRROR], ids=["flow", "mirrors", "older mirrors"])
-def test_what_the_project_renders_alike_is_taken_over_whole(tmp_path: Path, text: str) -> None:
+def test_a_resource_that_the_project_renders_identically_is_taken_over_completely(tmp_path: Path, text: str) -> None:
     code, output, _ = run(tmp_path, text)
     assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
 
 
 LOST = {
-    "a class of somebody else with the same name": (
+    "another class with the same simple name": (
         edited(FLOW, ("org.apache.kafka.connect.mirror.MirrorSource", "com.acme.MirrorSource")),
         "other-connector: read.yaml, KafkaConnector kafka/source. Its class is `com.acme.MirrorSourceConnector`",
     ),
@@ -32,7 +32,7 @@ LOST = {
         edited(MIRROR, ("topicsPattern: orders", "topicsPattern: orders\n      topicsExcludePattern: orders-old")),
         "It replaces Kafka's own exclusions, and lacks `mm2.*\\.internal`",
     ),
-    "a separator that no topology can say": (
+    "a separator that no topology can express": (
         edited(FLOW, ("topics: orders,payments\n", "topics: orders,payments\n    replication.policy.separator: ''\n")),
         "separator-empty: read.yaml, KafkaConnector kafka/source, spec.config.replication.policy.separator",
     ),
@@ -60,7 +60,7 @@ LOST = {
         edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  autoRestart: {maxRestarts: 5, maxBackoffMinutes: 10}")),
         "field-not-known: read.yaml, KafkaConnector kafka/source, spec.autoRestart.maxBackoffMinutes",
     ),
-    "a login of workers that the topology cannot say": (
+    "a login of workers that the topology cannot express": (
         edited(FLOW, ("replicas: 1", "replicas: 1\n  authentication: {type: kerberos}")),
         "! workers: deploying it is not known to lose or repeat records, but would change 1 value that connectors",
     ),
@@ -104,7 +104,7 @@ LOST = {
         "spec.mirrors.0.topicPattern. No mirror has it, and without `topicsPattern` every topic is replicated. "
         "Remedy: did you mean `topicsPattern`?",
     ),
-    "one of two resources": (
+    "one of two resources, which has no source connector": (
         edited(MIRROR, ("name: mm2,", "name: other,")).replace("sourceConnector: {tasksMax: 2}", "") + "---" + FLOW,
         "no-source-connector: read.yaml, KafkaMirrorMaker2 kafka/other",
     ),
@@ -143,7 +143,7 @@ LOST = {
 
 
 @pytest.mark.parametrize(("text", "words"), LOST.values(), ids=LOST.keys())
-def test_what_may_matter_is_named_and_ends_with_1(tmp_path: Path, text: str, words: str) -> None:
+def test_a_loss_that_may_matter_is_reported_and_exits_with_1(tmp_path: Path, text: str, words: str) -> None:
     code, output, _ = run(tmp_path, text)
     assert words in output.replace(str(tmp_path) + "/", "")
     assert code == 1
@@ -154,11 +154,11 @@ WITHOUT_EFFECT = {
         edited(MIRROR, ("checkpointConnector: {}", "checkpointConnector: {}\n      heartbeatConnector: {}")),
         "without-effect: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.heartbeatConnector. The API `v1` does",
     ),
-    "a pause, which v1 has not either": (
+    "a pause, which v1 does not have either": (
         edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  pause: true")),
         "without-effect: read.yaml, KafkaConnector kafka/source, spec.pause",
     ),
-    "a cluster that no mirror has": (
+    "a cluster that no mirror uses": (
         edited(OLD_MIRROR, ("  mirrors:", "    - {alias: north, bootstrapServers: 'north:1'}\n  mirrors:")),
         "without-effect: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.clusters.2. No mirror has this cluster.",
     ),
@@ -190,7 +190,7 @@ WITHOUT_EFFECT = {
 
 
 @pytest.mark.parametrize(("text", "words"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT.keys())
-def test_what_has_no_effect_is_named_and_ends_with_0(tmp_path: Path, text: str, words: str) -> None:
+def test_a_setting_without_an_effect_is_reported_and_exits_with_0(tmp_path: Path, text: str, words: str) -> None:
     code, output, _ = run(tmp_path, text)
     assert words in output.replace(str(tmp_path) + "/", "")
     assert (code, NONE in output) == (0, True)
@@ -215,7 +215,7 @@ def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reported"),
     [
         ("replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy", True),
         ("replication.policy.separator: _", True),
@@ -223,20 +223,20 @@ def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: P
         ("offset-syncs.topic.location: source", False),
     ],
 )
-def test_a_checkpoint_connector_that_lacks_what_the_source_connector_has_is_named(
-    tmp_path: Path, given: str, said: bool
+def test_a_checkpoint_connector_that_lacks_a_setting_of_the_source_connector_is_reported(
+    tmp_path: Path, given: str, reported: bool
 ) -> None:
-    """It would look for other remote topics, or other offset syncs, and translate nothing, without an error."""
+    """It would look for other remote topics or other offset syncs, and translate nothing without reporting an error."""
     source = "sourceConnector: {tasksMax: 2"
     code, output, _ = run(tmp_path, edited(MIRROR, (f"{source}}}", f"{source}, config: {{{given}}}}}")))
     name = given.partition(":")[0]
     assert (
         f"checkpointConnector.config.{name}. It is not set, so this connector has Kafka's default" in output
-    ) == said
-    assert code == (1 if said else 0)
+    ) == reported
+    assert code == (1 if reported else 0)
 
 
-def test_a_checkpoint_connector_that_writes_down_the_default_agrees(tmp_path: Path) -> None:
+def test_a_checkpoint_connector_that_sets_the_default_agrees_with_the_source_connector(tmp_path: Path) -> None:
     config = "config: {offset-syncs.topic.location: source}"
     _, output, _ = run(tmp_path, edited(MIRROR, ("checkpointConnector: {}", f"checkpointConnector: {{{config}}}")))
     assert "connectors-disagree" not in output

@@ -1,4 +1,4 @@
-"""Names that Kubernetes refuses or that two have: each replication gets one of its own, and the import says which."""
+"""Names that Kubernetes refuses or that two replications share: each replication gets a valid name of its own."""
 
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from infra.importing.names import Names
 from tests.infra.importing.test_as_flows import RESOURCE, imported
 
 
-def of_sources(*aliases: str) -> str:
-    """The resource of the page with a mirror of each of these sources."""
+def resource_with_sources(*aliases: str) -> str:
+    """The resource of the README with one mirror for each of these sources."""
     body: dict[str, Any] = yaml.safe_load(RESOURCE)
     mirror = body["spec"]["mirrors"][0]
     body["spec"]["mirrors"] = [
@@ -22,9 +22,9 @@ def of_sources(*aliases: str) -> str:
     return yaml.safe_dump(body)
 
 
-def test_an_alias_that_kubernetes_refuses_gives_a_name_that_it_takes(tmp_path: Path) -> None:
-    code, said, replications = imported(tmp_path, of_sources("US_East", "eucentral"))
-    assert code == 0, said
+def test_an_alias_that_kubernetes_refuses_leads_to_a_valid_replication_name(tmp_path: Path) -> None:
+    code, output, replications = imported(tmp_path, resource_with_sources("US_East", "eucentral"))
+    assert code == 0, output
     assert {name: each["source"] for name, each in replications.items()} == {
         "mm2-from-us-east": "US_East",
         "mm2-from-eucentral": "eucentral",
@@ -32,38 +32,38 @@ def test_an_alias_that_kubernetes_refuses_gives_a_name_that_it_takes(tmp_path: P
     assert (
         "mm2-from-us-east: US_East->uswest of KafkaMirrorMaker2 kafka/mm2. `mm2-from-US_East` is not a valid name in "
         "Kubernetes. The alias `US_East` stays: MirrorMaker names topics after it."
-    ) in said
+    ) in output
 
 
 @pytest.mark.parametrize("aliases", [("US_East", "us-east"), ("us-east", "US_East")])
-def test_of_two_aliases_with_one_name_the_valid_one_keeps_it(tmp_path: Path, aliases: tuple[str, str]) -> None:
-    code, said, replications = imported(tmp_path, of_sources(*aliases))
-    assert code == 0, said
+def test_if_two_aliases_lead_to_one_name_the_valid_alias_keeps_it(tmp_path: Path, aliases: tuple[str, str]) -> None:
+    code, output, replications = imported(tmp_path, resource_with_sources(*aliases))
+    assert code == 0, output
     assert {each["source"]: name for name, each in replications.items()} == {
         "us-east": "mm2-from-us-east",
         "US_East": "mm2-from-us-east-2",
     }
-    assert "and `mm2-from-us-east` is the name of another replication" in said
-    assert said.count("is not a valid name in Kubernetes") == 1
+    assert "and `mm2-from-us-east` is the name of another replication" in output
+    assert output.count("is not a valid name in Kubernetes") == 1
 
 
 def test_a_flow_does_not_take_the_name_of_another_resource(tmp_path: Path) -> None:
-    """Two replications of one name were one, and the other was lost without a word."""
-    first = yaml.safe_load(of_sources("useast", "eucentral"))
-    second = yaml.safe_load(of_sources("apsouth"))
+    """Before, two replications with one name became one, and the other was lost silently."""
+    first = yaml.safe_load(resource_with_sources("useast", "eucentral"))
+    second = yaml.safe_load(resource_with_sources("apsouth"))
     second["metadata"]["name"] = "mm2-from-useast"
     second["spec"]["target"] |= {"groupId": "own", "offsetStorageTopic": "own-offsets"}
-    _, said, replications = imported(tmp_path, yaml.safe_dump_all([first, second]))
+    _, output, replications = imported(tmp_path, yaml.safe_dump_all([first, second]))
     assert sorted(each["source"] for each in replications.values()) == ["apsouth", "eucentral", "useast"]
-    assert "`mm2-from-useast` is the name of another replication" in said
+    assert "`mm2-from-useast` is the name of another replication" in output
 
 
-def test_without_such_an_alias_nothing_is_said(tmp_path: Path) -> None:
-    assert "Named otherwise" not in imported(tmp_path, of_sources("useast", "eucentral"))[1]
+def test_no_name_is_reported_if_every_alias_is_valid(tmp_path: Path) -> None:
+    assert "Named otherwise" not in imported(tmp_path, resource_with_sources("useast", "eucentral"))[1]
 
 
 @pytest.mark.parametrize("given", ["US_East", "__", "Ü", "-a-", "a.b", ".", "mm2-from-_"])
-def test_every_name_is_valid_and_there_once(given: str) -> None:
+def test_every_name_is_valid_and_unique(given: str) -> None:
     names = Names()
     found = [names.free(given, namespace) for namespace in ("", "", "kafka", "kafka", "kafka", "")]
     assert all(map(is_label, found))

@@ -1,4 +1,4 @@
-"""What is so of several resources is said once, and no fact is lost. A dozen resources were pages before."""
+"""A fact about several resources is printed once, and no fact is lost. Before, a dozen resources filled pages."""
 
 import re
 from pathlib import Path
@@ -16,8 +16,8 @@ COUNT = 12
 
 
 @pytest.fixture
-def said(tmp_path: Path) -> str:
-    """What an import of a dozen resources prints that differ in names and topics."""
+def output(tmp_path: Path) -> str:
+    """The output of importing a dozen resources that differ in names and topics."""
     bodies = []
     for number in range(COUNT):
         body: dict[str, Any] = yaml.safe_load(RESOURCE)
@@ -45,19 +45,19 @@ def said(tmp_path: Path) -> str:
         "config.config.providers: not set",
     ],
 )
-def test_a_sentence_about_a_dozen_resources_is_there_once(said: str, sentence: str) -> None:
-    assert said.count(sentence) == 1
+def test_a_sentence_about_a_dozen_resources_is_printed_once(output: str, sentence: str) -> None:
+    assert output.count(sentence) == 1
 
 
-def test_every_resource_and_what_is_its_own_is_named(said: str) -> None:
+def test_every_resource_is_named_with_its_own_values(output: str) -> None:
     for number in range(1, COUNT):
-        assert re.search(rf"also: .*KafkaMirrorMaker2 kafka/mm-{number}[; ]", said)
-        assert f"`useasttopic-{number} → useast.topic-{number}`" in said
-    assert f"✗ {', '.join(f'mm-{number}' for number in range(COUNT))}: deploying each" in said
-    assert f"Not taken over: {3 * COUNT} things" in said
+        assert re.search(rf"also: .*KafkaMirrorMaker2 kafka/mm-{number}[; ]", output)
+        assert f"`useasttopic-{number} → useast.topic-{number}`" in output
+    assert f"✗ {', '.join(f'mm-{number}' for number in range(COUNT))}: deploying each" in output
+    assert f"Not taken over: {3 * COUNT} things" in output
 
 
-def test_texts_that_differ_in_what_they_quote_are_one_with_what_is_different() -> None:
+def test_texts_that_differ_in_one_quoted_value_form_a_group_that_lists_the_values() -> None:
     texts = [("a", "`x` of `y` is 1"), ("b", "`x` of `z` is 1"), ("c", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
     groups = alike(texts, lambda each: each[1])
     assert [group[0] for group in groups] == [("a", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
@@ -65,7 +65,7 @@ def test_texts_that_differ_in_what_they_quote_are_one_with_what_is_different() -
     assert in_words(others(groups[0])) == "b (`z`); c"
 
 
-def test_what_only_one_resource_does_is_said_of_it_alone(tmp_path: Path) -> None:
+def test_resources_with_different_verdicts_are_reported_separately(tmp_path: Path) -> None:
     first, second = yaml.safe_load(RESOURCE), yaml.safe_load(RESOURCE)
     second["metadata"] = {"name": "other", "namespace": "kafka"}
     second["spec"]["mirrors"][0] |= {"topicsPattern": "clicks"}
@@ -73,6 +73,6 @@ def test_what_only_one_resource_does_is_said_of_it_alone(tmp_path: Path) -> None
     second["spec"]["mirrors"][0]["sourceConnector"]["config"]["replication.policy.separator"] = "_"
     (tmp_path / "running.yaml").write_text(yaml.safe_dump_all([first, second]))
     words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
-    said = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
-    assert re.search(r"[✓!✗] mm2: deploying it", said)
-    assert re.search(r"[✓!✗] other: deploying it", said)
+    output = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
+    assert re.search(r"[✓!✗] mm2: deploying it", output)
+    assert re.search(r"[✓!✗] other: deploying it", output)

@@ -21,7 +21,7 @@ def imported(folder: Path, *objects: str) -> tuple[int, str, dict[str, object]]:
     return code, output, yaml.safe_load(topology)["replications"]["workers"] if topology else {}
 
 
-def test_one_flow_has_each_connector_with_its_topics(tmp_path: Path) -> None:
+def test_several_source_connectors_become_one_flow_and_keep_their_topics(tmp_path: Path) -> None:
     code, output, flow = imported(tmp_path, ORDERS, PAYMENTS, CHECKPOINT)
     assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
     config = {"replication.factor": 2, "offset-syncs.topic.replication.factor": 3}
@@ -69,7 +69,9 @@ def test_the_connector_that_replicates_heartbeats_comes_first(tmp_path: Path) ->
     ids=["start", "offset syncs", "transforms", "client"],
 )
 @pytest.mark.parametrize("first", [True, False], ids=["of the first", "of the second"])
-def test_what_one_connector_has_stays_its_own(tmp_path: Path, given: str, kept: dict[str, object], first: bool) -> None:
+def test_a_setting_of_one_connector_stays_with_that_connector(
+    tmp_path: Path, given: str, kept: dict[str, object], first: bool
+) -> None:
     changed = edited(ORDERS if first else PAYMENTS, ("    topics:", f"    {given}\n    topics:"))
     code, output, flow = imported(tmp_path, *((changed, PAYMENTS) if first else (ORDERS, changed)), CHECKPOINT)
     assert (code, NONE in output) == (0, True)
@@ -87,7 +89,9 @@ def test_what_one_connector_has_stays_its_own(tmp_path: Path, given: str, kept: 
     ],
     ids=["address", "source", "separator", "interval"],
 )
-def test_connectors_of_several_flows_are_refused(tmp_path: Path, before: str, after: str, differing: str) -> None:
+def test_connectors_that_need_several_flows_are_refused(
+    tmp_path: Path, before: str, after: str, differing: str
+) -> None:
     code, output, flow = imported(tmp_path, ORDERS, edited(PAYMENTS, (before, after)), CHECKPOINT)
     assert f"several-flows-on-one-connect: {tmp_path}/read.yaml, KafkaConnect kafka/workers." in output
     assert f"Its source connectors differ in {differing}, which must be the same within one flow." in output

@@ -1,4 +1,4 @@
-"""What validates a stack in its cluster, among documents to import: named, left as it is, and in nobody's way."""
+"""Objects that validate a stack in its cluster, among documents to import: they are named and left as they are."""
 
 from pathlib import Path
 from typing import Any
