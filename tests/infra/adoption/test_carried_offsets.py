@@ -17,14 +17,14 @@ def parameters(folder: Path, **keys: Any) -> FlowParameters:
     return flow_parameters(snapshot(folder / "flow", {"replications": {"orders": flow}}).deployments["orders"].flows[0])
 
 
-def test_each_topic_goes_to_the_connector_that_selects_it_and_heartbeats_to_the_first(tmp_path: Path) -> None:
+def test_each_topic_goes_to_the_connector_that_selects_it_and_heartbeats_go_to_the_first(tmp_path: Path) -> None:
     topics = ["orders", "payments-cards", "audit", "heartbeats", "eucentral.heartbeats"]
     assert connectors_of(parameters(tmp_path), ["orders-source"], topics) == dict.fromkeys(
         ["orders", "payments-cards", "heartbeats", "eucentral.heartbeats"], "orders-source"
     )
 
 
-def test_the_parts_of_a_flow_share_the_offsets(tmp_path: Path) -> None:
+def test_each_source_connector_of_a_flow_gets_the_offsets_of_its_topics(tmp_path: Path) -> None:
     sources = {"first": {"topics": ["orders"]}, "second": {"topics": ["payments-.*"]}}
     flow = parameters(tmp_path, topics=None, connectors={"sources": sources})
     names = ["orders-source-first", "orders-source-second"]
@@ -32,7 +32,7 @@ def test_the_parts_of_a_flow_share_the_offsets(tmp_path: Path) -> None:
     assert found == {"orders": names[0], "payments-cards": names[1], "heartbeats": names[0]}
 
 
-def test_only_what_connect_has_not_stored_yet_is_set() -> None:
+def test_offsets_that_connect_has_already_stored_are_not_set_again() -> None:
     mirrored = {ORDERS: 41, CARDS: 7}
     connectors = {"orders": "a", "payments-cards": "b"}
     moves = offset_moves(mirrored, connectors, {("a", ORDERS): 41})
@@ -40,12 +40,12 @@ def test_only_what_connect_has_not_stored_yet_is_set() -> None:
     assert offset_moves(mirrored, connectors, {("a", ORDERS): 41, ("b", CARDS): 7}) == []
 
 
-def test_what_an_earlier_connector_of_the_name_left_goes() -> None:
-    """Otherwise the flow would leave out the records before it, in a partition that the mirror has never copied."""
+def test_an_offset_left_by_an_earlier_connector_of_the_same_name_is_removed() -> None:
+    """Otherwise the flow would skip the records before that offset, in a partition that the mirror has never copied."""
     left = TopicPartition("orders", 1)
     (move,) = offset_moves({ORDERS: 41}, {"orders": "a"}, {("a", ORDERS): 41, ("a", left): 99})
     assert (move.partition, move.stored) == (left, None)
 
 
-def test_a_topic_that_nobody_selects_is_not_carried() -> None:
+def test_offsets_of_a_topic_that_no_connector_selects_are_not_carried() -> None:
     assert offset_moves({ORDERS: 41}, {}, {}) == []

@@ -1,4 +1,4 @@
-"""Which mirror of a KafkaMirrorMaker2 becomes which flow, and what stands against it. No cluster is asked."""
+"""Which mirror of a KafkaMirrorMaker2 becomes which flow, and what prevents the move. No cluster is asked."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def snapshot(folder: Path, overrides: Mapping[str, Any]) -> Snapshot:
 
 
 def a_mirror(folder: Path, edit: Edit | None = None, **keys: Any) -> Manifest:
-    """The KafkaMirrorMaker2 of somebody else that does what the flow does."""
+    """A KafkaMirrorMaker2 that another tool created and that does what the flow does."""
     mirror = {"kind": "mirrorMaker2", **KEYS, "namespace": {"name": "kafka", "create": False}, **keys}
     found = snapshot(folder / "mirror", {"replications": {"orders": None, "mm2": mirror}})
     (body,) = (each for each in found.objects("mm2").values() if each["kind"] == "KafkaMirrorMaker2")
@@ -56,7 +56,7 @@ def status(name: str, connector: str = "RUNNING", task: str = "RUNNING") -> dict
 
 
 def facts(folder: Path, mirror: Manifest, flow: Mapping[str, Any] = FLOW, **more: Any) -> Facts:
-    """Nothing of the stack exists, and the mirror copies."""
+    """Nothing of the stack is deployed, and the mirror copies."""
     return replace(Facts("test", snapshot(folder / "flow", flow), {}, frozenset(), [mirror]), **more)
 
 
@@ -69,7 +69,7 @@ def codes(plan: Plan) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["mm2", "kafka/mm2"])
-def test_a_mirror_that_does_the_same_moves_without_a_question(tmp_path: Path, name: str) -> None:
+def test_a_mirror_that_does_the_same_as_its_flow_moves_without_an_agreement(tmp_path: Path, name: str) -> None:
     plan = plan_of(tmp_path, names=(name,))
     assert codes(plan) == []
     assert {each.severity for each in plan.effects} <= {Severity.NONE}, plan.effects
@@ -80,11 +80,11 @@ def test_a_mirror_that_does_the_same_moves_without_a_question(tmp_path: Path, na
     assert not plan.is_done
 
 
-def test_without_the_option_the_mirror_is_in_the_way(tmp_path: Path) -> None:
+def test_without_the_option_a_running_mirror_blocks_the_flow(tmp_path: Path) -> None:
     assert codes(plan_of(tmp_path, names=())) == ["other-kind-runs"]
 
 
-def test_another_mirror_between_the_same_clusters_stays_in_the_way(tmp_path: Path) -> None:
+def test_a_second_mirror_between_the_same_clusters_still_blocks_the_flow(tmp_path: Path) -> None:
     mirror = a_mirror(tmp_path)
     other = copy.deepcopy(mirror)
     other["metadata"]["name"] = "mm3"
@@ -102,7 +102,9 @@ DIFFERENCES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("keys", "agreement"), DIFFERENCES.values(), ids=list(DIFFERENCES))
-def test_what_the_flow_does_otherwise_has_to_be_agreed_to(tmp_path: Path, keys: dict[str, Any], agreement: str) -> None:
+def test_a_difference_between_flow_and_mirror_needs_an_agreement(
+    tmp_path: Path, keys: dict[str, Any], agreement: str
+) -> None:
     flow = {"replications": {"orders": {"kind": "flow", **KEYS, **keys}}}
     plan = plan_of(tmp_path, flow=flow)
     assert set(codes(plan)) == {"not-agreed"}
@@ -161,9 +163,9 @@ REFUSED: dict[str, tuple[Edit, str]] = {
     "another alias": (other_alias, "alias-differs"),
     "a paused connector": (paused, "mirror-paused"),
     "a failed task": (failed, "mirror-failed"),
-    "an operator that is held": (held, "reconciliation-held"),
+    "a paused reconciliation": (held, "reconciliation-held"),
     "an operator that has not seen the newest change": (not_observed, "operator-behind"),
-    "a change of offsets that waits": (armed, "offsets-armed"),
+    "a requested change of offsets": (armed, "offsets-armed"),
     "Argo CD": (of_argocd, "gitops-manages"),
     "a deletion": (deleted, "being-deleted"),
     "an owner": (owned, "owned-by-object"),
@@ -174,19 +176,19 @@ REFUSED: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.parametrize(("edit", "code"), REFUSED.values(), ids=list(REFUSED))
-def test_what_stands_against_a_move_is_named(tmp_path: Path, edit: Edit, code: str) -> None:
+def test_an_obstacle_to_a_move_is_reported_with_a_remedy(tmp_path: Path, edit: Edit, code: str) -> None:
     plan = plan_of(tmp_path, edit)
     assert codes(plan) == [code]
     assert all(each.remedy for each in plan.problems)
 
 
-def test_names_that_no_resource_has_are_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_resource_name_is_answered_with_the_nearest_name(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, names=("mm",))
     assert codes(plan)[0] == "mirror-not-found"
     assert "name `mm2`" in plan.problems[0].remedy
 
 
-def test_a_resource_without_a_mirror_for_any_flow_is_nothing_to_move(tmp_path: Path) -> None:
+def test_a_resource_without_a_mirror_for_any_flow_has_nothing_to_move(tmp_path: Path) -> None:
     def elsewhere(body: Manifest) -> None:
         other_source(body)
         body["spec"]["mirrors"][0]["source"]["alias"] = "eucentral"
@@ -194,13 +196,13 @@ def test_a_resource_without_a_mirror_for_any_flow_is_nothing_to_move(tmp_path: P
     assert codes(plan_of(tmp_path, elsewhere)) == ["nothing-to-move"]
 
 
-def test_a_resource_that_this_stack_deployed_is_not_moved_within_it(tmp_path: Path) -> None:
+def test_a_resource_that_this_stack_deployed_is_not_moved(tmp_path: Path) -> None:
     mirror = a_mirror(tmp_path)
     plan = planned(replace(facts(tmp_path, mirror), known=frozenset({identity(mirror)})), (), ["mm2"])
     assert "mirror-of-this-stack" in codes(plan)
 
 
-def exists(seen: Facts, *, waits: bool) -> Facts:
+def deployed(seen: Facts, *, waits: bool) -> Facts:
     live = {}
     for _, _, body, _ in seen.objects():
         found = copy.deepcopy(dict(body))
@@ -215,21 +217,21 @@ def stopped(body: Manifest) -> None:
         body["spec"]["mirrors"][0][f"{role}Connector"]["state"] = "stopped"
 
 
-def test_an_interrupted_move_goes_on_with_what_waits(tmp_path: Path) -> None:
-    plan = planned(exists(facts(tmp_path, a_mirror(tmp_path, stopped)), waits=True), (), ["mm2"])
+def test_an_interrupted_move_continues_with_the_connectors_that_wait(tmp_path: Path) -> None:
+    plan = planned(deployed(facts(tmp_path, a_mirror(tmp_path, stopped)), waits=True), (), ["mm2"])
     (move,) = plan.moves.found
     assert codes(plan) == []
     assert len(move.waiting) == 3
     assert not plan.is_done
 
 
-def test_a_move_that_has_ended_is_done(tmp_path: Path) -> None:
-    plan = planned(exists(facts(tmp_path, a_mirror(tmp_path, stopped)), waits=False), (), ["mm2"])
+def test_a_completed_move_is_done(tmp_path: Path) -> None:
+    plan = planned(deployed(facts(tmp_path, a_mirror(tmp_path, stopped)), waits=False), (), ["mm2"])
     assert (codes(plan), plan.is_done) == ([], True)
 
 
 def test_two_mirrors_never_become_one_flow(tmp_path: Path) -> None:
-    """The flow would have the offsets of the second one, and copy again what the first one has copied."""
+    """The flow would have the offsets of the second mirror, and copy again what the first has copied."""
     mirror = a_mirror(tmp_path)
     other = copy.deepcopy(mirror)
     other["metadata"]["name"] = "mm3"
@@ -238,17 +240,17 @@ def test_two_mirrors_never_become_one_flow(tmp_path: Path) -> None:
     assert codes(plan) == ["mirrors-share-flow", "mirrors-share-flow"]
     stopped(other)
     stopped(mirror)
-    plan = planned(exists(seen, waits=True), (), ["mm3"])
+    plan = planned(deployed(seen, waits=True), (), ["mm3"])
     assert set(codes(plan)) == {"waits-for-another-mirror"}
     assert "--from kafka/mm2" in plan.problems[0].remedy
 
 
-def test_a_mirror_beside_a_flow_that_runs_is_named(tmp_path: Path) -> None:
-    plan = planned(exists(facts(tmp_path, a_mirror(tmp_path)), waits=False), (), ["mm2"])
+def test_a_mirror_that_copies_beside_its_running_flow_is_reported(tmp_path: Path) -> None:
+    plan = planned(deployed(facts(tmp_path, a_mirror(tmp_path)), waits=False), (), ["mm2"])
     assert codes(plan) == ["copied-twice"]
 
 
-def test_what_waits_is_stopped_and_selects_nothing(tmp_path: Path) -> None:
+def test_a_waiting_source_connector_is_stopped_and_selects_no_topic(tmp_path: Path) -> None:
     objects = snapshot(tmp_path / "flow", FLOW).objects("orders")
     source = held_back(objects["source-connector"], "KafkaMirrorMaker2 kafka/mm2")
     assert source["metadata"]["annotations"][ANNOTATION] == "KafkaMirrorMaker2 kafka/mm2"
@@ -258,7 +260,7 @@ def test_what_waits_is_stopped_and_selects_nothing(tmp_path: Path) -> None:
     assert checkpoint["spec"]["config"] == objects["checkpoint-connector"]["spec"]["config"]
 
 
-def test_the_plan_that_the_page_shows_is_what_the_command_prints(tmp_path: Path) -> None:
+def test_the_plan_in_the_readme_is_what_the_command_prints(tmp_path: Path) -> None:
     blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
     (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
     (shown,) = [each.text for each in blocks if "becomes mm2:" in each.text]
@@ -277,8 +279,8 @@ def test_the_plan_that_the_page_shows_is_what_the_command_prints(tmp_path: Path)
         assert part in said
 
 
-def several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
-    """The plan of the command that `import --as-flows` prints for resources of these topics, and what it says."""
+def plan_of_several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
+    """The plan of the command that `import --as-flows` prints for resources of these topics, and the output."""
     blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
     (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
     mirrors = []
@@ -304,7 +306,7 @@ def several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
 
 
 def test_each_of_several_resources_becomes_the_flow_of_its_topics(tmp_path: Path) -> None:
-    plan, said = several(tmp_path, first="orders, payments-.*", second="clicks|views")
+    plan, said = plan_of_several(tmp_path, first="orders, payments-.*", second="clicks|views")
     assert "replicate adopt prod --from kafka/first --from kafka/second" in said
     assert codes(plan) == []
     moved = {move.resource.name: [flow.name for flow in move.flows] for move in plan.moves.found}
@@ -313,8 +315,8 @@ def test_each_of_several_resources_becomes_the_flow_of_its_topics(tmp_path: Path
 
 
 def test_one_of_several_resources_does_not_move_while_the_other_copies(tmp_path: Path) -> None:
-    """Its stack would start the flow of the other one without offsets."""
-    seen, _ = several(tmp_path, first="orders", second="clicks")
+    """The stack would start the flow of the other resource, too, without offsets."""
+    seen, _ = plan_of_several(tmp_path, first="orders", second="clicks")
     stack = current_snapshot("prod", tmp_path / "mirrors" / "stacks")
     live = [move.live for move in seen.moves.found]
     plan = planned(Facts("prod", stack, {}, frozenset(), live), (), ["kafka/first"])
@@ -323,7 +325,7 @@ def test_one_of_several_resources_does_not_move_while_the_other_copies(tmp_path:
 
 
 @pytest.mark.parametrize("selected", ["logs", "logs-.*"])
-def test_a_mirror_of_other_topics_stays(tmp_path: Path, selected: str) -> None:
+def test_a_mirror_of_other_topics_is_not_moved(tmp_path: Path, selected: str) -> None:
     def narrowed(body: Manifest) -> None:
         body["spec"]["mirrors"][0]["topicsPattern"] = selected
 
@@ -342,7 +344,7 @@ def test_a_mirror_whose_topics_cannot_be_compared_is_moved(tmp_path: Path, selec
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_a_flow_that_brings_no_heartbeats_is_named_before_it_moves(tmp_path: Path, enabled: bool) -> None:
+def test_a_flow_without_heartbeats_is_reported_in_the_plan(tmp_path: Path, enabled: bool) -> None:
     keys = {**KEYS, "connectors": {"heartbeat": {"enabled": enabled}}}
     plan = plan_of(tmp_path, flow={"replications": {"orders": {"kind": "flow", **keys}}})
     printed = StringIO()

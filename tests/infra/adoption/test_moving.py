@@ -1,4 +1,4 @@
-"""What ends a move before its flows start: no offsets, tasks that go on, a mirror that somebody starts again."""
+"""What stops a move before its flows start: missing offsets, tasks that still run, a mirror that runs again."""
 
 import copy
 import json
@@ -47,7 +47,7 @@ def readers(move: Move, records: dict[str, list[tuple[Any, Any]]] | UnaskedError
 
 
 def ahead(move: Move, mirrored: int, stored: int) -> dict[str, OffsetsReader]:
-    """A mirror that has copied this offset, and a flow for which Connect has that one."""
+    """A mirror that has copied the offset `mirrored`, and a flow for which Connect has stored the offset `stored`."""
     (reader,) = readers(move, {move.topic("offset"): [offset(0, mirrored)]}).values()
     place = move.waiting[0]
     known = {(place.name, TopicPartition("orders", 0)): stored}
@@ -107,7 +107,7 @@ def test_a_mirror_that_has_just_started_is_given_time_to_store_offsets(tmp_path:
     assert len(asked) == 2, "one that has stopped stores nothing more"
 
 
-def test_tasks_that_do_not_end_are_named(tmp_path: Path) -> None:
+def test_tasks_that_do_not_end_stop_the_move_unless_agreed(tmp_path: Path) -> None:
     moving, move = a_moving(tmp_path)
     going = readers(move, {move.topic("status"): [(f"status-task-{SOURCE}-0".encode(), {"state": "RUNNING"})]})
     with pytest.raises(CannotRunError, match=f"tasks-not-ended: .*tasks 0 of {SOURCE} have not ended"):
@@ -119,8 +119,8 @@ def test_tasks_that_do_not_end_are_named(tmp_path: Path) -> None:
     agreed._wait_ended(move, going)
 
 
-def test_tasks_of_a_flow_are_looked_up_in_the_topic_of_its_workers(tmp_path: Path) -> None:
-    """So `replicate offsets` waits for them, too."""
+def test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers(tmp_path: Path) -> None:
+    """`replicate offsets` waits for these tasks, too."""
     _, move = a_moving(tmp_path)
     key = b"status-task-orders-source-0"
     seen = readers(move, {"mirror-orders-status-internal": [(key, {"state": "RUNNING"})]})["orders"]
@@ -132,13 +132,13 @@ def test_tasks_of_a_flow_are_looked_up_in_the_topic_of_its_workers(tmp_path: Pat
         replace(reader, readers=silent.readers).unended("orders-source")
 
 
-def test_a_target_that_does_not_answer_is_named(tmp_path: Path) -> None:
+def test_a_target_cluster_that_does_not_answer_stops_the_move(tmp_path: Path) -> None:
     moving, move = a_moving(tmp_path)
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
         moving._mirrored(move, readers(move, UnaskedError("no broker answers")))
 
 
-def test_a_mirror_that_somebody_starts_again_keeps_the_flow_from_starting(tmp_path: Path) -> None:
+def test_a_mirror_that_runs_again_stops_the_move(tmp_path: Path) -> None:
     moving, move = a_moving(tmp_path)
     api = cast(KubernetesApi, SimpleNamespace(get=lambda _: copy.deepcopy(move.live)))
     with pytest.raises(CannotRunError, match=r"mirror-runs-again: .*MirrorSourceConnector"):
@@ -147,8 +147,8 @@ def test_a_mirror_that_somebody_starts_again_keeps_the_flow_from_starting(tmp_pa
     moving._require_stopped(api, move)
 
 
-def test_a_flow_that_has_copied_further_never_goes_back_unasked(tmp_path: Path) -> None:
-    """It ran for a day after its move, and was destroyed: the mirror's offsets are a day older."""
+def test_a_flow_ahead_of_its_mirror_goes_back_only_with_an_agreement(tmp_path: Path) -> None:
+    """The flow ran for a day after its move and was then destroyed, so the mirror's offsets are a day older."""
     moving, move = a_moving(tmp_path)
     moving._require_no_step_back(move, ahead(move, 41, 41))
     moving._require_no_step_back(move, ahead(move, 42, 41))

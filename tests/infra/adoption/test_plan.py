@@ -1,4 +1,4 @@
-"""The plan of a take-over: what it says of each object, and what it refuses with which words. No cluster is asked."""
+"""The plan of an adoption: what it says about each object, and what it refuses and why. No cluster is asked."""
 
 import copy
 import json
@@ -33,14 +33,14 @@ def declared(folder: Path, overrides: dict[str, Any] | None = None) -> Snapshot:
 def facts(snapshot: Snapshot, edit: Edit | None = None, *, manager: str = "kubectl-create", **more: Any) -> Facts:
     """Everything exists as declared, created by one tool."""
 
-    def as_others_do(objects: dict[str, Manifest]) -> None:
+    def as_created_by_the_manager(objects: dict[str, Manifest]) -> None:
         for body in objects.values():
             body["metadata"]["managedFields"][0] |= {"manager": manager, "operation": "Update"}
             body.get("spec", {}).pop("defaulted", None)
         if edit is not None:
             edit(objects)
 
-    live = {identity(each): each for each in in_cluster(snapshot, as_others_do)}
+    live = {identity(each): each for each in in_cluster(snapshot, as_created_by_the_manager)}
     return replace(Facts("test", snapshot, live, frozenset()), **more)
 
 
@@ -52,20 +52,20 @@ def fates(plan: Plan) -> dict[str, Fate]:
     return {f"{each.object.kind} {each.object.name}": each.fate for each in plan.objects}
 
 
-def test_what_exists_as_declared_is_taken_over_without_a_question(tmp_path: Path) -> None:
+def test_objects_that_exist_as_declared_are_taken_over_without_an_agreement(tmp_path: Path) -> None:
     plan = planned(facts(declared(tmp_path)), ())
     assert (set(fates(plan).values()), plan.effects, plan.problems) == ({Fate.EQUAL}, (), ())
     assert len(plan.taken) == len(plan.objects)
     assert not plan.is_done
 
 
-def test_what_pulumi_knows_already_is_done(tmp_path: Path) -> None:
+def test_a_plan_is_done_if_pulumi_already_knows_every_object(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path), manager="pulumi-kubernetes")
     plan = planned(replace(seen, known=frozenset(seen.live)), ())
     assert (plan.taken, plan.problems, plan.is_done) == ((), (), True)
 
 
-def test_half_of_it_known_leaves_the_other_half(tmp_path: Path) -> None:
+def test_only_objects_that_pulumi_does_not_know_yet_are_taken_over(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path))
     known = frozenset(list(seen.live)[:3])
     plan = planned(replace(seen, known=known), ())
@@ -73,7 +73,7 @@ def test_half_of_it_known_leaves_the_other_half(tmp_path: Path) -> None:
     assert not plan.is_done
 
 
-def test_a_field_that_differs_is_named_with_both_values_and_restarts(tmp_path: Path) -> None:
+def test_a_changed_field_is_shown_with_both_values_and_its_restart_needs_an_agreement(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         objects["source-connector"]["spec"]["tasksMax"] = 7
 
@@ -89,7 +89,7 @@ def test_a_field_that_differs_is_named_with_both_values_and_restarts(tmp_path: P
     assert "pass `--agree restart:orders`" in refusal.problem.remedy
 
 
-def test_agreeing_lifts_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+def test_an_agreement_allows_only_what_it_names(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         objects["source-connector"]["spec"]["tasksMax"] = 7
 
@@ -99,7 +99,7 @@ def test_agreeing_lifts_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     assert (codes(other), other.unused) == (["not-agreed"], ("restart:payments",))
 
 
-def test_a_number_as_text_is_a_change_of_the_object_and_restarts_nothing(tmp_path: Path) -> None:
+def test_a_number_written_as_text_changes_the_object_and_restarts_nothing(tmp_path: Path) -> None:
     """Connect gets text in both cases."""
 
     def edit(objects: dict[str, Manifest]) -> None:
@@ -111,7 +111,7 @@ def test_a_number_as_text_is_a_change_of_the_object_and_restarts_nothing(tmp_pat
     assert (plan.effects, plan.problems) == ((), ())
 
 
-def test_what_the_stack_does_not_declare_is_removed_unless_the_operator_or_kubernetes_wrote_it(tmp_path: Path) -> None:
+def test_undeclared_fields_are_removed_unless_the_operator_or_kubernetes_wrote_them(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         source = objects["source-connector"]
         by_hand(source, "metadata", "annotations", "last", value='{"password":"hunter2"}')
@@ -140,7 +140,7 @@ def test_labels_that_reach_the_pods_restart_the_workers(tmp_path: Path) -> None:
     assert "managed-by" not in effect.what
 
 
-def test_topics_that_would_leave_are_of_severity_data(tmp_path: Path) -> None:
+def test_removing_a_topic_needs_an_agreement_of_severity_data(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         source = objects["source-connector"]["spec"]["config"]
         source["topics"] = "orders,payments-.*,ledger"
@@ -150,7 +150,7 @@ def test_topics_that_would_leave_are_of_severity_data(tmp_path: Path) -> None:
     assert "topics-stop" in [each.code for each in plan.effects]
 
 
-def test_a_config_map_with_other_data_would_be_replaced(tmp_path: Path) -> None:
+def test_a_config_map_that_would_be_replaced_needs_an_agreement(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         objects["source-config"]["immutable"] = False
 
@@ -170,7 +170,7 @@ def test_a_config_map_with_other_data_would_be_replaced(tmp_path: Path) -> None:
         ("pulumi-kubernetes-1a2b", "released:pulumi-kubernetes", "pulumi state delete"),
     ],
 )
-def test_what_another_deployer_owns_is_refused_until_somebody_says_that_it_let_go(
+def test_objects_of_another_deployer_are_refused_until_a_user_agrees_that_it_released_them(
     tmp_path: Path, manager: str, agreement: str, remedy: str
 ) -> None:
     seen = facts(declared(tmp_path), manager=manager)
@@ -183,8 +183,8 @@ def test_what_another_deployer_owns_is_refused_until_somebody_says_that_it_let_g
 
 
 @pytest.mark.parametrize("place", ["labels", "annotations"])
-def test_the_mark_of_argo_cd_is_enough(tmp_path: Path, place: str) -> None:
-    """It may have applied the object as `kubectl` does."""
+def test_a_label_or_annotation_of_argo_cd_is_enough_to_refuse_an_object(tmp_path: Path, place: str) -> None:
+    """Argo CD may have applied the object as `kubectl` does, so that no field manager shows it."""
 
     def edit(objects: dict[str, Manifest]) -> None:
         objects["connect"]["metadata"].setdefault(place, {})["argocd.argoproj.io/instance"] = "mirrors"
@@ -200,7 +200,7 @@ def marked(key: str, value: Any) -> Edit:
 
 
 @pytest.mark.parametrize(
-    ("edit", "code", "said"),
+    ("edit", "code", "words"),
     [
         (marked("deletionTimestamp", "2026-01-02T00:00:00Z"), "being-deleted", "since 2026-01-02T00:00:00Z"),
         (marked("ownerReferences", [{"kind": "Mirror", "name": "m"}]), "owned-by-object", "belongs to Mirror m"),
@@ -211,16 +211,16 @@ def marked(key: str, value: Any) -> Edit:
         ),
     ],
 )
-def test_an_object_that_cannot_be_taken_over_is_refused_whatever_one_agrees_to(
-    tmp_path: Path, edit: Edit, code: str, said: str
+def test_an_object_that_cannot_be_taken_over_is_refused_despite_every_agreement(
+    tmp_path: Path, edit: Edit, code: str, words: str
 ) -> None:
     plan = planned(facts(declared(tmp_path), edit), [f"{each}:orders" for each in AGREEMENTS])
     (problem,) = plan.problems
     assert (problem.code, problem.where) == (code, "KafkaConnect mirror-orders/orders")
-    assert said in str(problem)
+    assert words in str(problem)
 
 
-def test_a_secret_that_somebody_created_is_left_alone(tmp_path: Path) -> None:
+def test_a_secret_that_already_exists_is_refused(tmp_path: Path) -> None:
     login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}}
     clusters = {"useast": {"authentication": None}, "uswest": {}}
     stacks = written(tmp_path / "plain", {"clusters": clusters})
@@ -232,7 +232,7 @@ def test_a_secret_that_somebody_created_is_left_alone(tmp_path: Path) -> None:
     assert "`{secret: NAME, key: KEY}`" in problem.remedy
 
 
-def test_what_cannot_be_created_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+def test_a_kind_that_is_not_served_and_a_missing_namespace_are_refused(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path, EXISTING), without_namespace=frozenset({"mirror"}))
     plan = planned(replace(seen, not_served=frozenset({("kafka.strimzi.io/v1", "KafkaUser")})), ())
     assert codes(plan) == ["kind-not-served", "namespace-missing"]
@@ -247,7 +247,7 @@ def a_mirror(source: str, target: str) -> Manifest:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2"])
-def test_a_change_of_kind_is_refused_by_what_runs(tmp_path: Path, version: str) -> None:
+def test_a_flow_is_refused_while_a_mirror_copies_between_the_same_clusters(tmp_path: Path, version: str) -> None:
     """The flow would copy every record again, beside the KafkaMirrorMaker2."""
     mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
     if version == "v1beta2":
@@ -259,14 +259,14 @@ def test_a_change_of_kind_is_refused_by_what_runs(tmp_path: Path, version: str) 
     assert problem.what.startswith("KafkaMirrorMaker2 kafka/mm2 copies between the same clusters")
 
 
-def test_what_copies_other_topics_between_the_clusters_is_agreed_to_by_name(tmp_path: Path) -> None:
+def test_a_flow_beside_a_mirror_of_the_same_clusters_is_allowed_with_an_agreement(tmp_path: Path) -> None:
     mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
     nothing = facts(declared(tmp_path), live={}, others=[mirror])
     assert planned(nothing, ["re-read:orders"]).problems == ()
 
 
-def test_connectors_under_other_names_are_in_the_way_of_new_ones(tmp_path: Path) -> None:
-    """Otherwise a name that was mistyped would copy every record twice."""
+def test_a_flow_is_refused_while_connectors_with_other_names_copy_between_the_clusters(tmp_path: Path) -> None:
+    """Otherwise a mistyped name would copy every record twice."""
     ends = ("source", "useast"), ("target", "uswest")
     config = {f"{side}.cluster.bootstrap.servers": f"kafka.{name}.example.com:9093" for side, name in ends}
     metadata = {"name": "copies", "namespace": "kafka"}
@@ -293,8 +293,8 @@ def test_workers_of_the_same_group_under_another_name_are_refused(tmp_path: Path
     )
 
 
-def test_what_cannot_be_compared_is_of_the_gravest_severity(tmp_path: Path) -> None:
-    """Nobody may take it for unchanged."""
+def test_a_deployment_that_cannot_be_compared_has_the_severity_data(tmp_path: Path) -> None:
+    """It must not look unchanged."""
 
     def edit(objects: dict[str, Manifest]) -> None:
         del objects["connect"]["spec"]["bootstrapServers"]
@@ -303,19 +303,19 @@ def test_what_cannot_be_compared_is_of_the_gravest_severity(tmp_path: Path) -> N
     assert "not-compared" in [each.code for each in plan.effects if each.severity is Severity.DATA]
 
 
-def test_a_mirror_between_other_clusters_is_nobodys_business(tmp_path: Path) -> None:
+def test_a_mirror_in_the_opposite_direction_is_ignored(tmp_path: Path) -> None:
     mirror = a_mirror("kafka.uswest.example.com:9093", "kafka.useast.example.com:9093")
     assert planned(facts(declared(tmp_path), live={}, others=[mirror]), ()).problems == ()
 
 
-def test_a_plan_changes_nothing_of_what_it_was_given(tmp_path: Path) -> None:
+def test_planning_does_not_change_the_live_objects(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path), lambda each: by_hand(each["connect"], "spec", "replicas", value=1))
     before = copy.deepcopy(seen.live)
     planned(seen, ())
     assert seen.live == before
 
 
-def test_a_machine_reads_the_same_and_no_credential(tmp_path: Path) -> None:
+def test_the_json_document_holds_the_plan_and_no_credential(tmp_path: Path) -> None:
     def edit(objects: dict[str, Manifest]) -> None:
         objects["source-connector"]["spec"]["tasksMax"] = 7
         objects["source-connector"]["spec"]["config"]["ssl.keystore.password"] = "hunter2"
