@@ -1,4 +1,4 @@
-"""Why adoption is refused, and the words with which it can be agreed to. Pure."""
+"""Why adoption is refused, and which agreements allow it. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

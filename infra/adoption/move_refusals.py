@@ -112,7 +112,7 @@ def _running_twice(facts: Facts, move: Move) -> Iterator[Problem]:
 
 
 def _of_other_mirrors(facts: Facts, move: Move, moves: Moves) -> Iterator[Problem]:
-    """The offsets of the mirror would replace those of another."""
+    """The offsets of the mirror would replace those of another mirror."""
     for other in moves.found:
         if other is not move and {*other.waiting} & {*move.waiting}:
             yield Problem(

@@ -1,6 +1,6 @@
 """Carries out moves: the flows are deployed without starting, the mirrors stop, offsets are copied, the flows start. No
-state is kept: what an earlier call did shows in the resources and in the offsets. Until the flows start, they copy
-nothing; before they start, their mirrors have stopped and stored their last offsets.
+state is kept: the resources and the offsets show what an earlier call did. A flow starts only after its mirror has
+stopped and stored its last offsets.
 """
 
 import contextlib
@@ -98,7 +98,7 @@ class Moving:
         carry_out(api, [*changes, *waited], move.places, self.seconds, _unsaid)
 
     def _wait_ended(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
-        """Wait until the tasks have stored their last offsets: their connector is STOPPED before."""
+        """Wait until the tasks have stored their last offsets; their connector is already STOPPED before that."""
         reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
 
         def unended(connector: str) -> list[int]:
@@ -231,7 +231,7 @@ def _holding_back(moves: list[Move]) -> Change:
 
 
 def _unsaid(_: str) -> None:
-    """A message every second would be too much among the engine's output."""
+    """Print nothing: a message every second would be too much in the engine's output."""
 
 
 def _names(move: Move) -> str:

@@ -1,4 +1,4 @@
-"""Why adoption is refused, and with which words it can be agreed to. Pure."""
+"""Why adoption is refused, and which agreements allow it. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

@@ -21,7 +21,7 @@ def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
     shared["connect"] = {key: value for key, value in shared["connect"].items() if key not in _OF_WORKERS}
     sources = imported.replication.get("sources")
     wanted = {} if sources is None else {alias: f"{imported.name}-from-{alias}" for alias in sources}
-    # An alias that can be part of a name keeps it, whatever comes before.
+    # An alias that gives a valid name keeps that name, even if another alias comes first.
     taken = {alias: names.free(name) for alias, name in sorted(wanted.items(), key=lambda each: not is_label(each[1]))}
     for index, _, source in mirrors:
         alias = str(source.get("alias"))

@@ -109,7 +109,7 @@ class _Dedicated:
         return kept
 
     def _read_by_none(self, role: ConnectorRole) -> set[str]:
-        """Return what connectors of a role define, but do not read: logins have a prefix, and heartbeats one task."""
+        """Return properties that the role defines but does not read: logins need a prefix, heartbeats have one task."""
         return {
             ENABLED,
             "name",

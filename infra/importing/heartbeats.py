@@ -1,4 +1,4 @@
-"""Flows that replicate no heartbeats, and what that means. Pure."""
+"""Flows that replicate no heartbeats, and what then goes unnoticed. Pure."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC
 
 
 def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
-    """The names of the flows that bring no heartbeats of their source."""
+    """The names of the flows that replicate no heartbeats of their source."""
     return tuple(
         flow.name
         for flow in flows
@@ -16,7 +16,7 @@ def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
 
 
 def said_of(flows: Iterable[str]) -> str:
-    """What stays unnoticed in these flows, and how to change that; "" if there are none."""
+    """A message: what goes unnoticed in these flows, and how to change that; "" if there are none."""
     names = ", ".join(flows)
     return names and (
         f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them, so there is no "

@@ -48,7 +48,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Proof:
-    """What deploying an imported replication would change, and which of its flows bring no heartbeats."""
+    """What deploying an imported replication would change, and which of its flows replicate no heartbeats."""
 
     name: str
     effects: tuple[Effect, ...]
@@ -62,8 +62,8 @@ class Proof:
 
     @property
     def properties(self) -> int:
-        """How many values that connectors depend on differ. Only if there are none do records certainly continue as
-        they are.
+        """The number of differing values that connectors depend on. Records certainly continue unchanged only if it
+        is 0.
         """
         return sum(
             each.obj.startswith(_CONNECTOR)

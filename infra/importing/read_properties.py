@@ -8,7 +8,7 @@ from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 from infra.importing.left_out import LeftOut
 from infra.importing.reading import ReadObject
 
-#: What a group of workers is named by, and where it keeps what it knows.
+#: The properties that name a worker group, and the topics where it keeps its state.
 GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 
 

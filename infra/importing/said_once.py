@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
-#: The name of each thing, and the quoted parts that its text has instead of those of the first, in their order.
+#: The name of each thing, and the quoted parts of its text that differ from those of the first text, in order.
 Others: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 #: Quoted parts of a sentence: names and values.
 _QUOTED = re.compile(r"`[^`\n]*`")
 
 
 def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
-    """The things in groups whose texts differ only in what they quote, in order."""
+    """Group the things whose texts differ only in their quoted parts; the order stays."""
     groups: dict[str, list[T]] = {}
     for each in things:
         groups.setdefault(_QUOTED.sub("``", text(each)), []).append(each)
@@ -20,7 +20,7 @@ def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
 
 
 def others(texts: Iterable[tuple[str, str]]) -> Others:
-    """What is different of all but the first of a group; each text comes with the name of what it is about."""
+    """What differs in each text of a group after the first; each text comes with the name of its subject."""
     (_, first), *rest = texts
     own = _QUOTED.findall(first)
     found = ((name, _QUOTED.findall(text)) for name, text in rest)

@@ -39,7 +39,7 @@ _AS_WRITTEN = (
     *("readinessProbe", "livenessProbe", "rack", "tracing"),
 )
 _PLAIN = "It holds a credential in plain text, which is not written."
-#: Fields that others read.
+#: Fields that other modules read.
 _ELSEWHERE = {
     "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *_GROUP},
     "KafkaMirrorMaker2": {"clusters", "connectCluster", "mirrors", "target"},
@@ -160,7 +160,7 @@ def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rendered(key: str, value: Any) -> bool:
-    """Whether the rendering sets a worker property to this value anyway, or in another way."""
+    """Whether the rendering already sets a worker property to this value, or sets it in another way."""
     if key.startswith("config.providers") or key == "connector.client.config.override.policy":
         return True
     return str(value) == str(BYTE_CONVERTERS.get(key)) or (key.endswith(".replication.factor") and str(value) == "-1")

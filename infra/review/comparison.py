@@ -48,7 +48,7 @@ class Comparison:
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:
-    """Compare these stacks, or without names all of both sides. Raises CannotRunError for one that neither side has."""
+    """Compare the named stacks, or all stacks of both sides. Raises CannotRunError for one that neither side has."""
     chosen = tuple(names) or tuple(sorted({*stack_names(stacks), *_names_of(base)}))
     if base.rendered and (base.folder / "kustomization.yaml").is_file() and len(chosen) != 1:
         raise CannotRunError(

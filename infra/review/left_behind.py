@@ -2,7 +2,7 @@
 
 An object's labels name its replication and not its stack. A replication belongs to the stack in whose region its target
 is, because Connect runs beside its target; the address of the workers says which cluster that is. What Pulumi deployed
-belongs to another stack: this module covers stacks whose objects somebody else applies.
+belongs to another stack: this module covers stacks whose objects another tool applies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Compares what runs in a stack's Kubernetes cluster with what the stack's files declare. Only reads."""
+"""Compares what runs in a stack's Kubernetes cluster with what the stack's files declare. It only reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -63,7 +63,7 @@ def deployable_stacks(stacks: Path) -> tuple[str, ...]:
 
 
 def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comparison], list[CannotRunError]]:
-    """The comparisons of these stacks, and why others could not be compared, because one cluster may be down."""
+    """The comparisons of these stacks, and why the others could not be compared: a cluster may be down."""
     found: list[Comparison] = []
     failures: list[CannotRunError] = []
     for stack in names:
@@ -148,7 +148,7 @@ def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> 
     found: list[Manifest] = []
     for version, kind in _OPTIONAL_KINDS:
         try:
-            # The operator copies our labels to what it makes of a ScheduledSparkApplication.
+            # The operator copies our labels to the runs that it creates from a ScheduledSparkApplication.
             listed = _listed(api, version, kind, namespaces, OURS)
             found += (each for each in listed if not each["metadata"].get("ownerReferences"))
         except ApiError as error:
@@ -215,7 +215,7 @@ def running(
 
 
 def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
-    """What runs, plus deleted ConfigMaps, whose names contain the digest of what the connectors read from them."""
+    """What runs, plus deleted ConfigMaps: their names contain the digest of what the connectors read from them."""
     filled = {
         name: {key: body for key, body in declared.objects(name).items() if body["kind"] == "ConfigMap"} | dict(objects)
         if objects

@@ -81,7 +81,7 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], res
 def _without_task(
     flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
 ) -> Iterator[Drift]:
-    """A source connector has no task if nothing that it selects exists, which includes heartbeats unless they are off.
+    """A source connector has no task if no topic that it selects exists. It selects heartbeats, unless they are off.
 
     MirrorMaker also starts without a task if it cannot list the topics.
     """

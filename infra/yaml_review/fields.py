@@ -64,7 +64,7 @@ class Change:
 
 
 def changed_objects(before: Side, after: Side) -> Iterator[Change]:
-    """Yield each object that differs; of several copies, each that differs in its file."""
+    """Yield each object that differs; if it has several copies, each copy that differs in its file."""
     for identity in {**after.objects, **before.objects}:
         old, new = (side.objects.get(identity, []) for side in (before, after))
         if len(old) <= 1 and len(new) <= 1:

@@ -99,7 +99,7 @@ def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
 
 
 def _for_yaml(problem: Problem) -> Problem:
-    """A problem with a converter, which has a default here that a topology does not have."""
+    """The problem with a remedy for YAML, where a converter has a default that a topology does not have."""
     found = _CONVERTER.search(problem.where)
     if found is None or problem.code not in _OF_CONVERTERS:
         return problem
@@ -108,9 +108,9 @@ def _for_yaml(problem: Problem) -> Problem:
 
 
 def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
-    """Loops and double replication between topologies that differ in logins or API versions. An alias whose addresses
-    have no server in common means two clusters, and nothing is looked for between them; the replications on both sides
-    are returned, with the reason.
+    """Loops and double replication between topologies that differ in logins or API versions. If the addresses
+    of an alias have no server in common, the alias means two clusters. The replications on both sides are then not
+    checked together, and are returned with the reason.
     """
     if len(topologies) < 2:
         return (), "", []

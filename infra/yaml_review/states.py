@@ -61,7 +61,7 @@ def _read_workers(side: Side, unclear: Collection[Identity]) -> dict[Identity, R
 
 
 def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject]) -> dict[tuple[bool, Identity], str]:
-    """A name for the workers of each side. They are the same if they have one identity, one name, or one group."""
+    """A name for the workers of each side. Both sides' workers are the same if identity, name or group is equal."""
     partner: dict[Identity, Identity] = {each: each for each in new if each in old}
     for alike in (lambda each, _: (each[0], each[2]), lambda each, read: (each[0], _group(read))):
         left = {alike(each, read): each for each, read in old.items() if each not in partner.values()}

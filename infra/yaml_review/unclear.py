@@ -19,7 +19,7 @@ _WITHOUT_NAME = "It has no name, so it cannot be matched to an object on the oth
 
 
 def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
-    """Why each object that replicates, or that one of those reads, cannot be judged; other objects are not listed."""
+    """Why an object that replicates, or that such an object reads, cannot be judged. Other objects are not listed."""
     found: dict[Identity, str] = {}
     for identity in {**after.objects, **before.objects}:
         if not _is_judged(identity):
