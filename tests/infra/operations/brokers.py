@@ -1,4 +1,4 @@
-"""Brokers that librdkafka runs within this process: they speak Kafka's protocol, and keep 5 MB of each partition."""
+"""Brokers that librdkafka runs in this process: they speak Kafka's protocol and keep 5 MB of each partition."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -10,20 +10,20 @@ from components.kafka.positions import TopicPartition
 from infra.kafka_login import ClientConfig
 from infra.operations.kafka_reader import KafkaReader
 
-#: What a record says, and the mark that it carries.
-Said = tuple[int, str]
+#: The number of a record, and the name of its mark header; without a mark, the name is empty.
+NumberedRecord = tuple[int, str]
 
 
 class Cluster:
-    """A broker within this process."""
+    """A broker in this process."""
 
     def __init__(self) -> None:
         self.producer = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1, "log_level": 2})
         (broker,) = self.producer.list_topics(timeout=10).brokers.values()
         self.config: ClientConfig = {"bootstrap.servers": f"{broker.host}:{broker.port}", "log_level": 2}
 
-    def hold(self, topic: str, records: Sequence[Said]) -> None:
-        """Write records to partition 0, each with a time of its own."""
+    def hold(self, topic: str, records: Sequence[NumberedRecord]) -> None:
+        """Write records to partition 0, each with its own timestamp."""
         for number, mark in records:
             headers: list[tuple[str, str | bytes | None]] = [
                 ("trace", b"%d" % number),
@@ -34,10 +34,10 @@ class Cluster:
 
 
 class Reader(KafkaReader):
-    """Answers for these brokers what they do not: offsets by time, which groups there are, and their members."""
+    """Answers what these brokers cannot: offsets by time, the list of groups, and their members."""
 
     def __init__(self, alias: str, config: ClientConfig, groups: Mapping[str, int] | None = None) -> None:
-        """`groups` are the number of members by group."""
+        """`groups` maps each group to its number of members."""
         super().__init__(alias, config)
         self._of_brokers, self._groups = config, dict(groups or {})
 

@@ -1,4 +1,4 @@
-"""Statuses as the exporter sees them, each well, each with overrides; and what a scrape of them says."""
+"""Builds healthy statuses, with overrides, for the exporter, and reads what a scrape of them returns."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -92,9 +92,9 @@ def scraped(newest: Newest) -> str:
 
 
 def values(text: str, flow: str | None = None) -> dict[str, float]:
-    """What a scrape says of a flow (of everything without one), as the parser of Prometheus' client reads it.
+    """The values that a scrape returns, of one flow or of everything, as the parser of Prometheus' client reads them.
 
-    By name and labels, without the labels of every flow.
+    The keys are the names with the labels, but without the labels that every flow has.
     """
     return {
         sample.name + "".join(f" {sample.labels[key]}" for key in sample.labels if key not in _OF_FLOWS): sample.value

@@ -1,4 +1,4 @@
-"""A flow between two brokers within this process and an operator that obeys at once, for the commands of a night."""
+"""A flow between two brokers in this process, with an operator that obeys at once, to test failover commands."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -29,12 +29,12 @@ from tests.infra.operations.brokers import Cluster, Reader
 
 
 class KilledError(Exception):
-    """Nothing goes on after it, as after a SIGKILL."""
+    """Ends the run at once, like a SIGKILL."""
 
 
 @dataclass
 class Operator:
-    """Kubernetes with an operator that carries out every change at once; `hooks` are called before a patch."""
+    """Kubernetes with an operator that carries out every change at once; it calls `before_patch` before each patch."""
 
     objects: dict[Reference, Object] = field(default_factory=dict)
     before_patch: Callable[[], None] = lambda: None
@@ -68,7 +68,7 @@ class Operator:
 
     @staticmethod
     def report(body: Object) -> None:
-        """Every connector is in the state that it is to be in."""
+        """Report that every connector is in its desired state."""
         body["metadata"] |= {"resourceVersion": "7", "generation": 1}
         status = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]}
         if body["kind"] == "KafkaConnector":
@@ -102,7 +102,7 @@ class Writer(GroupWriter):
 
 @dataclass
 class Acls(TopicAcls):
-    """The ACLs of a cluster, without brokers that obey them; everybody may read and write at first."""
+    """The ACLs of a cluster, which no broker enforces; at first everybody may read and write."""
 
     alias: str
     entries: list[AclEntry] = field(default_factory=lambda: [AclEntry("User:app", "TOPIC", "LITERAL", "*", "ALL")])
@@ -136,9 +136,9 @@ class Night(Scene):
     members: dict[str, int]
     dead: set[str]
     killed_before: list[str]
-    #: Called before each reader of the target is made, the first one first.
+    #: Before each new reader of the target, the first of these is removed and called.
     on_target: list[Callable[[], object]] = field(default_factory=list)
-    #: Those of useast.
+    #: The ACLs of useast.
     acls: Acls = field(default_factory=lambda: Acls("useast"))
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
@@ -179,7 +179,7 @@ class Night(Scene):
 
 
 class Silent(Reader):
-    """A cluster that is gone."""
+    """A cluster that does not answer."""
 
     def topics(self) -> dict[str, int]:
         raise UnaskedError(f"Kafka cluster {self.alias} does not answer: Connection refused")
@@ -188,7 +188,7 @@ class Silent(Reader):
 def a_night(
     flow: ResolvedFlow, source: Cluster, target: Cluster, groups: Mapping[str, Mapping[TopicPartition, int]]
 ) -> Night:
-    """The flow with these groups on the source, each at these offsets."""
+    """The scene of a flow whose groups have these offsets on the source."""
     declared = [dict(each.manifest) for one in deployments([flow]) for each in one.objects]
     wanted = [each for each in declared if each["kind"] in ("KafkaConnector", "KafkaMirrorMaker2")]
     operator = Operator({reference(each): deepcopy(each) for each in wanted})

@@ -1,4 +1,4 @@
-"""What the target alone says in a disaster: what is lost, what is read again, and what has to be committed."""
+"""The plan of a disaster failover, from the target alone: what is lost, what is read again, what to commit."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ def values(found: Plan, name: str) -> list[str]:
     return [each.value for each in found.preconditions if each.name == name]
 
 
-def test_what_is_lost_is_said_by_topic_and_what_is_read_again_by_group() -> None:
+def test_losses_are_reported_for_each_topic_and_re_reads_for_each_group() -> None:
     found = disaster_plan(FLOW, evidence())
     assert found.unmet == ()
     assert values(found, "source") == [SILENT]
@@ -55,7 +55,7 @@ def test_what_is_lost_is_said_by_topic_and_what_is_read_again_by_group() -> None
     assert consumed_topics(FLOW, evidence()) == {"checkout-web": ["orders"]}
 
 
-def test_a_checkpoint_that_nobody_committed_is_committed() -> None:
+def test_a_checkpoint_is_committed_if_the_group_has_no_offset_on_the_target() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),)))
     assert found.moves == (Move("checkout-web", ORDERS, 412, REMOTE, 398, 32, "at most"),)
 
@@ -68,22 +68,22 @@ def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
     )
 
 
-def test_a_group_without_a_trace_begins_at_its_reset() -> None:
+def test_a_group_without_offset_or_checkpoint_starts_at_its_auto_offset_reset() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-app", 0, 0, {}, {}),)))
     assert values(found, "read again") == [
         "checkout-app: it has no position on uswest, and begins at its `auto.offset.reset`"
     ]
 
 
-def test_a_source_that_answers_is_refused() -> None:
+def test_a_disaster_failover_is_refused_while_the_source_answers() -> None:
     (unmet,) = disaster_plan(FLOW, evidence(source=None)).unmet
     assert unmet.value == "useast answers, so exact positions can be computed: use `--mode planned` or `continuous`"
 
 
-def test_a_source_that_refuses_the_login_is_not_lost() -> None:
-    told = "Kafka cluster useast refuses the login: SASL authentication error: Authentication failed"
-    (unmet,) = disaster_plan(FLOW, evidence(source=Silence(told, refused=True))).unmet
-    assert unmet.value == f"{told}. The source is not lost: correct the login, and look again"
+def test_a_source_that_refuses_the_login_does_not_count_as_lost() -> None:
+    refusal = "Kafka cluster useast refuses the login: SASL authentication error: Authentication failed"
+    (unmet,) = disaster_plan(FLOW, evidence(source=Silence(refusal, refused=True))).unmet
+    assert unmet.value == f"{refusal}. The source is not lost: correct the login, and look again"
 
 
 def test_a_flow_that_never_replicated_is_refused() -> None:
@@ -91,13 +91,13 @@ def test_a_flow_that_never_replicated_is_refused() -> None:
     assert unmet.value == "nothing of useast was ever replicated"
 
 
-def test_a_topic_without_records_says_so() -> None:
+def test_a_remote_topic_without_records_is_reported_as_empty() -> None:
     assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
         "orders: at least what came in the last 61.0 s; it holds no record"
     ]
 
 
-def test_a_partition_that_was_behind_is_not_hidden_by_another() -> None:
+def test_the_reported_loss_includes_the_partition_that_is_furthest_behind() -> None:
     tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 7_200_000)}
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "lost") == [
         "orders: at least what came in the last 61.0 s; if replication was behind, everything after the newest record "
@@ -105,7 +105,7 @@ def test_a_partition_that_was_behind_is_not_hidden_by_another() -> None:
     ]
 
 
-def test_a_record_dated_in_the_future_does_not_say_that_nothing_is_lost() -> None:
+def test_a_record_dated_in_the_future_does_not_prove_that_nothing_is_lost() -> None:
     tails = {ORDERS: Tail(430, NOW_MS + 3_600_000)}
     (lost,) = values(disaster_plan(FLOW, evidence(tails=tails)), "lost")
     assert lost.startswith("orders: at least what came in the last 61.0 s; ")
@@ -114,14 +114,14 @@ def test_a_record_dated_in_the_future_does_not_say_that_nothing_is_lost() -> Non
     ]
 
 
-def test_records_that_came_at_once_long_before_the_last_sign_are_no_rate() -> None:
+def test_an_old_burst_of_records_does_not_inflate_the_estimated_rate() -> None:
     burst = Tail(430, NOW_MS - 561_000, NOW_MS - 561_019, 101)
     (lost,) = values(disaster_plan(FLOW, evidence(tails={ORDERS: burst})), "lost")
     assert "at least what came in the last 61.0 s, about 13 records at its last rate" in lost
 
 
-def test_a_checkpoint_after_the_end_is_not_committed() -> None:
-    """The topic was created again: a consumer would not find the offset, and jump to its reset."""
+def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() -> None:
+    """The topic was created again: a consumer would not find the offset and would apply its `auto.offset.reset`."""
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: Tail(397, 0)}))
     assert found.moves == ()
     assert values(found, "read again") == [
@@ -129,7 +129,7 @@ def test_a_checkpoint_after_the_end_is_not_committed() -> None:
     ]
 
 
-def test_partitions_without_a_position_are_said() -> None:
+def test_partitions_without_a_position_are_reported() -> None:
     tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 75_000)}
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "read again") == [
         "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it begins at its "
@@ -148,7 +148,7 @@ NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
 
 
 def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
-    """The checkpoint says that the group stood at 405, and the span where that record is."""
+    """The checkpoint says that the group was at 405; the span says where that record is on the target."""
     found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE))
     assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
     assert values(found, "exact") == ["1 position of 1 move by what was proven at 2026-01-31T02:00:00+00:00"]
@@ -159,13 +159,13 @@ def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
 @pytest.mark.parametrize(
     ("current", "moves"),
     [
-        pytest.param(290, 1, id="MirrorMaker would move it on itself"),
+        pytest.param(290, 1, id="MirrorMaker would move it forward itself"),
         pytest.param(300, 1, id="MirrorMaker has committed its checkpoint"),
         pytest.param(301, 0, id="the group has worked on the target"),
-        pytest.param(400, 0, id="it is further already"),
+        pytest.param(400, 0, id="the group has gone on even further"),
     ],
 )
-def test_an_offset_that_is_not_mirror_makers_is_left(current: int, moves: int) -> None:
+def test_only_an_offset_that_mirror_maker_committed_is_replaced(current: int, moves: int) -> None:
     synced = evidence(**HELD, **COARSE, groups=(Group("checkout-web", 0, 0, {}, {REMOTE: current}),))
     assert [each.offset for each in disaster_plan(FLOW, synced).moves] == [395] * moves
     unsynced = FLOW.model_copy(
@@ -178,13 +178,15 @@ def test_an_offset_that_is_not_mirror_makers_is_left(current: int, moves: int) -
     "changed",
     [
         pytest.param({"topic_ids": {"orders": "other"}}, id="the remote topic was deleted and created again"),
-        pytest.param({"topic_ids": {}}, id="the id of the remote topic is not known"),
+        pytest.param({"topic_ids": {}}, id="the id of the remote topic is unknown"),
         pytest.param({"logs": {ORDERS: OffsetRange(0, 399)}}, id="the remote topic lost its end"),
-        pytest.param({"kept": replace(KEPT, topics={})}, id="nothing was proven of the topic"),
-        pytest.param({"kept": "those of yesterday are about another model"}, id="another model"),
+        pytest.param({"kept": replace(KEPT, topics={})}, id="nothing was proven about the topic"),
+        pytest.param(
+            {"kept": "those of yesterday are about another model"}, id="the published positions belong to another model"
+        ),
     ],
 )
-def test_what_may_not_hold_any_more_moves_no_group(changed: dict[str, Any]) -> None:
+def test_published_positions_that_may_be_outdated_are_not_used(changed: dict[str, Any]) -> None:
     found = disaster_plan(FLOW, evidence(**{**HELD, **COARSE, **changed}, groups=NOWHERE))
     assert [each.offset for each in found.moves] == [300]
 
@@ -195,10 +197,15 @@ SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(
 @pytest.mark.parametrize(
     ("changed", "committed", "offset"),
     [
-        pytest.param({}, 150, 140, id="as a validation has seen since"),
-        pytest.param({"logs": {ORDERS: OffsetRange(200, 430)}}, 150, 200, id="the target has deleted the place"),
-        pytest.param({"topic_ids": {}}, 150, 0, id="the place is not known any more, so the beginning"),
-        pytest.param({"kept": replace(SET_BACK, time="2026-01-31T01:00:00+00:00")}, 405, 395, id="it went on later"),
+        pytest.param({}, 150, 140, id="a validation saw it after the checkpoint"),
+        pytest.param({"logs": {ORDERS: OffsetRange(200, 430)}}, 150, 200, id="the target has deleted that position"),
+        pytest.param({"topic_ids": {}}, 150, 0, id="its position is no longer known, so it starts at the beginning"),
+        pytest.param(
+            {"kept": replace(SET_BACK, time="2026-01-31T01:00:00+00:00")},
+            405,
+            395,
+            id="the checkpoint is newer than the validation",
+        ),
         pytest.param(
             {"kept": replace(SET_BACK, positions={("checkout-web", "orders", 0): KeptPosition(406, 396, 0)})},
             405,
@@ -210,7 +217,7 @@ SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(
 def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
     changed: dict[str, Any], committed: int, offset: int
 ) -> None:
-    """MirrorMaker cannot translate an offset before its oldest sync, and writes no checkpoint of it."""
+    """MirrorMaker cannot translate an offset before its oldest offset sync, so it writes no checkpoint for it."""
     written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
     at = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), written_ms)
     given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
@@ -219,8 +226,8 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
 
 
 @pytest.mark.parametrize("kept", [KEPT, "no validation has published any"])
-def test_a_group_does_not_go_on_before_the_log(kept: KeptPositions | str) -> None:
-    """There, its consumers would go on at their `auto.offset.reset`: `latest` skips all that is left."""
+def test_a_group_is_not_placed_before_the_start_of_the_log(kept: KeptPositions | str) -> None:
+    """Its consumers would apply their `auto.offset.reset` there: `latest` skips all records that are left."""
     deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
     for current in ({}, {REMOTE: 300}):
         found = disaster_plan(FLOW, evidence(**deleted, groups=(Group("checkout-web", 0, 0, {}, current),)))
@@ -228,5 +235,5 @@ def test_a_group_does_not_go_on_before_the_log(kept: KeptPositions | str) -> Non
         assert not any(each.startswith("1 position") for each in values(found, "exact")), "nobody has proven that"
 
 
-def test_why_there_are_no_published_positions_is_said() -> None:
+def test_the_plan_says_why_there_are_no_published_positions() -> None:
     assert values(disaster_plan(FLOW, evidence()), "exact") == ["none: no validation has published any"]

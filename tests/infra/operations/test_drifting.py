@@ -1,4 +1,4 @@
-"""What counts as changed by hand, and for which flow."""
+"""Which changes count as made by hand, and for which flow."""
 
 import pytest
 
@@ -19,21 +19,21 @@ def drift(code: str, flow: str = "orders", severity: Severity = Severity.RESTART
     [
         pytest.param([], 0, id="nothing"),
         pytest.param([drift("field-edited"), drift("object-missing")], 2, id="two things"),
-        pytest.param([drift("reconciliation-paused")], 1, id="the operator is held"),
-        pytest.param([drift("connector-failed"), drift("not-ready")], 0, id="other series say so"),
-        pytest.param([drift("validation-failed"), drift("foreign-topic")], 0, id="the verdict says so"),
+        pytest.param([drift("reconciliation-paused")], 1, id="reconciliation is paused"),
+        pytest.param([drift("connector-failed"), drift("not-ready")], 0, id="other series report it"),
+        pytest.param([drift("validation-failed"), drift("foreign-topic")], 0, id="the verdict reports it"),
         pytest.param([drift("temporary-state")], 0, id="announced"),
-        pytest.param([drift("temporary-state", severity=Severity.DATA)], 1, id="announced until before now"),
-        pytest.param([drift("field-edited", "monitoring")], 0, id="of no flow"),
+        pytest.param([drift("temporary-state", severity=Severity.DATA)], 1, id="announced, but expired"),
+        pytest.param([drift("field-edited", "monitoring")], 0, id="belongs to no flow"),
     ],
 )
-def test_what_somebody_changed_by_hand_counts_for_its_flow(found: list[Drift], count: int) -> None:
+def test_manual_changes_are_counted_for_their_flow(found: list[Drift], count: int) -> None:
     flows = flows_without_addresses(parse_topology(a_topology(a_flow())))
     assert by_flow(found, flows) == {"orders": count}
 
 
-def test_shared_workers_count_for_every_flow_that_they_run() -> None:
-    """A KafkaMirrorMaker2 of several sources has the label of its workers, and what one mirror has that of its flow."""
+def test_a_change_to_shared_workers_counts_for_every_flow_that_they_run() -> None:
+    """A KafkaMirrorMaker2 with several sources has the label of its workers; one mirror's parts have their flow's."""
     sources = {"useast": {"topics": ["orders"]}, "eucentral": {"topics": ["orders"]}}
     replication = {"kind": "mirrorMaker2", "sources": sources, "target": "uswest"}
     clusters = {each: a_cluster() for each in sources} | {"uswest": a_cluster("us-west-2")}

@@ -1,4 +1,4 @@
-"""Positions are computed from what two brokers hold, which librdkafka runs within this process."""
+"""Positions are computed from the records of two brokers, which librdkafka runs in this process."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -21,7 +21,7 @@ from infra.operations.facts import UnaskedError
 from infra.operations.group_writer import GroupWriter
 from infra.operations.kafka_reader import KafkaReader
 from tests.builders import a_resolved_flow
-from tests.infra.operations.brokers import Cluster, Reader, Said
+from tests.infra.operations.brokers import Cluster, NumberedRecord, Reader
 
 FLOW = flow_parameters(a_resolved_flow())
 MARKS = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
@@ -45,31 +45,31 @@ def regions() -> Regions:
     return Regions(Cluster(), Cluster())
 
 
-def plain(numbers: Sequence[int]) -> list[Said]:
+def unmarked(numbers: Sequence[int]) -> list[NumberedRecord]:
     return [(number, "") for number in numbers]
 
 
 def test_positions_are_read_from_both_logs(regions: Regions) -> None:
-    regions.source.hold("orders", plain(range(200)))
-    regions.target.hold("useast.orders", plain([*range(150), *range(100, 190)]))
+    regions.source.hold("orders", unmarked(range(200)))
+    regions.target.hold("useast.orders", unmarked([*range(150), *range(100, 190)]))
     found = regions.positions("orders", [0, 120, 200])
     assert isinstance(found, PartitionPositions), found
     assert found.positions == {0: ExactPosition(0, 0), 120: ExactPosition(120, 170), 200: ExactPosition(200, 240)}
     assert (found.waiting, found.sent_again) == (10, 50)
 
 
-def test_what_was_sent_again_far_behind_is_found_by_reading_more(regions: Regions) -> None:
-    """The first walk begins 1,000 records before the group, and the task began again 500 before that."""
-    regions.source.hold("clicks", plain(range(3_000)))
-    regions.target.hold("useast.clicks", plain([*range(3_000), *range(500, 3_000)]))
+def test_records_sent_again_from_far_back_are_found_by_reading_further_back(regions: Regions) -> None:
+    """The first walk begins 1,000 records before the group; the task had started again another 500 before that."""
+    regions.source.hold("clicks", unmarked(range(3_000)))
+    regions.target.hold("useast.clicks", unmarked([*range(3_000), *range(500, 3_000)]))
     found = regions.positions("clicks", [2_000])
     assert isinstance(found, PartitionPositions), found
     assert found.positions == {2_000: ExactPosition(2_000, 4_500)}
 
 
-def test_a_record_that_is_not_the_sources_is_named(regions: Regions) -> None:
-    regions.source.hold("returns", plain(range(5)))
-    regions.target.hold("useast.returns", plain([0, 1, 99, 2]))
+def test_a_foreign_record_on_the_target_is_named(regions: Regions) -> None:
+    regions.source.hold("returns", unmarked(range(5)))
+    regions.target.hold("useast.returns", unmarked([0, 1, 99, 2]))
     found = regions.positions("returns", [1])
     assert isinstance(found, NotProvenError)
     assert str(found).startswith("the target's record 2 stands where the source's record 2 belongs")
@@ -81,19 +81,19 @@ def test_the_marks_of_a_pair_tell_where_a_record_came_from(regions: Regions) -> 
     regions.target.hold("ledger", [(3, ""), (4, ""), (0, MARKS.mark), (1, MARKS.mark), (2, MARKS.mark)])
     found = regions.positions("ledger", [2, 4, 5], flow)
     assert isinstance(found, PartitionPositions), found
-    # At 2 the group has 0 and 1; at 4 it lacks 4 alone, which stands before what it has read.
+    # At 2 the group has read 0 and 1. At 4 it lacks only 4, which the target holds before the records it has read.
     assert found.positions == {2: ExactPosition(2, 0, 2), 4: ExactPosition(4, 1, 3), 5: ExactPosition(5, 5)}
 
 
-def test_a_range_that_has_expired_is_an_error_and_not_empty(regions: Regions) -> None:
-    regions.source.hold("young", plain(range(3)))
+def test_reading_an_expired_range_is_an_error_and_not_an_empty_result(regions: Regions) -> None:
+    regions.source.hold("young", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream, pytest.raises(UnaskedError, match="could not be read"):
         list(stream.messages(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
 
 
-def test_a_log_that_lost_its_end_is_an_error_and_not_shorter(regions: Regions) -> None:
-    regions.source.hold("cut", plain(range(3)))
+def test_reading_a_log_that_lost_its_end_is_an_error_and_not_a_shorter_result(regions: Regions) -> None:
+    regions.source.hold("cut", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream, pytest.raises(UnaskedError) as caught:
         list(stream.messages(TopicPartition("cut", 0), OffsetRange(0, 5)))
@@ -103,7 +103,7 @@ def test_a_log_that_lost_its_end_is_an_error_and_not_shorter(regions: Regions) -
     )
 
 
-def test_identity_is_what_the_broker_keeps(regions: Regions) -> None:
+def test_a_record_that_is_read_back_has_the_identity_that_it_was_written_with(regions: Regions) -> None:
     regions.source.hold("kept", [(3, "")])
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream:
@@ -114,7 +114,7 @@ def test_identity_is_what_the_broker_keeps(regions: Regions) -> None:
 
 
 def test_offsets_are_committed_with_their_tag(regions: Regions) -> None:
-    regions.target.hold("moved", plain(range(3)))
+    regions.target.hold("moved", unmarked(range(3)))
     place = TopicPartition("moved", 0)
     GroupWriter("uswest", regions.target.config).commit("checkout-web", {place: 2}, "replicate failover orders")
     consumer = Consumer({**regions.target.config, "group.id": "checkout-web"})
@@ -123,8 +123,8 @@ def test_offsets_are_committed_with_their_tag(regions: Regions) -> None:
     assert (found.offset, found.metadata) == (2, "replicate failover orders")
 
 
-def test_the_targets_own_records_that_never_came_here_are_not_skipped(regions: Regions) -> None:
-    """The half from the target to the source has copied nothing yet, and the target's records are older."""
+def test_records_that_only_the_target_of_a_pair_has_are_not_skipped(regions: Regions) -> None:
+    """The flow from the target to the source has copied nothing yet, and the target's records are older."""
     flow = FLOW.model_copy(update={"policy": Policy.IDENTITY, "guard": MARKS})
     regions.source.hold("accounts", [(50, "")])
     regions.target.hold("accounts", [(0, ""), (1, ""), (50, MARKS.mark)])
@@ -133,7 +133,7 @@ def test_the_targets_own_records_that_never_came_here_are_not_skipped(regions: R
     assert found.positions == {1: ExactPosition(1, 0, 1)}
 
 
-def test_what_waits_before_a_long_run_of_copies_is_counted(regions: Regions) -> None:
+def test_an_unreplicated_record_before_a_long_run_of_copies_is_counted(regions: Regions) -> None:
     flow = FLOW.model_copy(update={"policy": Policy.IDENTITY, "guard": MARKS})
     copies = range(1_100)
     regions.source.hold("entries", [(5_000, ""), (5_001, ""), *((each, MARKS.filter) for each in copies)])
@@ -143,19 +143,19 @@ def test_what_waits_before_a_long_run_of_copies_is_counted(regions: Regions) -> 
     assert found.waiting == 1
 
 
-def test_a_record_dated_in_the_future_that_the_target_has_lost_hides_none_behind_it(regions: Regions) -> None:
-    regions.source.hold("dated", plain([9_999, 1, 2, 3]))
-    regions.target.hold("useast.dated", plain([1, 2, 3]))
+def test_a_lost_record_dated_in_the_future_does_not_hide_the_records_after_it(regions: Regions) -> None:
+    regions.source.hold("dated", unmarked([9_999, 1, 2, 3]))
+    regions.target.hold("useast.dated", unmarked([1, 2, 3]))
     found = regions.positions("dated", [1, 4])
     assert isinstance(found, PartitionPositions), found
     assert found.positions == {1: ExactPosition(1, 0), 4: ExactPosition(4, 3)}
     assert found.waiting == 0
 
 
-def test_a_group_before_the_sources_first_record_is_told_what_only_the_target_holds(regions: Regions) -> None:
-    regions.source.hold("short", plain([5, 6]))
-    regions.target.hold("useast.short", plain(range(7)))
-    source, target = Late("useast", regions.source.config), Reader("uswest", regions.target.config)
+def test_a_group_before_the_sources_first_record_gets_the_number_of_expired_records(regions: Regions) -> None:
+    regions.source.hold("short", unmarked([5, 6]))
+    regions.target.hold("useast.short", unmarked(range(7)))
+    source, target = FirstRecordDeleted("useast", regions.source.config), Reader("uswest", regions.target.config)
     partition = TopicPartition("short", 0)
     found = read_positions(FLOW, source, target, {partition: [0, 1, 2]}, lambda _: None)[partition]
     assert isinstance(found, PartitionPositions), found
@@ -166,8 +166,8 @@ def test_a_group_before_the_sources_first_record_is_told_what_only_the_target_ho
     }
 
 
-class Late(Reader):
-    """A cluster that has deleted each first record."""
+class FirstRecordDeleted(Reader):
+    """A cluster that has deleted the first record of each partition."""
 
     def logs(
         self, partitions: Iterable[TopicPartition], *, committed: bool = False

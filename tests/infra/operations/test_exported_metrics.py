@@ -1,4 +1,4 @@
-"""What Prometheus reads of a look: every fact once, nothing of what could not be asked, nothing old, never too much."""
+"""What Prometheus scrapes: every known fact once, nothing for unknown facts, nothing outdated, and not too much."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("ord
 
 
 NOT_TRIED = a_login(accepted=None, why="no answer", certificates=())
-#: By hand, somebody changed two things of `orders`.
+#: Somebody changed two things of `orders` by hand.
 DRIFT = {"prod": {"orders": 2}}
 
 
@@ -37,11 +37,11 @@ def served(document: StatusDocument, worst: int = 20, drift: Drift = DRIFT) -> s
     return scraped(newest)
 
 
-def of(flow: FlowStatus, worst: int = 20) -> dict[str, float]:
+def series_of(flow: FlowStatus, worst: int = 20) -> dict[str, float]:
     return values(served(a_document(flow), worst))
 
 
-def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
+def test_every_known_fact_about_a_flow_has_a_series() -> None:
     status = a_status(
         lag=a_lag(BEHIND, missing=("useast.audit",)),
         read_again=some_groups(GroupStatus(name="checkout-web", records=3), NO_POSITION),
@@ -49,7 +49,7 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
         could_fail_over=False,
         reasons=(Reason(kind=Kind.PROBLEM, text="a task failed"),),
     )
-    assert of(status, worst=2) == {
+    assert series_of(status, worst=2) == {
         "mirror_look_timestamp_seconds": 1769828400,
         "mirror_flow_could_fail_over": 0,
         "mirror_flow_unasked connectors": 0,
@@ -69,7 +69,7 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
         "mirror_lag_records": 945,
         "mirror_lag_seconds": 3.5,
         "mirror_source_end_offsets": 9000,
-        # The longest behind, not those with most records.
+        # The partitions that are behind for the longest time, not those with the most records.
         "mirror_partition_lag_records 0 orders": 5,
         "mirror_partition_lag_seconds 0 orders": 3.5,
         "mirror_partition_position 0 orders": 70,
@@ -95,7 +95,7 @@ def test_everything_that_was_seen_of_a_flow_has_its_series() -> None:
     }
 
 
-def test_every_series_about_a_flow_names_it() -> None:
+def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
     newest = Newest(20, every_seconds=60)
     newest.take(a_document(a_status(lag=a_lag(BEHIND))), DRIFT)
     found = {metric.name: metric.samples for metric in newest.collect()}
@@ -121,55 +121,55 @@ def test_every_series_about_a_flow_names_it() -> None:
         ({"verdict": None}, "verdict", "mirror_verdict"),
     ],
 )  # fmt: skip
-def test_what_could_not_be_asked_has_no_value_and_is_named(
+def test_an_unknown_fact_has_no_series_and_is_counted_as_unasked(
     given: dict[str, Any], question: str, missing: str | tuple[str, ...]
 ) -> None:
-    unasked = of(a_status(**given, unasked=(question,), could_fail_over=False, reasons=NOT_ASKED))
+    unasked = series_of(a_status(**given, unasked=(question,), could_fail_over=False, reasons=NOT_ASKED))
     assert unasked[f"mirror_flow_unasked {question}"] == 1
     assert sum(value for name, value in unasked.items() if name.startswith("mirror_flow_unasked")) == 1
     assert not [name for name in unasked if name.startswith(missing)]
     assert "mirror_flow_could_fail_over" not in unasked
-    assert [name for name in of(a_status()) if name.startswith(missing)]
+    assert [name for name in series_of(a_status()) if name.startswith(missing)]
 
 
-def test_a_flow_with_a_problem_could_not_fail_over_whatever_was_not_asked() -> None:
+def test_a_flow_with_a_problem_could_not_fail_over_even_if_other_facts_are_unknown() -> None:
     reasons = (*NOT_ASKED, Reason(kind=Kind.PROBLEM, text="a task failed"))
-    assert of(a_status(lag=None, unasked=("lag",), could_fail_over=False, reasons=reasons))[
+    assert series_of(a_status(lag=None, unasked=("lag",), could_fail_over=False, reasons=reasons))[
         "mirror_flow_could_fail_over"
     ] == 0  # fmt: skip
 
 
-def test_nothing_behind_is_no_lag_and_a_lag_of_unknown_age_has_no_age() -> None:
-    assert of(a_status())["mirror_lag_seconds"] == 0
-    assert "mirror_lag_seconds" not in of(a_status(lag=a_lag(BEHIND).model_copy(update={"seconds": None})))
+def test_lag_seconds_is_zero_without_lag_and_absent_if_the_age_is_unknown() -> None:
+    assert series_of(a_status())["mirror_lag_seconds"] == 0
+    assert "mirror_lag_seconds" not in series_of(a_status(lag=a_lag(BEHIND).model_copy(update={"seconds": None})))
 
 
-def test_a_validation_that_was_never_published_is_a_state_without_a_time() -> None:
-    never = of(a_status(verdict=None))
+def test_a_validation_that_was_never_published_has_the_verdict_none_and_no_time() -> None:
+    never = series_of(a_status(verdict=None))
     assert (never["mirror_verdict none"], never["mirror_verdict pass"]) == (1, 0)
     assert not [name for name in never if name.startswith("mirror_verdict_")]
     other = VerdictStatus(verdict=Verdict.FAIL, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=False)
-    failed = of(a_status(verdict=other))
+    failed = series_of(a_status(verdict=other))
     assert (failed["mirror_verdict fail"], failed["mirror_verdict_current"]) == (1, 0)
 
 
-def test_a_refused_login_and_the_certificates_of_one_that_was_not_tried_have_series() -> None:
-    """A certificate is read from a Secret: it expires whether or not its cluster answers."""
+def test_refused_logins_and_the_certificates_of_untried_logins_have_series() -> None:
+    """A certificate is read from a Secret, so its expiry is known even if its cluster does not answer."""
     logins = (a_login(accepted=False, why="no"), a_login("uswest", accepted=None, why="no answer"))
-    found = of(a_status(logins=logins, unasked=("logins",)))
+    found = series_of(a_status(logins=logins, unasked=("logins",)))
     assert found["mirror_login_refused useast"] == 1
     assert "mirror_login_refused uswest" not in found
     assert len([name for name in found if name.startswith("mirror_certificate_expiry")]) == 2
 
 
-def test_drift_of_a_stack_that_could_not_be_compared_is_not_zero() -> None:
+def test_drift_is_absent_and_not_zero_if_a_stack_could_not_be_compared() -> None:
     found = values(served(a_document(a_status()), drift={"test": {"orders": 2}}))
     assert found["mirror_flow_unasked drift"] == 1
     assert "mirror_drift" not in found
     assert values(served(a_document(a_status()), drift={"prod": {}}))["mirror_drift"] == 0
 
 
-def test_flows_of_one_name_in_two_stacks_are_told_apart() -> None:
+def test_flows_with_the_same_name_in_two_stacks_have_separate_series() -> None:
     (first,), (second,) = a_document(a_status()).stacks, a_document(a_status(), stack="test").stacks
     text = served(StatusDocument(asked_at="2026-01-31T03:00:00+00:00", stacks=(first, second)))
     assert 'mirror_lag_records{flow="orders",source="useast",stack="prod",target="uswest"} 0.0\n' in text
@@ -180,7 +180,7 @@ def test_flows_of_one_name_in_two_stacks_are_told_apart() -> None:
 def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int) -> None:
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
-    found = of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
+    found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
     assert len(found) == 4 * 20 + 33
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
@@ -190,7 +190,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
         assert sum(value for name, value in found.items() if name.startswith(one)) + found[others] == found[total]
 
 
-def test_a_look_that_no_other_follows_keeps_its_time_only() -> None:
+def test_only_the_time_of_an_outdated_look_is_still_exported() -> None:
     now = 0.0
     newest = Newest(20, every_seconds=30, clock=lambda: now)
     assert values(scraped(newest)) == {}

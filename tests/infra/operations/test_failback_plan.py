@@ -1,4 +1,4 @@
-"""What a failback finds: positions back, groups left alone, and records that only one side has."""
+"""What a failback plans: positions on the source, groups left alone, and records that only one side has."""
 
 from typing import Any
 
@@ -33,20 +33,20 @@ def looked(**given: Any) -> LookedBack:
     return LookedBack(**{"groups": (a_group(),), "positions": {ORDERS: back()}, "own_records": {}, **given})
 
 
-def test_a_group_goes_back_to_where_it_had_come_on_the_target() -> None:
+def test_a_group_returns_to_the_record_that_it_had_reached_on_the_target() -> None:
     found = plan_back(FLOW, looked(), ())
     assert (found.unmet, found.left_alone) == ((), ())
     assert found.moves == (Move("checkout-web", REMOTE, 398, ORDERS, 412),)
 
 
-def test_what_a_group_had_consumed_before_the_failover_it_does_not_read_again() -> None:
-    """In a disaster, the last records that it consumed on the source never reached the target."""
+def test_a_group_does_not_read_again_what_it_consumed_before_the_failover() -> None:
+    """In a disaster, the last records that the group consumed on the source never reached the target."""
     found = plan_back(FLOW, looked(groups=(a_group(committed={ORDERS: 420}),)), ())
     assert [move.offset for move in found.moves] == [420]
 
 
-def test_what_it_may_not_have_consumed_is_read_and_announced() -> None:
-    """Records 405 to 411 were sent again behind the group, and it may have begun behind their first copies."""
+def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced() -> None:
+    """Records 405 to 411 were sent again after the group's position; it may have started after their first copies."""
     found = plan_back(
         FLOW,
         looked(positions={ORDERS: back(positions={398: PositionBack(398, 412, unless_before=405)}, began={390: 399})}),
@@ -65,7 +65,7 @@ def test_what_it_may_not_have_consumed_is_read_and_announced() -> None:
             "3 records of orders-0 that it has not consumed are deleted on the source",
         ),
     ],
-    ids=["runs on the target", "runs on the source", "retention"],
+    ids=["it runs on the target", "it runs on the source", "the source has deleted records"],
 )
 def test_a_group_that_cannot_go_back_is_left_alone(given: dict[str, Any], why: str) -> None:
     found = plan_back(FLOW, looked(**given), ())
@@ -73,7 +73,7 @@ def test_a_group_that_cannot_go_back_is_left_alone(given: dict[str, Any], why: s
     assert [each.name for each in found.unmet] == ["groups"]
 
 
-def test_nothing_is_committed_where_the_records_prove_nothing() -> None:
+def test_a_position_that_is_not_proven_is_an_unmet_precondition() -> None:
     found = plan_back(FLOW, looked(positions={ORDERS: NotProvenError("they differ")}), ())
     assert [each.value for each in found.unmet if each.name == "positions"] == ["not proven in orders-0: they differ"]
 
@@ -104,7 +104,7 @@ def test_records_that_only_one_side_has_are_named() -> None:
     ]
 
 
-def test_what_is_not_known_of_a_partition_without_groups_is_said_and_keeps_nothing_back() -> None:
+def test_an_unproven_partition_without_groups_is_reported_but_does_not_block_the_failback() -> None:
     unknown = {TopicPartition("orders", 3): NotProvenError("they differ")}
     found = plan_back(FLOW, looked(unknown=unknown), ())
     assert found.unmet == ()
@@ -113,7 +113,7 @@ def test_what_is_not_known_of_a_partition_without_groups_is_said_and_keeps_nothi
     ]
 
 
-def test_ranges_that_are_not_named_are_counted() -> None:
+def test_ranges_after_the_first_twenty_are_only_counted() -> None:
     alone = tuple(
         SourceOnly(TopicPartition("orders", each), OffsetRange(5, 7), 2, 0, 0, passed=False) for each in range(22)
     )
@@ -134,7 +134,7 @@ def test_ranges_that_are_not_named_are_counted() -> None:
     ],
     ids=["transforms", "pair"],
 )
-def test_what_cannot_work_is_refused_with_the_way_that_does(given: dict[str, Any], code: str, remedy: str) -> None:
+def test_an_unsuited_failback_is_refused_with_a_remedy(given: dict[str, Any], code: str, remedy: str) -> None:
     with pytest.raises(RefusedError) as caught:
         refuse_unsuited_back(FLOW.model_copy(update=given), ("orders-back",))
     assert caught.value.code == code

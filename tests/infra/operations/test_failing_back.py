@@ -1,4 +1,4 @@
-"""A failback from the first look to the last commit, between two brokers within this process."""
+"""A failback from the first look to the last commit, between two brokers in this process."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SENT = [*range(8), *range(5, 12)]
 
 
 def work_on_the_target(night: Night, offsets: Mapping[str, int]) -> None:
-    """The groups have come so far on the target."""
+    """Let the groups reach these offsets on the target."""
     for group, offset in offsets.items():
         GroupWriter("uswest", night.target.config).commit(group, {REMOTE: offset}, "")
 
@@ -66,7 +66,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
     ]
 
 
-def test_producers_may_write_to_the_source_again(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failback_lifts_the_fence_of_the_failover(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     before = list(night.acls.entries)
     with_fence(a_call(night, fence=True), night)
     fail_back(night, dry_run=True)
@@ -78,7 +78,7 @@ def test_producers_may_write_to_the_source_again(night: Night, capsys: pytest.Ca
     assert night.acls.entries == before
 
 
-def test_a_fence_that_nobody_could_see_is_not_said_to_be_absent(
+def test_the_fence_is_reported_as_not_looked_for_if_the_acls_cannot_be_read(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work_on_the_target(night, {"checkout-app": 11})
@@ -108,7 +108,9 @@ def test_records_that_only_the_source_has_are_exported_whole(night: Night, tmp_p
     assert on_source(night) == GROUPS
 
 
-def test_a_partition_that_never_crossed_is_only_on_the_source(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_of_a_partition_that_was_never_replicated_are_reported(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     work_on_the_target(night, {"checkout-app": 11})
     night.source.producer.produce("orders", b"v", b"k", 2, timestamp=1_000)
     assert night.source.producer.flush(10) == 0
@@ -143,7 +145,7 @@ def test_a_group_that_runs_is_left_alone(night: Night, capsys: pytest.CaptureFix
     assert "group checkout-web is left alone: it runs on useast with 1 member" in capsys.readouterr().out
 
 
-def test_a_remote_topic_that_somebody_else_wrote_to_proves_nothing(night: Night) -> None:
+def test_a_failback_is_refused_if_the_remote_topic_holds_foreign_records(night: Night) -> None:
     work_on_the_target(night, {"checkout-app": 8})
     night.target.hold("useast.orders", [(500, "")])
     with pytest.raises(RefusedError, match="record 15 equals none of the records after 11"):
@@ -151,7 +153,7 @@ def test_a_remote_topic_that_somebody_else_wrote_to_proves_nothing(night: Night)
     assert on_source(night) == GROUPS
 
 
-def test_without_a_group_that_worked_on_the_target_nothing_is_done(night: Night) -> None:
+def test_a_failback_is_refused_if_no_group_worked_on_the_target(night: Night) -> None:
     with pytest.raises(RefusedError, match="0 groups to move"):
         fail_back(night)
     assert on_source(night) == GROUPS

@@ -1,4 +1,4 @@
-"""A failover from the first look to the last commit, of every shape of a flow."""
+"""A failover from the first look to the last commit, for every shape of a flow."""
 
 import base64
 from contextlib import nullcontext
@@ -31,7 +31,7 @@ SELECTED: dict[str, Any] = {"topics": ["orders"], "groups": ["checkout-.*"]}
 
 
 def a_night_of(flow: ResolvedFlow, remote: str = REMOTE.topic) -> Night:
-    """Twelve records that have crossed, of which three were sent twice, and two groups on the source."""
+    """Twelve replicated records, three of them sent twice, and two groups on the source."""
     source, target = Cluster(), Cluster()
     source.hold("orders", [(each, "") for each in range(12)])
     target.hold(remote, [(each, "") for each in [*range(8), *range(5, 12)]])
@@ -49,7 +49,9 @@ def night() -> Night:
     return a_night_of(a_resolved_flow(**SELECTED))
 
 
-def test_every_group_goes_on_at_its_record(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_group_continues_at_the_record_that_it_had_reached(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
     assert night.operator.state(night.checkpoint) == "STOPPED"
@@ -65,21 +67,21 @@ def test_a_dry_run_changes_nothing(night: Night, capsys: pytest.CaptureFixture[s
     assert "checkout-web: orders-0 at 10 -> useast.orders-0 at 13, nothing read again" in capsys.readouterr().out
 
 
-def test_a_producer_that_writes_after_the_look_undoes_everything(night: Night) -> None:
+def test_the_failover_is_undone_if_a_producer_writes_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.source.hold("orders", [(99, "")])
     with pytest.raises(RefusedError, match="a producer wrote to orders-0: it ends at 13, and ended at 12"):
         with_both(a_call(night), night, Mode.PLANNED)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
-def test_a_group_that_starts_after_the_look_undoes_everything(night: Night) -> None:
+def test_the_failover_is_undone_if_a_group_starts_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.members.update({"checkout-web": 1})
     with pytest.raises(RefusedError, match="group checkout-web runs"):
         with_both(a_call(night), night, Mode.PLANNED)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
-def test_a_source_that_dies_after_the_look_undoes_the_stop(night: Night) -> None:
+def test_the_checkpoint_connector_runs_again_if_the_source_dies_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.dead.add("useast")
     with pytest.raises(UnaskedError, match="useast does not answer"):
         with_both(a_call(night), night, Mode.PLANNED)
@@ -94,8 +96,8 @@ def test_a_group_that_was_moved_on_the_target_after_the_look_is_not_moved_back(n
     assert night.positions(REMOTE) == {"checkout-web": 14}
 
 
-def test_a_checkpoint_connector_that_was_told_to_stop_and_runs_is_waited_for(night: Night) -> None:
-    """A run before was killed, and the operator is down: the connector would move groups back."""
+def test_the_failover_waits_for_a_checkpoint_connector_that_has_not_stopped_yet(night: Night) -> None:
+    """An earlier run was killed and the operator is down: the running connector would move groups back."""
     for body in night.operator.objects.values():
         if body["metadata"]["name"] == night.checkpoint:
             body["spec"]["state"] = "stopped"
@@ -120,7 +122,9 @@ def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
 
 
-def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreplicated_records_block_a_planned_failover_but_not_a_continuous_one(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
         with_both(a_call(night), night, Mode.PLANNED)
@@ -131,26 +135,28 @@ def test_what_has_not_crossed_keeps_the_groups_where_they_are(night: Night, caps
     assert "If groups remain on useast, start the checkpoint connector for them once the consumers run" in said
 
 
-def test_what_still_crosses_is_waited_for(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_planned_failover_waits_for_records_within_the_maximum_lag(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     night.source.hold("orders", [(12, "")])
     with_both(a_call(night, max_lag=1, dry_run=True), night, Mode.PLANNED)
     assert "! drained       1 record not on the target yet: 1 of orders-0, which the command waits for" in (
         capsys.readouterr().out
     )
-    # At its second look, it has crossed.
+    # At the second look, the target has the record.
     night.on_target[:] = [lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
     with_both(a_call(night, max_lag=1), night, Mode.PLANNED)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
 
 
-def test_more_than_may_cross_is_refused_before_anything_is_touched(night: Night) -> None:
+def test_a_lag_above_the_maximum_is_refused_before_anything_is_changed(night: Night) -> None:
     night.source.hold("orders", [(12, ""), (13, "")])
     with pytest.raises(RefusedError, match="drained: 2 records not on the target yet: 2 of orders-0"):
         with_both(a_call(night, max_lag=1, wait_seconds=600), night, Mode.PLANNED)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
-def test_what_does_not_cross_in_time_is_refused(night: Night) -> None:
+def test_a_failover_is_refused_if_records_do_not_arrive_in_time(night: Night) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
         with_both(a_call(night, max_lag=5, wait_seconds=0), night, Mode.PLANNED)
@@ -167,7 +173,9 @@ def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsy
     )
 
 
-def test_the_last_evidence_decides_when_the_source_is_gone(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disaster_failover_reports_re_reads_and_next_steps_from_the_target_alone(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 9}, "")
     night.target.hold("useast.heartbeats", [])
     night.dead.add("useast")
@@ -181,10 +189,10 @@ def test_the_last_evidence_decides_when_the_source_is_gone(night: Night, capsys:
     assert night.positions(REMOTE) == {"checkout-web": 9}
 
 
-def test_a_target_that_does_not_tell_its_topics_ids_keeps_no_group_back(
+def test_a_disaster_failover_ignores_published_positions_if_topic_ids_are_unknown(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The brokers of these tests do not. Without the ids, published positions may be about a topic that is gone."""
+    """These brokers report no topic ids. Without them, published positions may belong to a deleted topic."""
     spans = {0: Span(0, 12, 0, 12, dense=True)}
     kept = KeptPositions(
         flow_digest(night.flow), "2026-01-31T02:00:00+00:00", {"orders": SpannedTopic("S", "T", spans)}
@@ -201,7 +209,7 @@ def test_a_target_that_does_not_tell_its_topics_ids_keeps_no_group_back(
 
 
 @pytest.mark.parametrize("mode", ["planned", "disaster"])
-def test_a_cluster_that_does_not_answer_is_told_with_the_way_that_is_left(
+def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(*_: object) -> None:
@@ -211,18 +219,18 @@ def test_a_cluster_that_does_not_answer_is_told_with_the_way_that_is_left(
     monkeypatch.setattr(failover_looking, "look", silent)
     monkeypatch.setattr(failover_looking, "look_at_target", silent)
     answer = replicate("failover", "prod-us-west-2", "orders", "--mode", mode)
-    left = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
+    hint = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
     assert answer.returncode == 2
     assert "✗ not-answered: Kafka cluster useast does not answer" in answer.stderr
-    assert (left in answer.stderr) is (mode == "planned")
+    assert (hint in answer.stderr) is (mode == "planned")
 
 
-def test_a_source_that_answers_is_no_disaster(night: Night) -> None:
+def test_a_disaster_failover_is_refused_while_the_source_answers(night: Night) -> None:
     with pytest.raises(RefusedError, match="useast answers, so exact positions can be computed"):
         after_disaster(a_call(night, mode="disaster"), night)
 
 
-def test_a_refused_login_is_no_disaster(night: Night) -> None:
+def test_a_disaster_failover_is_refused_if_the_source_only_refuses_the_login(night: Night) -> None:
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
     night.source.config = {**night.source.config, **login, "sasl.password": "not-the-one"}
     with pytest.raises(RefusedError, match=r"useast refuses the login: .* The source is not lost"):
@@ -249,7 +257,7 @@ def test_every_shape_fails_over(replication: dict[str, object], remote: str) -> 
 
 
 def test_a_pair_announces_what_is_read_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """The source holds 0 1 2 and then 3 4 of the target, which holds 3 4 and then 0 1 2."""
+    """The source holds 0 1 2 and then 3 4 from the target; the target holds 3 4 and then 0 1 2."""
     source, target = Cluster(), Cluster()
     there, here = "replicated-from-uswest", "replicated-from-useast"
     source.hold("orders", [(0, ""), (1, ""), (2, ""), (3, there), (4, there)])
@@ -261,10 +269,10 @@ def test_a_pair_announces_what_is_read_again(capsys: pytest.CaptureFixture[str])
     assert "app: orders-0 at 4 -> orders-0 at 1, at least 3 records read again" in capsys.readouterr().out
 
 
-def test_a_group_of_a_pair_that_comes_back_has_consumed_what_it_left_behind(
+def test_a_returning_group_of_a_pair_does_not_read_again_what_it_consumed_before(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """As above; it had read 3 4 0 on the target before it left, and 0 1 2 3 on the source since."""
+    """Records as above. Group app had read 3 4 0 on the target before it left, and 0 1 2 3 on the source since."""
     source, target = Cluster(), Cluster()
     there, here = "replicated-from-uswest", "replicated-from-useast"
     source.hold("orders", [(0, ""), (1, ""), (2, ""), (3, there), (4, there)])

@@ -1,4 +1,4 @@
-"""What a failover finds: every precondition that is not met, the groups left alone, and what would be committed."""
+"""What a failover plans: unmet preconditions, groups left alone, and the positions to commit."""
 
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -55,7 +55,7 @@ def looked(**given: Any) -> Looked:
     return Looked(**{**well, **given})
 
 
-def test_a_flow_that_is_well_moves_its_groups() -> None:
+def test_the_groups_of_a_healthy_flow_are_moved() -> None:
     found = plan(FLOW, Mode.PLANNED, looked(), NOW_MS)
     assert (found.unmet, found.moves, found.left_alone) == ((), (MOVE,), ())
     printed = StringIO()
@@ -84,25 +84,27 @@ DIFFERENT = NotProvenError(
             {"connectors": (a_connector(state="FAILED"),)},
             "connectors",
             "orders-source FAILED with 1 of 1 task",
-            id="failed",
+            id="a connector failed",
         ),
         pytest.param(
             {"connectors": (a_connector(tasks=()),)}, "connectors", "orders-source RUNNING", id="without a task"
         ),
-        pytest.param({"connectors": Unasked("403")}, "connectors", "not known: 403", id="not asked"),
-        pytest.param({"missing": (REMOTE,)}, "topics", "useast.orders-0 not on uswest yet", id="topic"),
+        pytest.param({"connectors": Unasked("403")}, "connectors", "not known: 403", id="connectors unknown"),
+        pytest.param(
+            {"missing": (REMOTE,)}, "topics", "useast.orders-0 not on uswest yet", id="a remote topic is missing"
+        ),
         pytest.param({"positions": {}}, "topics", "0 topics with 0 partitions on uswest", id="nothing replicated"),
         pytest.param(
             {"grown": (Growth(ORDERS, 500, 503),)},
             "producers",
             "a producer still writes: orders-0 grew from 500 to 503",
-            id="producer",
+            id="a producer writes",
         ),
         pytest.param(
             {"grown": (Growth(ORDERS, 500, 480),)},
             "producers",
             "useast lost records while it was watched: orders-0 ends at 480, and ended at 500",
-            id="cut",
+            id="the source lost records",
         ),
         pytest.param(
             {"open": (ORDERS,)},
@@ -116,11 +118,13 @@ DIFFERENT = NotProvenError(
             "3 records not on the target yet: 3 of orders-0",
             id="not drained",
         ),
-        pytest.param({"positions": {ORDERS: DIFFERENT}}, "positions", f"not proven in orders-0: {DIFFERENT}", id="-"),
+        pytest.param(
+            {"positions": {ORDERS: DIFFERENT}}, "positions", f"not proven in orders-0: {DIFFERENT}", id="not proven"
+        ),
         pytest.param({"groups": ()}, "groups", "0 groups to move", id="no group"),
     ],
 )
-def test_what_is_not_met_is_named_with_its_value(given: dict[str, Any], name: str, value: str) -> None:
+def test_an_unmet_precondition_is_named_with_its_value(given: dict[str, Any], name: str, value: str) -> None:
     unmet = plan(FLOW, Mode.PLANNED, looked(**given), NOW_MS).unmet
     assert (name, value) in [(each.name, each.value) for each in unmet]
 
@@ -128,15 +132,23 @@ def test_what_is_not_met_is_named_with_its_value(given: dict[str, Any], name: st
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        pytest.param({"members_on_source": 2}, "it runs on useast with 2 members: stop it there first", id="source"),
-        pytest.param({"members_on_target": 1}, "it runs on uswest with 1 member: stop it there first", id="target"),
+        pytest.param(
+            {"members_on_source": 2}, "it runs on useast with 2 members: stop it there first", id="runs on the source"
+        ),
+        pytest.param(
+            {"members_on_target": 1}, "it runs on uswest with 1 member: stop it there first", id="runs on the target"
+        ),
         pytest.param(
             {"on_target": {REMOTE: 450}},
             "it is at 450 in useast.orders-0, past its position 398: it has consumed on uswest, or was set back on "
             "useast. Delete the group on uswest to move it",
-            id="ahead",
+            id="ahead on the target",
         ),
-        pytest.param({"committed": {ORDERS: 501}}, "it is at 501 in orders-0, after the end of the source", id="past"),
+        pytest.param(
+            {"committed": {ORDERS: 501}},
+            "it is at 501 in orders-0, after the end of the source",
+            id="past the end of the source",
+        ),
     ],
 )
 def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why: str) -> None:
@@ -147,7 +159,7 @@ def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why
     assert found.unmet == ()
 
 
-def test_where_a_group_without_an_offset_begins_is_said() -> None:
+def test_the_plan_says_where_a_group_without_an_offset_starts() -> None:
     groups = (a_group(on_target={TopicPartition("useast.orders", 2): 7}), a_group(name="idle", members_on_source=1))
     ends = {ORDERS: 500, TopicPartition("orders", 1): 9, TopicPartition("orders", 2): 9, TopicPartition("orders", 3): 0}
     found = plan(FLOW, Mode.PLANNED, looked(groups=groups, ends=ends | {TopicPartition("other", 0): 5}), NOW_MS)
@@ -167,19 +179,19 @@ def test_groups_without_an_offset_are_all_named() -> None:
     assert (len(said), said[-1]) == (4, "others also lack one in some partitions: d, e")
 
 
-def test_what_the_target_has_lost_keeps_a_group_where_it_is() -> None:
+def test_a_group_is_left_alone_if_the_target_lost_records_that_it_has_not_consumed() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
     assert alone.why == "5 records of orders-0 that it has not consumed are no longer on the target"
 
 
-def test_records_that_cannot_be_told_apart_make_the_number_the_least() -> None:
+def test_the_number_of_re_reads_is_a_minimum_if_records_are_indistinguishable() -> None:
     equal = walked(positions={412: ExactPosition(412, 398, read_again=2, at_least=True)})
     (move,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: equal}), NOW_MS).moves
     assert position_line(move).endswith("useast.orders-0 at 398, at least 2 records read again")
 
 
-def test_what_only_the_target_still_holds_is_not_skipped() -> None:
+def test_a_group_is_left_alone_if_only_the_target_still_holds_unread_records() -> None:
     older = walked(positions={412: ExactPosition(412, 398, expired=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: older}), NOW_MS).left_alone
     assert alone.why == (
@@ -188,30 +200,30 @@ def test_what_only_the_target_still_holds_is_not_skipped() -> None:
     )
 
 
-def test_what_the_target_never_held_is_not_said_to_be_there() -> None:
-    gone = walked(source_records=1_000, on_target=100)
+def test_the_drained_precondition_counts_only_records_that_the_target_holds() -> None:
+    mostly_deleted = walked(source_records=1_000, on_target=100)
     (drained,) = [
         each.value
-        for each in plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: gone}), NOW_MS).preconditions
+        for each in plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: mostly_deleted}), NOW_MS).preconditions
         if each.name == "drained"
     ]
     assert drained == "each of the last 100 records of useast is on uswest"
 
 
 @pytest.mark.parametrize("mode", [Mode.PLANNED, Mode.CONTINUOUS])
-def test_a_stopped_checkpoint_connector_keeps_no_failover_back(mode: Mode) -> None:
-    """An interrupted run has stopped it."""
+def test_a_stopped_checkpoint_connector_does_not_block_a_failover(mode: Mode) -> None:
+    """An earlier run that was interrupted has stopped it."""
     stopped = looked(connectors=(a_connector(), a_connector(name="c", role="checkpoint", state="STOPPED", tasks=())))
     assert plan(FLOW, mode, stopped, NOW_MS).unmet == ()
 
 
-def test_a_continuous_failover_goes_on_while_the_source_is_written_to() -> None:
+def test_a_continuous_failover_is_planned_while_producers_write_to_the_source() -> None:
     busy = looked(grown=(Growth(ORDERS, 500, 503),), positions={ORDERS: walked(waiting=3)})
     found = plan(FLOW, Mode.CONTINUOUS, busy, NOW_MS)
     assert (found.unmet, found.moves) == ((), (MOVE,))
 
 
-def test_an_old_or_missing_verdict_is_said_and_decides_nothing() -> None:
+def test_a_missing_verdict_is_reported_but_is_not_a_precondition() -> None:
     found = plan(FLOW, Mode.PLANNED, looked(verdict=None), NOW_MS)
     assert [(each.value, each.met) for each in found.preconditions if each.name == "verdict"] == [
         ("no validation was ever published", None)
@@ -251,7 +263,7 @@ def test_transforms_and_unsuited_modes_are_refused() -> None:
         refuse_unsuited(identity, Mode.CONTINUOUS)
 
 
-def test_the_page_shows_a_plan_as_it_is_printed() -> None:
+def test_the_readme_shows_a_plan_as_it_is_printed() -> None:
     tasks = tuple(Task(number, "RUNNING") for number in range(3))
     found = (a_connector(tasks=tasks), a_connector(name="orders-checkpoint", role="checkpoint"))
     printed = StringIO()

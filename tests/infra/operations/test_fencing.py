@@ -1,4 +1,4 @@
-"""A failover with a fence: producers are denied to write, and who writes nevertheless is caught."""
+"""A failover with a fence: ACLs deny writes to the source, and a producer that still writes is detected."""
 
 import json
 from collections.abc import Callable
@@ -29,12 +29,12 @@ def night() -> Night:
 
 
 def write_once(night: Night) -> Callable[[], None]:
-    """A producer past the fence, which writes a single record."""
+    """A producer that bypasses the fence and writes a single record."""
     left = [99]
     return lambda: night.source.hold("orders", [(left.pop(), "")]) if left else None
 
 
-def test_after_the_move_nobody_can_write_to_the_source(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writes_to_the_source_stay_denied_after_the_failover(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     with_fence(a_call(night, fence=True), night)
     assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
     said = capsys.readouterr().out
@@ -43,7 +43,7 @@ def test_after_the_move_nobody_can_write_to_the_source(night: Night, capsys: pyt
         "Writes to orders on useast stay denied: `replicate failback` allows them again at its end, "
         "`replicate failover night orders --lift-fence` at once"
     ) in said
-    # A second run finds everything done.
+    # A second run changes nothing.
     with_fence(a_call(night, fence=True), night)
     assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
 
@@ -61,9 +61,11 @@ def test_the_document_names_what_is_denied(night: Night, capsys: pytest.CaptureF
     assert (document["committed"], document["fenced"]) == (True, ["orders"])
 
 
-def test_a_producer_past_the_fence_is_caught(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_producer_that_bypasses_the_fence_undoes_the_failover(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = list(night.acls.entries)
-    # The target is asked for after the fence stands.
+    # The second reader of the target is made after the fence is in place.
     night.on_target[:] = [lambda: None, lambda: night.source.hold("orders", [(98, ""), (99, "")])]
     with pytest.raises(
         RefusedError, match=r"somebody still writes to useast: orders by 2 records since \d\d:\d\d:\d\dZ"
@@ -74,7 +76,7 @@ def test_a_producer_past_the_fence_is_caught(night: Night, capsys: pytest.Captur
     assert "the fence was removed: writes to orders on useast are allowed again" in capsys.readouterr().out
 
 
-def test_a_producer_past_the_fence_is_caught_at_the_last_moment(night: Night) -> None:
+def test_a_producer_that_bypasses_the_fence_is_detected_until_the_last_step(night: Night) -> None:
     night.operator.before_patch = write_once(night)
     with pytest.raises(RefusedError, match="fence-bypassed: somebody still writes to useast: orders by 1 record since"):
         with_fence(a_call(night, fence=True), night)
@@ -82,8 +84,8 @@ def test_a_producer_past_the_fence_is_caught_at_the_last_moment(night: Night) ->
     assert night.operator.state(night.checkpoint) == "RUNNING"
 
 
-def test_records_that_were_on_their_way_are_waited_for(night: Night) -> None:
-    """A request that the broker had accepted before the denial, and whose record has to cross."""
+def test_a_fenced_failover_waits_for_records_accepted_before_the_denial(night: Night) -> None:
+    """The broker accepted the write before the denial, so its record still has to reach the target."""
 
     def arrive() -> None:
         night.acls.after_change = lambda: None
@@ -95,21 +97,21 @@ def test_records_that_were_on_their_way_are_waited_for(night: Night) -> None:
     assert night.positions(REMOTE) == MOVED
 
 
-def test_what_does_not_cross_in_time_takes_the_fence_back(night: Night) -> None:
+def test_the_fence_is_removed_if_records_do_not_arrive_in_time(night: Night) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet"):
         with_fence(a_call(night, fence=True, wait_seconds=0), night)
     assert (night.positions(REMOTE), night.acls.denied) == ({}, [])
 
 
-def test_more_than_may_cross_is_refused_before_anybody_is_denied(night: Night) -> None:
+def test_a_lag_above_the_maximum_is_refused_before_writes_are_denied(night: Night) -> None:
     night.source.hold("orders", [(12, ""), (13, "")])
     night.acls.after_change = pytest.fail
     with pytest.raises(RefusedError, match="drained: 2 records not on the target yet"):
         with_fence(a_call(night, fence=True, max_lag=1), night)
 
 
-def test_a_source_that_dies_leaves_the_fence_and_says_how_to_lift_it(night: Night) -> None:
+def test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it(night: Night) -> None:
     night.operator.before_patch = lambda: night.dead.add("useast")
     night.acls.after_change = lambda: None
     lifts = night.acls.access
@@ -139,7 +141,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next(night: Night, capsys: pyt
 
 
 @pytest.mark.parametrize("left", [1, 2], ids=["only the mark", "mark and denial"])
-def test_what_a_killed_run_left_is_taken_back_by_the_next_that_is_refused(night: Night, left: int) -> None:
+def test_a_refused_run_also_removes_what_a_killed_run_left_of_the_fence(night: Night, left: int) -> None:
     before = list(night.acls.entries)
     mark = DENIAL._replace(principal=f"Fence:{owner_of(night)}")
     night.acls.entries += [mark, DENIAL][:left]
@@ -166,7 +168,9 @@ def test_the_fence_of_another_flow_stays(night: Night) -> None:
     assert night.acls.entries[-2:] == [mark, DENIAL]
 
 
-def test_only_the_fence_is_lifted(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lift_fence_removes_the_fence_and_keeps_the_committed_positions(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = list(night.acls.entries)
     with_fence(a_call(night, fence=True), night)
     capsys.readouterr()
@@ -198,17 +202,17 @@ def test_only_the_fence_is_lifted(night: Night, capsys: pytest.CaptureFixture[st
             None,
             "the connectors' user may not change ACLs on useast: allow it with `kafka-acls.sh … --add "
             "--allow-principal User:mirror --operation Alter --cluster`",
-            id="no right",
+            id="the user may not change ACLs",
         ),
         pytest.param(
             {},
             [],
             "no ACL allows anything on orders of useast, and a first ACL could also stop the consumers",
-            id="no ACL at all",
+            id="the topic has no ACL",
         ),
     ],
 )
-def test_a_cluster_that_cannot_deny_is_refused(
+def test_a_fence_is_refused_on_a_cluster_that_cannot_deny_writes(
     night: Night, given: dict[str, Any], entries: list[AclEntry] | None, said: str
 ) -> None:
     night.acls.found = Access(**given)
@@ -220,7 +224,7 @@ def test_a_cluster_that_cannot_deny_is_refused(
     assert night.positions(REMOTE) == {}
 
 
-def test_who_may_not_read_acls_is_not_told_that_there_is_no_fence(night: Night) -> None:
+def test_lift_fence_is_an_error_if_the_user_may_not_change_acls(night: Night) -> None:
     night.acls.found = Access(may_change=False)
     with pytest.raises(CannotRunError, match="fence-unknown"):
         lift_only(a_call(night), night)
@@ -241,11 +245,13 @@ PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["o
             id="ACLs are copied",
         ),
         pytest.param(
-            {"orders": ONE_WAY, "back": BACK}, "fence-unsuited: `back` writes to orders on useast", id="a mirror writes"
+            {"orders": ONE_WAY, "back": BACK},
+            "fence-unsuited: `back` writes to orders on useast",
+            id="another flow writes to the topic",
         ),
     ],
 )
-def test_a_denial_that_would_reach_a_mirror_is_refused(replications: dict[str, Any], said: str) -> None:
+def test_a_fence_that_would_also_affect_replication_is_refused(replications: dict[str, Any], said: str) -> None:
     topology = parse_topology(a_topology(replications=replications))
     flow = next(each for each in resolve_flows(topology, None, {}) if each.settings.source == "useast")
     night = a_night_of(flow)

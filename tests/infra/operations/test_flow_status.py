@@ -1,4 +1,4 @@
-"""What the facts about a flow mean: every reason against a failover, the lines, and the exit code. No cluster."""
+"""The status that follows from facts: reasons against a failover, printed lines, exit code. Needs no cluster."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ def a_connector(**given: Any) -> ConnectorFacts:
 
 
 def facts(**given: Any) -> FlowFacts:
-    """A flow that is well, with other facts."""
+    """The facts of a healthy flow, with overrides."""
     well = {
         "now_ms": NOW_MS,
         "connectors": (a_connector(),),
@@ -63,7 +63,7 @@ def reasons(found: FlowFacts, flow: FlowParameters = FLOW) -> list[tuple[str, st
     return [(each.kind.value, each.text) for each in flow_status(flow, found).reasons]
 
 
-def test_a_flow_that_was_looked_at_and_is_well_could_fail_over() -> None:
+def test_a_healthy_flow_could_fail_over() -> None:
     status = flow_status(FLOW, facts())
     assert (status.could_fail_over, status.reasons, status.unasked) == (True, (), ())
 
@@ -89,21 +89,23 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        pytest.param({"connectors": (a_connector(failures=(FAILED,)),)}, "orders-source task 0 failed", id="a task"),
+        pytest.param({"connectors": (a_connector(failures=(FAILED,)),)}, "orders-source task 0 failed", id="failed"),
         pytest.param({"connectors": (a_connector(tasks=()),)}, "orders-source runs without a task", id="no task"),
         pytest.param({"connectors": (a_connector(problem="gone"),)}, "orders-source: gone", id="not ready"),
         pytest.param({"connectors": (a_connector(wanted="paused"),)}, "orders-source is paused", id="paused"),
         pytest.param({"connectors": (ANNOUNCED,)}, "orders-source is paused", id="announced"),
-        pytest.param({"connectors": (a_connector(state="PAUSED"),)}, "orders-source is PAUSED", id="over REST"),
-        pytest.param({"connectors": (a_connector(state=""),)}, "orders-source is in no reported state", id="-"),
-        pytest.param({"logins": (REFUSED,)}, "useast refuses the connectors' login", id="login"),
-        pytest.param({"logins": (NOT_TRIED,)}, EXPIRED, id="certificate"),
-        pytest.param({"heartbeat_ms": None}, "useast.heartbeats has no recent heartbeat of this flow", id="no beat"),
+        pytest.param({"connectors": (a_connector(state="PAUSED"),)}, "orders-source is PAUSED", id="paused over REST"),
+        pytest.param({"connectors": (a_connector(state=""),)}, "orders-source is in no reported state", id="no state"),
+        pytest.param({"logins": (REFUSED,)}, "useast refuses the connectors' login", id="refused login"),
+        pytest.param({"logins": (NOT_TRIED,)}, EXPIRED, id="expired certificate"),
+        pytest.param(
+            {"heartbeat_ms": None}, "useast.heartbeats has no recent heartbeat of this flow", id="no heartbeat"
+        ),
         pytest.param({"heartbeat_ms": NOW_MS - 11_000}, "the newest heartbeat is 11.0 s old", id="old heartbeat"),
-        pytest.param({"lag": Lag(0)}, "no topic on useast is selected", id="no topic"),
-        pytest.param({"lag": Lag(6, missing_topics=("useast.orders",))}, NO_TOPIC, id="topic"),
-        pytest.param({"lag": behind(5, 180)}, "a record that is 3 min old may not be on uswest yet", id="lag"),
-        pytest.param({"groups": (GroupFacts("a", {ORDERS: None}),)}, NO_POSITION, id="group"),
+        pytest.param({"lag": Lag(0)}, "no topic on useast is selected", id="no topic selected"),
+        pytest.param({"lag": Lag(6, missing_topics=("useast.orders",))}, NO_TOPIC, id="missing topic"),
+        pytest.param({"lag": behind(5, 180)}, "a record that is 3 min old may not be on uswest yet", id="long lag"),
+        pytest.param({"groups": (GroupFacts("a", {ORDERS: None}),)}, NO_POSITION, id="no position"),
         pytest.param({"verdict": None}, "no validation was ever published", id="never proven"),
         pytest.param(
             {"verdict": VerdictFacts(Verdict.ERROR, NOW, current=True)},
@@ -122,53 +124,53 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_a_reason_against_a_failover(given: dict[str, Any], reason: str) -> None:
+def test_each_problem_is_a_reason_against_a_failover(given: dict[str, Any], reason: str) -> None:
     assert reasons(facts(**given)) == [("problem", reason)]
 
 
 @pytest.mark.parametrize("name", ["connectors", "heartbeat_ms", "lag", "groups", "verdict"])
-def test_a_fact_that_could_not_be_asked_is_never_a_yes(name: str) -> None:
+def test_an_unknown_fact_is_a_reason_against_a_failover(name: str) -> None:
     found = facts(**{name: Unasked("Kafka cluster useast does not answer")})
     assert reasons(found) == [("unasked", "Kafka cluster useast does not answer")]
     assert len(flow_status(FLOW, found).unasked) == 1
 
 
-def test_a_login_that_could_not_be_tried_is_no_reason_but_is_named() -> None:
-    """The connectors' login is not needed to fail over; whoever asks may not read its Secret."""
+def test_an_untried_login_is_reported_but_does_not_prevent_a_failover() -> None:
+    """A failover does not need the connectors' login, and not everybody who runs `status` may read its Secret."""
     status = flow_status(FLOW, facts(logins=(LoginFacts("useast", None, "Secret a/b: forbidden"),)))
     assert (status.could_fail_over, status.unasked) == (True, ("logins",))
     said = "not everything about the connectors' login to useast could be checked: Secret a/b: forbidden"
     assert f"login      {said}" in printed(status)
 
 
-def test_a_certificate_that_could_not_be_read_does_not_deny_an_accepted_login() -> None:
+def test_an_accepted_login_is_not_called_untried_if_a_certificate_cannot_be_read() -> None:
     status = flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "Secret a/b: forbidden"),)))
     assert "could not be tried" not in printed(status)
     assert "login      not everything about the connectors' login to useast could be checked" in printed(status)
 
 
-def test_an_old_certificate_in_a_bundle_is_no_reason_while_the_cluster_accepts_the_login() -> None:
+def test_an_expired_certificate_in_a_bundle_is_ignored_if_the_cluster_accepts_the_login() -> None:
     assert flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "", (CLIENT,)),))).could_fail_over
 
 
 @pytest.mark.parametrize(
     ("days", "said"), [(-1, "has expired"), (9.5, "expires in 9 days"), (20, "")], ids=["expired", "soon", "later"]
 )
-def test_a_certificate_that_expires_soon_has_a_line(days: float, said: str) -> None:
+def test_a_certificate_that_has_expired_or_expires_soon_has_a_line(days: float, said: str) -> None:
     end = datetime.now(UTC) + timedelta(days=days)
     found = LoginFacts("useast", True, "", (replace(CLIENT, expires=end),))
     lines = [line for line in printed(flow_status(FLOW, facts(logins=(found,)))).splitlines() if " login " in line]
-    told = f"prod orders login      the certificate user.crt in Secret mirror-orders/useast-client {said}"
-    assert lines == ([told] if said else [])
+    line = f"prod orders login      the certificate user.crt in Secret mirror-orders/useast-client {said}"
+    assert lines == ([line] if said else [])
 
 
-def test_records_that_are_under_way_are_no_reason() -> None:
+def test_a_lag_of_a_few_seconds_does_not_prevent_a_failover() -> None:
     status = flow_status(FLOW, facts(lag=behind(5, 2)))
     assert status.could_fail_over
     assert "could fail over now: yes, at most 5 records lost, at most 3 records read again" in printed(status)
 
 
-def test_transforms_that_may_drop_records_leave_the_lag_open() -> None:
+def test_the_lag_is_unknown_if_transforms_may_drop_records() -> None:
     transformed = FLOW.model_copy(update={"transformed": True})
     why = "the flow's own transforms may have dropped the newest records of the source"
     assert reasons(facts(lag=behind(5, 999)), transformed) == [("unasked", why)]
@@ -182,7 +184,7 @@ def test_transforms_that_may_drop_records_leave_the_lag_open() -> None:
     ],
     ids=["no groups", "a pair"],
 )  # fmt: skip
-def test_a_flow_that_translates_no_offsets_says_so(change: dict[str, Any], why: str) -> None:
+def test_a_flow_that_translates_no_offsets_names_the_failover_command(change: dict[str, Any], why: str) -> None:
     status = flow_status(FLOW.model_copy(update=change), facts(groups=()))
     assert [(each.kind, each.text) for each in status.reasons] == [(Kind.DESIGN, why)]
     assert document(status).exit_code == 0
@@ -203,7 +205,7 @@ def text_of(shown: StatusDocument, *, terminal: bool = False) -> str:
     return text.getvalue()
 
 
-def test_the_exit_code_tells_wrong_from_not_asked() -> None:
+def test_the_exit_code_distinguishes_problems_from_unknown_facts() -> None:
     well, unasked, wrong = (facts(), facts(lag=Unasked("no")), facts(verdict=None))
     codes = [document(*(flow_status(FLOW, each) for each in found)).exit_code for found in (
         [well], [well, unasked], [unasked, wrong]
@@ -273,8 +275,8 @@ def test_the_readme_shows_what_the_command_prints() -> None:
     assert " ".join(shown.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
 
 
-def test_a_flow_with_an_address_in_the_configuration_can_be_unasked() -> None:
-    """As with a stack on a local stack that does not run: nothing is known of its clusters."""
+def test_a_flow_whose_cluster_address_is_unknown_could_not_fail_over() -> None:
+    """For example, the stack belongs to a local stack that does not run, so nothing is known about its clusters."""
     clusters = {
         "useast": a_cluster(bootstrapServers={"config": "useastBootstrap"}),
         "uswest": a_cluster("us-west-2"),

@@ -1,4 +1,4 @@
-"""Interventions carried out on a resource in memory, whose operator works before each answer."""
+"""Interventions on a resource in memory; its operator reconciles before each answer."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -10,7 +10,7 @@ from tests.infra.operations.test_interventions import a_request
 from tests.infra.operations.test_offsets_run import OURS, OWNERS, Cluster, of_each_kind
 
 
-def brought(cluster: Cluster, request: Request) -> None:
+def intervene(cluster: Cluster, request: Request) -> None:
     live = {cluster.place.resource: cluster.body}
     changes = planned(request, [cluster.place], live)
     carry_out(cast(KubernetesApi, cluster), changes, [cluster.place], 5, lambda _: None)
@@ -23,9 +23,9 @@ def owners(cluster: Cluster) -> Sequence[Object]:
 
 @of_each_kind
 def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], Cluster]) -> None:
-    """The mirrors of a KafkaMirrorMaker2 are one field: while the command owns it, no deployment may change it."""
+    """The mirrors of a KafkaMirrorMaker2 are one field: no deployment can change it while the command owns it."""
     cluster = make()
-    brought(cluster, a_request("paused"))
+    intervene(cluster, a_request("paused"))
     assert OURS in owners(cluster)
-    brought(cluster, a_request("running"))
+    intervene(cluster, a_request("running"))
     assert owners(cluster) == OWNERS

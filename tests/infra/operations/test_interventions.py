@@ -1,4 +1,4 @@
-"""What pausing, stopping, resuming and restarting change, and what is refused. No cluster."""
+"""What pausing, stopping, resuming and restarting change, and what is refused. Needs no cluster."""
 
 import json
 from collections.abc import Callable
@@ -49,7 +49,7 @@ def a_connector(place: ConnectorPlace, edit: Edit = lambda _: None) -> Object:
 
 
 def live(edit: Edit = lambda _: None) -> dict[Reference, Object]:
-    """Every connector of the flow; the source connector is edited."""
+    """Every connector of the flow; `edit` changes the source connector."""
     return {place.resource: a_connector(place, edit if place is SOURCE else lambda _: None) for place in PLACES}
 
 
@@ -80,7 +80,7 @@ def test_an_announcement_ends_when_somebody_restores_the_state() -> None:
     assert [each[0].temporary is None for each in (shown, restored) if isinstance(each, tuple)] == [False, True]
 
 
-def test_a_pause_is_announced_beside_the_state_with_who_and_until_when() -> None:
+def test_a_pause_sets_the_state_and_announces_who_paused_until_when() -> None:
     before = live()[SOURCE.resource]
     (change,) = planned(a_request(until=UNTIL), [SOURCE], live())
     after = applied(change, before)
@@ -90,12 +90,12 @@ def test_a_pause_is_announced_beside_the_state_with_who_and_until_when() -> None
     assert change.states == {SOURCE.name: "paused"}
 
 
-def test_a_patch_is_for_the_version_that_was_looked_at() -> None:
+def test_a_patch_applies_only_to_the_resource_version_that_was_read() -> None:
     (change,) = planned(a_request(), [SOURCE], live())
     assert change.patch[0] == {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"}
 
 
-def test_resuming_restores_the_state_before_and_withdraws_the_announcement() -> None:
+def test_resuming_restores_the_previous_state_and_removes_the_announcement() -> None:
     found = live(lambda body: announce(body, before="stopped"))
     (change,) = planned(a_request("running"), [SOURCE], found)
     after = applied(change, found[SOURCE.resource])
@@ -143,9 +143,14 @@ def annotated(**annotations: str) -> Edit:
         ("paused", annotated(pause="true"), "reconciliation-paused", "the operator does not act on orders-source"),
         ("stopped", annotated(offsets="reset"), "offsets-armed", "The operator changes the offsets as soon as"),
     ],
-    ids=["already", "runs", "another's", "another's, to stop", "by hand", "declared", "no operator", "armed"],
+    ids=[
+        "already paused", "already running", "resume another's pause", "stop another's pause",
+        "set by hand", "declared in the topology", "reconciliation paused", "offsets armed",
+    ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused(state: str, edit: Edit, code: str, said: str) -> None:
+def test_a_change_that_does_not_fit_the_connectors_state_is_refused(
+    state: str, edit: Edit, code: str, said: str
+) -> None:
     with pytest.raises(RefusedError) as caught:
         planned(a_request(state), PLACES[:1], live(edit))
     assert caught.value.code == code
@@ -158,16 +163,16 @@ def test_nothing_is_planned_if_one_of_several_connectors_is_refused() -> None:
 
 
 @pytest.mark.parametrize("edit", [lambda body: announce(body, "bob"), by_kubectl], ids=["another's", "by hand"])
-def test_what_another_did_can_be_taken_over(edit: Edit) -> None:
+def test_a_state_that_somebody_else_set_can_be_taken_over(edit: Edit) -> None:
     (change,) = planned(a_request("running", take_over=True), [SOURCE], live(edit))
     assert change.states == {SOURCE.name: "running"}
 
 
-def test_a_harmless_offsets_annotation_does_not_stop_a_stop() -> None:
+def test_the_offsets_annotation_list_does_not_prevent_a_stop() -> None:
     assert planned(a_request("stopped"), [SOURCE], live(annotated(offsets="list")))
 
 
-def test_without_names_a_pause_is_about_what_runs_and_a_resume_about_what_was_announced() -> None:
+def test_without_names_a_pause_selects_what_runs_and_a_resume_what_was_announced() -> None:
     assert concerned(a_request(), PLACES, live(announce)) == PLACES[1:]
     assert concerned(a_request("running"), PLACES, live(announce)) == (SOURCE,)
     assert concerned(a_request("running"), PLACES, live()) == PLACES
@@ -214,7 +219,7 @@ def titles(edit: Edit, **given: Any) -> list[str]:
     return [each.title for each in planned_restarts([SOURCE], live(edit), **{"named": False, **given})]
 
 
-def test_without_a_name_only_what_failed_restarts() -> None:
+def test_without_a_connector_name_only_failed_tasks_are_restarted() -> None:
     assert titles(fail) == ["orders-source task 1"]
 
 
@@ -246,7 +251,7 @@ def test_a_restart_that_makes_no_sense_is_refused(edit: Edit, given: dict[str, A
     assert said in str(caught.value)
 
 
-def test_the_annotations_are_those_of_the_operator() -> None:
+def test_restarts_use_the_annotations_of_strimzi() -> None:
     mirror = ConnectorPlace("a->b.MirrorSourceConnector", "source", Reference("v", "KafkaMirrorMaker2", "ns", "m"))
     restarts = [Restart(mirror), Restart(mirror, 0), Restart(SOURCE), Restart(SOURCE, 0)]
     assert [each.annotation for each in restarts] == [
@@ -257,7 +262,7 @@ def test_the_annotations_are_those_of_the_operator() -> None:
     ]
 
 
-def test_no_field_stays_with_the_command() -> None:
+def test_the_command_gives_up_the_fields_that_it_managed() -> None:
     body = a_connector(SOURCE)
     ours = {"manager": "kafka-replication", "operation": "Update"}
     body["metadata"]["managedFields"] = [ours, {**ours, "subresource": "status"}, {"manager": "pulumi-kubernetes"}]

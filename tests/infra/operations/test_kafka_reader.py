@@ -1,4 +1,4 @@
-"""A Kafka cluster that cannot be asked is a reason within the deadline, and the reason names no credential."""
+"""A Kafka cluster that does not answer is reported within the deadline, and the report shows no credential."""
 
 import socket
 import ssl
@@ -36,18 +36,18 @@ def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         reader = KafkaReader("useast", {**LOGIN, "bootstrap.servers": address, "sasl.password": "not-to-be-shown"})
         began = time.monotonic()
-        told = []
+        errors = []
         for ask in (reader.topics, reader.groups, lambda: reader.records("orders")):
             with pytest.raises(UnaskedError) as caught:
                 ask()
-            told.append(str(caught.value))
+            errors.append(str(caught.value))
     assert time.monotonic() - began < 2 * REQUEST_SECONDS, "a cluster that is down is asked for its topics once"
-    assert set(told) == {told[0]}
-    assert told[0].startswith("Kafka cluster useast does not answer: ")
-    assert "not-to-be-shown" not in told[0]
+    assert set(errors) == {errors[0]}
+    assert errors[0].startswith("Kafka cluster useast does not answer: ")
+    assert "not-to-be-shown" not in errors[0]
 
 
-def test_a_login_that_a_broker_refuses_is_not_a_broker_that_is_silent() -> None:
+def test_a_refused_login_is_not_reported_as_a_silent_broker() -> None:
     cluster = Cluster()
     reader = KafkaReader("useast", {**cluster.config, **LOGIN, "sasl.password": "not-the-one"})
     with pytest.raises(UnaskedError, match="Kafka cluster useast refuses the login: ") as caught:
@@ -57,7 +57,7 @@ def test_a_login_that_a_broker_refuses_is_not_a_broker_that_is_silent() -> None:
 
 
 def a_certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate that signs itself and its key, as files."""
+    """The files of a self-signed certificate and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]), datetime.now(UTC)
     loopback = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
@@ -85,8 +85,8 @@ def refuse_certificates(listener: socket.socket, context: ssl.SSLContext) -> Non
             context.wrap_socket(connection, server_side=True)
 
 
-def test_a_certificate_that_a_broker_refuses_after_the_handshake_is_a_refused_login(tmp_path: Path) -> None:
-    """As an expired one with TLS 1.3: librdkafka calls it an error of the transport, like a broker that is down."""
+def test_a_certificate_refused_after_the_handshake_is_reported_as_a_refused_login(tmp_path: Path) -> None:
+    """TLS 1.3 refuses an expired one like this: librdkafka calls it a transport error, as if the broker were down."""
     server, client = a_certificate(tmp_path, "server"), a_certificate(tmp_path, "client")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*server)
@@ -112,6 +112,6 @@ def test_a_certificate_that_a_broker_refuses_after_the_handshake_is_a_refused_lo
     assert caught.value.refused
 
 
-def test_a_configuration_that_the_client_refuses_is_a_reason() -> None:
+def test_a_configuration_that_the_kafka_client_rejects_is_reported() -> None:
     with pytest.raises(UnaskedError, match="Kafka cluster useast: the client's configuration is not accepted"):
         KafkaReader("useast", {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.pem": "no", "security.protocol": "SSL"})

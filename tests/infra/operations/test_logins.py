@@ -1,4 +1,4 @@
-"""When the certificates of a login expire, and whether a cluster accepts it: nothing that was not looked at is well."""
+"""When the certificates of a login expire, and whether a cluster accepts it; what was not checked is not fine."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ FOUND = (CertificateFacts("mirror-orders/useast-client", "user.crt", SOON),)
 
 
 def pem(*ends: datetime) -> str:
-    """Certificates that expire then, one after the other."""
+    """Certificates that expire at these times, one after the other."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mirror")])
     chain = (
@@ -45,7 +45,7 @@ def logged_in(side: Side = "source", **cluster: Any) -> tuple[Any, Any]:
 
 
 def reading(texts: dict[str, str]) -> Callable[[Reference], str]:
-    """Reads these keys, and no other."""
+    """Returns a function that reads these keys and no other."""
 
     def read(reference: Reference) -> str:
         assert reference.secret is not None
@@ -54,7 +54,7 @@ def reading(texts: dict[str, str]) -> Callable[[Reference], str]:
     return read
 
 
-def test_the_certificate_that_expires_first_counts_and_the_key_of_the_client_is_not_read() -> None:
+def test_the_first_expiry_of_a_bundle_counts_and_the_client_key_is_not_read() -> None:
     _, login = logged_in(**TLS)
     assert certificates(login, reading({"ca.crt": pem(LATER, SOON), "user.crt": pem(LATER)})) == (
         CertificateFacts("mirror-orders/useast-ca", "ca.crt", SOON),
@@ -62,7 +62,7 @@ def test_the_certificate_that_expires_first_counts_and_the_key_of_the_client_is_
     )
 
 
-def test_a_key_without_a_certificate_is_no_certificate_that_never_expires() -> None:
+def test_a_secret_key_that_holds_no_certificate_is_an_error() -> None:
     _, login = logged_in(**CA)
     with pytest.raises(UnaskedError, match=r"ca.crt in Secret mirror-orders/useast-ca is no certificate") as caught:
         certificates(login, reading({"ca.crt": "not-to-be-shown"}))
@@ -89,7 +89,7 @@ def test_a_login_that_only_connect_can_use_is_not_tried(cluster: dict[str, Any],
     assert can_be_tried(*logged_in(**cluster)) is tried
 
 
-def test_a_login_that_a_broker_refuses_is_refused_and_one_that_it_takes_is_accepted() -> None:
+def test_a_login_is_refused_or_accepted_as_the_broker_answers() -> None:
     brokers = Cluster()
     wrong = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
     refused = KafkaReader("useast", {**brokers.config, **wrong, "sasl.password": "not-the-one"})
@@ -115,5 +115,5 @@ def no_answer() -> Any:
         pytest.param(no_answer, str, LoginFacts("useast", True, "no answer"), id="a CA cannot be read"),
     ],
 )
-def test_what_was_not_looked_at_is_not_accepted(read: Any, ask: Any, facts: LoginFacts) -> None:
+def test_facts_about_a_login_that_could_not_be_read_stay_unknown(read: Any, ask: Any, facts: LoginFacts) -> None:
     assert login_facts("useast", read, ask) == facts

@@ -1,4 +1,4 @@
-"""What looking again and again leaves behind."""
+"""Repeated looks leave no Kafka clients behind."""
 
 import gc
 import weakref
@@ -7,14 +7,14 @@ from infra.operations.looking import rounds
 
 
 class Client:
-    """Refers to itself, as the clients of Kafka do by their callbacks."""
+    """Refers to itself, as Kafka clients do through their callbacks."""
 
     def __init__(self) -> None:
         self.callback = self
 
 
-def test_clients_of_one_look_do_not_live_until_python_happens_to_collect_them() -> None:
-    """An exporter looks for weeks; 300 looks that were not collected held 400 open files."""
+def test_kafka_clients_of_a_look_are_collected_before_the_next_look() -> None:
+    """An exporter runs for weeks; 300 looks that were not collected held 400 open files."""
     looks = rounds(list, every_seconds=0)
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Files of offsets: what is read, what is refused and where, and what a file changes. No cluster."""
+"""Offset files: what is read, what is refused at which line, and what a file changes. Needs no cluster."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), Top
 
 
 def known(**given: Any) -> Known:
-    """A flow of two topics. Connect has replicated orders-0 up to 41, and nothing of the other partitions."""
+    """A flow with two topics. Connect has replicated orders-0 up to 41, and no other partition."""
     ordinary: dict[str, Any] = {
         "source": "useast",
         "start_from": "earliest",
@@ -40,17 +40,17 @@ def read(text: str, name: str = "offsets.yaml") -> list[Entry]:
 
 
 def moved(text: str, name: str = "offsets.yaml", **given: Any) -> list[tuple[str, int, int, int | None]]:
-    """What the file changes: partition, now, then, and what Connect is to store."""
+    """What the file changes: the partition, its offset before and after, and the offset that Connect will store."""
     found, problems = moves(read(text, name), known(**given), lambda _, time_ms: time_ms // 1000)
     assert not problems
     return [(str(each.partition), each.now, each.then, each.stored) for each in found]
 
 
-def test_an_offset_is_that_of_the_next_record_and_connect_stores_the_one_before() -> None:
+def test_an_offset_names_the_next_record_and_connect_stores_the_one_before_it() -> None:
     assert moved("- {topic: orders, partition: 0, offset: 20}") == [("orders-0", 42, 20, 19)]
 
 
-def test_the_first_record_of_all_is_next_when_nothing_is_stored() -> None:
+def test_offset_zero_is_set_by_deleting_the_stored_offset() -> None:
     stored = {("orders-source", ONE): 7}
     assert moved("- {topic: orders, partition: 1, offset: 0}", stored=stored) == [("orders-1", 8, 0, None)]
 
@@ -62,12 +62,12 @@ def test_a_whole_topic_goes_to_its_beginning_its_end_or_a_time() -> None:
     assert moved(at) == [("orders-0", 42, 45, 44), ("orders-1", 0, 45, 44)]
 
 
-def test_csv_means_the_same() -> None:
+def test_a_csv_file_means_the_same_as_a_yaml_file() -> None:
     text = "topic,partition,offset,time\norders,0,20,\n\norders,1,,1970-01-01T00:00:45Z\n"
     assert moved(text, "offsets.csv") == [("orders-0", 42, 20, 19), ("orders-1", 0, 45, 44)]
 
 
-def test_what_list_prints_changes_nothing_when_it_is_given_back() -> None:
+def test_setting_the_offsets_that_list_printed_changes_nothing() -> None:
     positions = known().positions()
     assert positions == {ZERO: 42, ONE: "earliest", STOCK: "earliest"}
     assert moved(as_json("useast", positions)) == moved(as_csv("useast", positions), "o.csv") == []
@@ -75,7 +75,7 @@ def test_what_list_prints_changes_nothing_when_it_is_given_back() -> None:
     assert moved(as_json("useast", at_the_end), start_from="latest") == []
 
 
-def test_what_stayed_when_it_was_shown_is_not_taken_back_when_its_connector_has_gone_on() -> None:
+def test_a_partition_that_the_plan_did_not_change_is_not_rewound_later() -> None:
     both = read("[{topic: orders, partition: 0, offset: 42}, {topic: orders, partition: 1, offset: 20}]")
     agreed, _ = moves(both, known(stored={("orders-source", ZERO): 41, ("orders-source", ONE): 30}), lambda _, __: 0)
     later, _ = moves(both, known(stored={("orders-source", ZERO): 90, ("orders-source", ONE): 40}), lambda _, __: 0)
@@ -97,7 +97,7 @@ def test_a_plan_says_what_is_replicated_again_or_left_out() -> None:
     ("stored", "start_from", "now"), [(900, "earliest", 10), (3, "earliest", 10), (3, "latest", 100)]
 )
 def test_an_offset_that_the_log_no_longer_has_is_replaced(stored: int, start_from: str, now: int) -> None:
-    """The topic was made anew, or retention was faster: the connector begins where it would without an offset."""
+    """The topic was created again or retention passed it: the connector starts as it would without an offset."""
     given: dict[str, Any] = {"stored": {("orders-source", ZERO): stored}, "start_from": start_from}
     assert known(**given).positions()[ZERO] == start_from
     (move,), _ = moves(read("- {topic: orders, partition: 0, offset: 10}"), known(**given), lambda *_: 0)
@@ -106,7 +106,7 @@ def test_an_offset_that_the_log_no_longer_has_is_replaced(stored: int, start_fro
         assert move.text == "orders-0: stays at 10, which is not stored yet"
 
 
-def test_a_reset_is_every_partition_from_the_beginning() -> None:
+def test_a_reset_sets_every_partition_to_its_beginning() -> None:
     assert [(each.partition, each.then, each.stored) for each in resets(known())] == [
         (ZERO, 10, None), (ONE, 0, None), (STOCK, 0, None)
     ]  # fmt: skip
@@ -164,19 +164,19 @@ def test_a_partition_in_two_lines_is_refused_in_either_order(second: str) -> Non
         ("o.csv", "orders,0,12", "its first line does not name the columns"),
     ],
 )
-def test_a_file_of_another_form_is_refused(name: str, text: str, said: str) -> None:
+def test_a_malformed_file_is_refused(name: str, text: str, said: str) -> None:
     with pytest.raises(CannotRunError, match=said):
         entries(OffsetsFile(name, text))
 
 
-def test_the_first_record_cannot_be_next_where_connectors_start_at_the_end() -> None:
+def test_offset_zero_is_refused_if_connectors_start_at_the_latest_record() -> None:
     stored = {("orders-source", ONE): 7}
     wanted = read("- {topic: orders, partition: 1, offset: 0}")
     _, (problem,) = moves(wanted, known(stored=stored, start_from="latest"), lambda *_: 0)
     assert problem.code == "offset-not-storable"
 
 
-def test_connect_is_given_offsets_of_the_source_and_none_for_the_beginning() -> None:
+def test_connect_gets_an_offset_for_each_source_partition_and_null_for_the_beginning() -> None:
     assert offsets_document("useast", {ONE: None, ZERO: 19})["offsets"] == [
         {"partition": {"cluster": "useast", "topic": "orders", "partition": 0}, "offset": {"offset": 19}},
         {"partition": {"cluster": "useast", "topic": "orders", "partition": 1}, "offset": None},
@@ -200,7 +200,7 @@ def a_mirror_maker() -> Object:
 
 
 @pytest.mark.parametrize("verb", ["alter", "reset"])
-def test_what_is_asked_of_the_operator_can_be_taken_back(verb: str) -> None:
+def test_a_request_to_change_offsets_can_be_withdrawn_from_the_operator(verb: str) -> None:
     for place, body in ((SOURCE, a_connector(SOURCE)), (ALL, a_mirror_maker())):
         armed = applied_all(arm(place, body, verb), body)
         assert armed["metadata"]["annotations"]["strimzi.io/connector-offsets"] == verb
@@ -211,7 +211,7 @@ def test_what_is_asked_of_the_operator_can_be_taken_back(verb: str) -> None:
 
 
 def applied_all(patch: list[Object], body: Object) -> Object:
-    """The object after a JSON patch; unlike `applied`, with removals."""
+    """The object after a JSON patch, including removals, which `applied` ignores."""
     removed = [each for each in patch if each["op"] == "remove"]
     result = applied(type("Change", (), {"patch": [each for each in patch if each not in removed]})(), body)
     for each in removed:
@@ -236,14 +236,14 @@ def armed_by_somebody(body: Object) -> None:
     ],
     ids=["armed", "paused", "another's"],
 )  # fmt: skip
-def test_offsets_are_not_set_where_somebody_else_is_at_work(edit: Any, code: str, said: str) -> None:
+def test_offsets_are_not_set_while_somebody_else_controls_the_connector(edit: Any, code: str, said: str) -> None:
     with pytest.raises(RefusedError) as caught:
         refuse(a_request("stopped"), PLACES[:1], {SOURCE.resource: a_connector(SOURCE, edit)})
     assert caught.value.code == code
     assert said in str(caught.value)
 
 
-def test_an_interrupted_call_of_ones_own_is_gone_on_with() -> None:
+def test_a_user_can_continue_their_own_interrupted_call() -> None:
     def left(body: Object) -> None:
         announce(body, f"ann{PURPOSE}", "stopped")
         armed_by_somebody(body)

@@ -1,4 +1,4 @@
-"""Offsets are set by the stand-in of the operator, on a small Kubernetes and a small Connect; killed at every call."""
+"""Setting offsets with the stand-in for the operator, and a small Kubernetes and Connect; killed at every call."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -36,7 +36,7 @@ OURS = {"manager": "kafka-replication", "operation": "Update"}
 
 
 class KilledError(BaseException):
-    """Nothing goes on after it, as after a SIGKILL."""
+    """Ends the run at once, like a SIGKILL."""
 
 
 def a_connector() -> Object:
@@ -57,11 +57,11 @@ def a_mirror_maker() -> Object:
 
 @dataclass
 class Cluster:
-    """One resource with its ConfigMaps, Connect below it, and the operator, which works before each answer.
+    """One resource with its ConfigMaps, its Connect, and the operator, which reconciles before each answer.
 
-    Calls up to `left` are answered; then the caller is dead. `conflicts` patches are refused. `refuses` is what Connect
-    answers to a change of offsets. `ending` are the tasks that have not ended, each time that it is asked; the last one
-    stores its own offset when it has. `present` are those that it has while it runs.
+    After `left` calls the caller is killed. The first `conflicts` patches are refused. `refuses` is the status with
+    which Connect refuses a change of offsets. `ending` lists, for each time it is asked, the tasks that have not ended;
+    when the last one ends, it stores its own offset. `present` are the tasks that the connector has while it runs.
     """
 
     place: ConnectorPlace
@@ -174,7 +174,7 @@ class Cluster:
     # The command.
 
     def run(self, verb: str = "alter", seconds: float = 5, move: Move = BACK, by: str = "ann") -> list[str]:
-        """Set the offset; returns what is reported of connectors that run again."""
+        """Set the offset, and return the reported states of the connectors that run again."""
         reader = SimpleNamespace(source="useast", stored=self.read, unended=self.unended, present=self.tasks)
         wanted = replace(move, connector=self.place.name)
         request = a_request("stopped", by=f"{by}{PURPOSE}")
@@ -198,7 +198,7 @@ class Cluster:
         return {(self.place.name, partition): offset for partition, offset in self.stored.items()}
 
     def left_alone(self) -> tuple[object, ...]:
-        """Everything of the resource that a command must not leave changed."""
+        """Everything that a command must leave as it was."""
         metadata = self.body["metadata"]
         return deepcopy((self.body["spec"], metadata["annotations"], metadata["managedFields"], self.config_maps))
 
@@ -211,7 +211,7 @@ of_each_kind = pytest.mark.parametrize("make", MAKERS, ids=["KafkaConnector", "K
 
 
 @of_each_kind
-def test_an_offset_is_set_and_nothing_of_it_stays(make: Callable[[], Cluster]) -> None:
+def test_setting_an_offset_leaves_the_resource_as_it_was(make: Callable[[], Cluster]) -> None:
     cluster = make()
     before = cluster.left_alone()
     assert cluster.run() == ["RUNNING"]
@@ -220,14 +220,14 @@ def test_an_offset_is_set_and_nothing_of_it_stays(make: Callable[[], Cluster]) -
 
 
 @of_each_kind
-def test_offsets_are_set_once_the_tasks_have_stored_theirs(make: Callable[[], Cluster]) -> None:
+def test_offsets_are_set_after_the_tasks_have_stored_their_own(make: Callable[[], Cluster]) -> None:
     cluster = make()
     cluster.ending = [[0, 1], [1], []]
     cluster.run()
     assert (cluster.stored, cluster.ending) == ({ORDERS: 19}, [])
 
 
-def test_tasks_that_do_not_end_leave_the_offsets_and_the_connector_as_they_were() -> None:
+def test_the_offsets_and_the_connector_stay_as_they_were_if_tasks_do_not_end() -> None:
     cluster = Cluster(SOURCE, a_connector(), ending=[[0], [0], [0]])
     before = cluster.left_alone()
     cluster.reconcile()
@@ -236,14 +236,14 @@ def test_tasks_that_do_not_end_leave_the_offsets_and_the_connector_as_they_were(
     assert (caught.value.code, cluster.left_alone(), cluster.stored) == ("tasks-not-ended", before, {ORDERS: 41})
 
 
-def test_a_task_that_the_connector_had_before_holds_nothing_up() -> None:
-    """Its worker was killed, so it never reports its end; every call ended in `tasks-not-ended`."""
+def test_a_task_that_the_connector_no_longer_has_is_not_waited_for() -> None:
+    """Its worker was killed, so it never reports its end; every call used to end in `tasks-not-ended`."""
     cluster = Cluster(SOURCE, a_connector(), ending=[[0, 1], [1], [1]], present=frozenset({0}))
     assert cluster.run() == ["RUNNING"]
     assert (cluster.stored, cluster.ending) == ({ORDERS: 19}, [[1]])
 
 
-def test_of_a_stopped_connector_every_task_is_waited_for() -> None:
+def test_every_task_of_a_stopped_connector_is_waited_for() -> None:
     cluster = Cluster(SOURCE, a_connector(), ending=[[1], [1]], present=frozenset({0}))
     stop(cluster)
     cluster.reconcile()
@@ -251,8 +251,8 @@ def test_of_a_stopped_connector_every_task_is_waited_for() -> None:
         cluster.run(seconds=0)
 
 
-def test_one_that_waits_for_its_first_offsets_has_no_tasks_to_wait_for() -> None:
-    """Of a flow that ran before its move, the status topic may say for ever that a task runs."""
+def test_a_connector_held_back_for_its_first_offsets_has_no_tasks_to_wait_for() -> None:
+    """If a flow ran before it was moved, the status topic may say for ever that one of its tasks runs."""
     cluster = Cluster(SOURCE, a_connector(), ending=[[1], [1]])
     cluster.body["metadata"]["annotations"][ANNOTATION] = "mirror"
     stop(cluster)
@@ -262,14 +262,14 @@ def test_one_that_waits_for_its_first_offsets_has_no_tasks_to_wait_for() -> None
 
 
 @of_each_kind
-def test_a_reset_forgets_every_offset(make: Callable[[], Cluster]) -> None:
+def test_a_reset_deletes_every_offset(make: Callable[[], Cluster]) -> None:
     cluster = make()
     assert cluster.run("reset", move=replace(BACK, then=0, stored=None)) == ["RUNNING"]
     assert cluster.stored == {}
 
 
 @of_each_kind
-def test_a_second_call_finishes_one_that_was_killed_anywhere(make: Callable[[], Cluster]) -> None:
+def test_a_second_call_finishes_a_call_that_was_killed_at_any_point(make: Callable[[], Cluster]) -> None:
     whole = make()
     before = whole.left_alone()
     whole.run()
@@ -298,7 +298,7 @@ def test_a_connector_that_was_stopped_stays_stopped() -> None:
     assert (cluster.stored, cluster.left_alone()) == ({ORDERS: 19}, before)
 
 
-def test_what_connect_refuses_is_said_and_taken_back() -> None:
+def test_a_refusal_by_connect_is_reported_and_the_request_is_withdrawn() -> None:
     cluster = Cluster(SOURCE, a_connector(), refuses=400)
     before = cluster.left_alone()
     with pytest.raises(CannotRunError) as caught:
@@ -332,7 +332,7 @@ def test_an_operator_that_went_down_after_the_stop_leaves_nothing_armed() -> Non
     assert (caught.value.code, cluster.left_alone(), cluster.stored) == ("operator-not-acting", before, {ORDERS: 41})
 
 
-def test_a_status_that_the_operator_writes_at_the_same_time_does_not_matter() -> None:
+def test_a_patch_that_conflicts_with_a_change_by_the_operator_is_repeated() -> None:
     cluster = Cluster(SOURCE, a_connector())
     stop(cluster)
     cluster.conflicts = 2

@@ -1,4 +1,4 @@
-"""Bounds from offsets: how far a flow has come, and what a group would read again."""
+"""Bounds from offsets: how far a flow has replicated, and how much a group would read again."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def an_offset(offset: int | None, connector: str = "orders-source") -> ConnectOf
     ("records", "offset"),
     [
         pytest.param([an_offset(4), an_offset(9)], 9, id="the newest record counts"),
-        pytest.param([an_offset(9), an_offset(4)], 4, id="also after a rewind"),
+        pytest.param([an_offset(9), an_offset(4)], 4, id="the newest record counts after a rewind"),
         pytest.param([an_offset(9), an_offset(None)], None, id="a reset leaves nothing"),
         pytest.param(
             [an_offset(9), an_offset(5, "orders-source-b")], 9, id="the furthest connector of the flow counts"
@@ -29,7 +29,9 @@ def an_offset(offset: int | None, connector: str = "orders-source") -> ConnectOf
         pytest.param([an_offset(9, "other")], None, id="another flow's connector does not count"),
     ],
 )
-def test_the_last_replicated_record(records: list[ConnectOffset], offset: int | None) -> None:
+def test_the_last_replicated_record_is_read_from_the_connectors_offsets(
+    records: list[ConnectOffset], offset: int | None
+) -> None:
     found = latest_offsets(records, frozenset({"orders-source", "orders-source-b"}))
     assert found.get(P) == offset
 
@@ -41,11 +43,13 @@ def test_the_last_replicated_record(records: list[ConnectOffset], offset: int | 
         pytest.param(50, (a_sync(60, 60),), 61, id="the sync is newer"),
         pytest.param(None, (a_sync(40, 40),), 41, id="without a connector's offset"),
         pytest.param(None, (), 10, id="without either, the log's start"),
-        pytest.param(5, (), 10, id="retention has passed it"),
+        pytest.param(5, (), 10, id="retention has deleted up to a later record"),
         pytest.param(500, (), 100, id="a topic that was created again"),
     ],
 )
-def test_what_certainly_is_on_the_target(offset: int | None, syncs: tuple[OffsetSync, ...], expected: int) -> None:
+def test_replication_has_reached_the_newer_of_connector_offset_and_offset_sync(
+    offset: int | None, syncs: tuple[OffsetSync, ...], expected: int
+) -> None:
     offsets = {} if offset is None else {P: offset}
     assert replicated_up_to({P: OffsetRange(10, 100)}, offsets, {P: syncs}) == {P: expected}
 
@@ -64,7 +68,7 @@ def test_what_certainly_is_on_the_target(offset: int | None, syncs: tuple[Offset
         pytest.param(50, 41, None, (a_sync(40, 40),), None, id="no remote partition"),
     ],
 )
-def test_what_a_group_would_read_again(
+def test_offset_syncs_bound_how_many_records_a_group_would_read_again(
     committed: int, start: int | None, target_end: int | None, syncs: tuple[OffsetSync, ...], again: int | None
 ) -> None:
     assert read_again(GroupPosition(committed, start, target_end), syncs) == again

@@ -1,6 +1,6 @@
-"""A flow with the identity policy that leads back: it begins after the last copy, and its groups return.
+"""A flow back with the identity policy: it starts after the last copied record, and its groups return.
 
-The operator of this scene also sets offsets, in the topic in which Connect keeps them.
+The operator of this scene also sets offsets, in the topic where Connect stores them.
 """
 
 import json
@@ -38,7 +38,7 @@ _ASKED = "strimzi.io/connector-offsets"
 
 @dataclass
 class WithConnect(Operator):
-    """An operator that alters offsets; it answers `left` calls, and then the caller is dead."""
+    """An operator that alters offsets; after `left` calls the caller is killed."""
 
     connect: Cluster = field(default_factory=Cluster)
     topic: str = ""
@@ -81,7 +81,7 @@ class WithConnect(Operator):
             raise KilledError
 
 
-class Way(Night):
+class FlowBack(Night):
     """The scene of the flow back."""
 
     def writer(self) -> GroupWriter:
@@ -102,8 +102,8 @@ class Way(Night):
 
 
 @pytest.fixture
-def way() -> Way:
-    """useast lost 10 and 11, which never crossed; 8 and 9 were sent twice; then uswest wrote five records."""
+def scene() -> FlowBack:
+    """10 and 11 of useast never reached uswest; 8 and 9 were sent twice; then uswest wrote five records of its own."""
     useast, uswest = Cluster(), Cluster()
     useast.hold("orders", [(each, "") for each in range(12)])
     uswest.hold("orders", [(each, "") for each in [*range(10), 8, 9, *range(100, 105)]])
@@ -118,20 +118,20 @@ def way() -> Way:
     operator = WithConnect(objects, connect=useast, topic=storage_topic_name(flow.workers, flow.settings, "offsets"))
     useast.hold(operator.topic, [])
     values = {**vars(replace(night, operator=operator, api=operator))}  # type: ignore[arg-type]  # it stands for it
-    return Way(**values)
+    return FlowBack(**values)
 
 
-def begin(way: Way, *, dry_run: bool = False) -> None:
+def begin(scene: FlowBack, *, dry_run: bool = False) -> None:
     def no_writer() -> GroupWriter:
         raise AssertionError("this step commits for no group")
 
-    go_back(Call((), dry_run, as_json=False, wait_seconds=5), way, no_writer)
+    go_back(Call((), dry_run, as_json=False, wait_seconds=5), scene, no_writer)
 
 
 def test_a_dry_run_shows_where_the_flow_begins_and_changes_nothing(
-    way: Way, capsys: pytest.CaptureFixture[str]
+    scene: FlowBack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begin(way, dry_run=True)
+    begin(scene, dry_run=True)
     assert capsys.readouterr().out.splitlines() == [
         "✓ connectors    every source connector is stopped",
         "✓ beginning     5 records of uswest to take back, in 4 partitions",
@@ -140,73 +140,75 @@ def test_a_dry_run_shows_where_the_flow_begins_and_changes_nothing(
         "orders-0: now 0, then 12: leaves up to 12 records out",
         "nothing was changed",
     ]
-    assert way.stored() == {}
+    assert scene.stored() == {}
 
 
 def test_the_flow_begins_after_the_last_copy_and_the_groups_return(
-    way: Way, capsys: pytest.CaptureFixture[str]
+    scene: FlowBack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begin(way)
-    assert way.stored() == {ORDERS: 11}
+    begin(scene)
+    assert scene.stored() == {ORDERS: 11}
     assert capsys.readouterr().out.splitlines()[-1] == (
         "Then stop the producers and consumers, and type `replicate failover night orders`"
     )
-    (source,) = [body for body in way.operator.objects.values() if body["metadata"]["name"] == "orders-source"]
+    (source,) = [body for body in scene.operator.objects.values() if body["metadata"]["name"] == "orders-source"]
     source["spec"]["state"] = "running"
-    way.operator.report(source)
-    way.source.hold("orders", [(each, "") for each in range(100, 105)])
-    with_both(a_call(way), way, Mode.PLANNED)
-    # Of useast's 0 to 11, 100 to 104 the one lacks 5 and more, the other 102 and more.
-    assert way.groups() == {"checkout-app": 5, "checkout-web": 14}
+    scene.operator.report(source)
+    scene.source.hold("orders", [(each, "") for each in range(100, 105)])
+    with_both(a_call(scene), scene, Mode.PLANNED)
+    # useast holds 0 to 11 and 100 to 104: checkout-app has not read 5 and later, checkout-web 102 and later.
+    assert scene.groups() == {"checkout-app": 5, "checkout-web": 14}
     assert "! only target   2 records on useast did not come from uswest: 2 of orders-0" in capsys.readouterr().out
     with pytest.raises(RefusedError, match="flow orders has run: orders-0 is replicated up to 11"):
-        begin(way)
+        begin(scene)
 
 
-def test_the_flow_may_write_to_the_old_origin_although_its_failover_had_a_fence(
-    way: Way, capsys: pytest.CaptureFixture[str]
+def test_the_fence_of_the_failover_is_lifted_so_that_the_flow_back_can_write(
+    scene: FlowBack, capsys: pytest.CaptureFixture[str]
 ) -> None:
     denial = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")
-    way.acls.entries += [denial._replace(principal="Fence:prod-us-west-2/orders"), denial]
-    begin(way, dry_run=True)
+    scene.acls.entries += [denial._replace(principal="Fence:prod-us-west-2/orders"), denial]
+    begin(scene, dry_run=True)
     said = capsys.readouterr().out
     assert (
         "! fence         writes to the topics on useast have been denied to everybody since the failover of prod-us"
     ) in said
-    assert way.acls.denied == ["orders"]
-    begin(way)
-    assert way.acls.denied == []
+    assert scene.acls.denied == ["orders"]
+    begin(scene)
+    assert scene.acls.denied == []
     assert "✓ the fence of prod-us-west-2/orders on useast is lifted" in capsys.readouterr().out
 
 
-def test_a_fence_that_nobody_could_see_is_not_said_to_be_absent(way: Way, capsys: pytest.CaptureFixture[str]) -> None:
-    way.acls.found = Access(may_change=False, seen=False)
-    begin(way, dry_run=True)
+def test_the_fence_is_reported_as_not_looked_for_if_the_acls_cannot_be_read(
+    scene: FlowBack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.acls.found = Access(may_change=False, seen=False)
+    begin(scene, dry_run=True)
     assert (
         "! fence         not looked for: the connectors' user may not see the ACLs of useast" in capsys.readouterr().out
     )
 
 
-def test_killed_at_any_call_the_next_run_ends_right(way: Way) -> None:
+def test_the_next_run_completes_a_run_that_was_killed_at_any_call(scene: FlowBack) -> None:
     for calls in count():
-        way.connect.left = calls
+        scene.connect.left = calls
         try:
-            begin(way)
+            begin(scene)
         except KilledError:
-            way.connect.left = float("inf")
+            scene.connect.left = float("inf")
             continue
         break
     assert calls > 5
-    assert (way.stored(), way.connect.config_maps) == ({ORDERS: 11}, {})
-    (source,) = [body for body in way.operator.objects.values() if body["metadata"]["name"] == "orders-source"]
+    assert (scene.stored(), scene.connect.config_maps) == ({ORDERS: 11}, {})
+    (source,) = [body for body in scene.operator.objects.values() if body["metadata"]["name"] == "orders-source"]
     assert (source["spec"]["state"], source["spec"].get("alterOffsets")) == ("stopped", None)
 
 
-def test_a_flow_that_has_run_is_refused_with_the_way_that_works(way: Way) -> None:
-    begin(way)
-    way.connect._store("orders-source", next(_stored("uswest", 16)))
+def test_a_flow_that_has_already_run_is_refused_with_a_remedy(scene: FlowBack) -> None:
+    begin(scene)
+    scene.connect._store("orders-source", next(_stored("uswest", 16)))
     with pytest.raises(RefusedError) as caught:
-        begin(way)
+        begin(scene)
     assert caught.value.what == "flow orders has run: orders-0 is replicated up to 16"
     assert "deploy one from useast to uswest in its place, with its source connector `stopped`" in caught.value.remedy
 
@@ -215,8 +217,8 @@ def _stored(cluster: str, offset: int) -> Iterator[Object]:
     yield {"partition": {"cluster": cluster, "topic": "orders", "partition": 0}, "offset": {"offset": offset}}
 
 
-def test_records_of_both_mixed_are_refused(way: Way) -> None:
-    way.target.hold("orders", [(11, "")])
+def test_a_partition_that_mixes_records_of_both_origins_is_refused(scene: FlowBack) -> None:
+    scene.target.hold("orders", [(11, "")])
     with pytest.raises(RefusedError, match="records of both origins are mixed"):
-        begin(way)
-    assert way.stored() == {}
+        begin(scene)
+    assert scene.stored() == {}

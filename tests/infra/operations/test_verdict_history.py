@@ -1,4 +1,4 @@
-"""`replicate status --history`: the newest verdicts first, and what is missing is said."""
+"""`replicate status --history`: the newest verdicts come first, and missing ones are reported."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def lines(flow: FlowHistory) -> list[str]:
     return [text for text, _ in history_lines(flow)]
 
 
-def test_the_newest_verdicts_come_first_with_their_cost_and_what_decided_them() -> None:
+def test_the_newest_verdicts_come_first_with_their_cost_and_findings() -> None:
     assert lines(flow_history("orders", History(VERDICTS), 9)) == [
         "2026-01-03T03:04:05+00:00 error (full), loses not proven, re-reads not proven, skips not proven: "
         "target-expired",
@@ -47,7 +47,7 @@ def test_the_newest_verdicts_come_first_with_their_cost_and_what_decided_them() 
     ]
 
 
-def test_verdicts_that_are_not_listed_dropped_or_lost_are_named() -> None:
+def test_verdicts_that_are_not_listed_or_no_longer_kept_are_counted() -> None:
     found = flow_history("orders", History(VERDICTS, 40, ("noticed: …",)), 1)
     assert [each.time[:10] for each in found.verdicts] == ["2026-01-03"]
     assert lines(found)[1:] == ["and 2 older", "and 40 before these, which are no longer kept", "noticed: …"]
