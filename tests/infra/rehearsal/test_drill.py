@@ -1,4 +1,4 @@
-"""A drill between two brokers within this process: it counts record by record, and leaves nothing behind."""
+"""A drill between two brokers in this process: it counts record by record and leaves nothing behind."""
 
 from concurrent.futures import Future
 from dataclasses import replace
@@ -26,8 +26,8 @@ ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 GROUP = "replication-drill-orders"
 
 
-class Drilled(Writer):
-    """Notes what it deletes, which the brokers cannot."""
+class NotingWriter(Writer):
+    """Notes its commits and deletions; these brokers cannot delete a group."""
 
     def __init__(self, alias: str, cluster: Cluster, done: list[str]) -> None:
         super().__init__(alias, cluster.config)
@@ -46,7 +46,7 @@ COMMITTED = [f"useast: {GROUP} committed", f"uswest: {GROUP} committed"]
 
 
 def a_night_of(flow: ResolvedFlow, remote: str = REMOTE.topic) -> Night:
-    """Twelve records that have crossed, of which the group has read seven, and two of these were sent again."""
+    """Twelve replicated records; the group of the drill has read seven, and two of these were sent again."""
     source, target = Cluster(), Cluster()
     source.hold("orders", [(each, "") for each in range(12)])
     target.hold(remote, [(each, "") for each in [*range(12), 3, 4]])
@@ -54,7 +54,7 @@ def a_night_of(flow: ResolvedFlow, remote: str = REMOTE.topic) -> Night:
 
 
 def a_drill(night: Night, done: list[str], *, killed: bool = False, records: int = 5) -> Drill:
-    source, target = Drilled("useast", night.source, done), Drilled("uswest", night.target, done)
+    source, target = NotingWriter("useast", night.source, done), NotingWriter("uswest", night.target, done)
     target.killed_before = drill_group(night.flow.name) if killed else ""
     return Drill(night, source, target, records, 0)
 
@@ -73,7 +73,7 @@ def settings(tmp_path: Path) -> StackSettings:
         pytest.param({"kind": "flow", **PARTS}, REMOTE.topic, id="several source connectors"),
     ],
 )
-def test_nothing_is_skipped_and_as_much_read_again_as_announced(
+def test_a_drill_skips_nothing_and_reads_again_as_many_records_as_announced(
     replication: dict[str, object], remote: str, settings: StackSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done: list[str] = []
@@ -88,8 +88,10 @@ def test_nothing_is_skipped_and_as_much_read_again_as_announced(
     assert [step.name for step in found.steps] == ["group", "positions", "commit", "read"]
 
 
-def test_a_pair_reads_at_least_what_is_announced(settings: StackSettings, capsys: pytest.CaptureFixture[str]) -> None:
-    """The source holds 0 1 2 and then 3 4 of the target, which holds 3 4 and then 0 1 2."""
+def test_a_drill_of_a_pair_reads_again_at_least_as_many_records_as_announced(
+    settings: StackSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The source holds 0 1 2 and then 3 4 from the target; the target holds 3 4 and then 0 1 2."""
     source, target = Cluster(), Cluster()
     there, here = "replicated-from-uswest", "replicated-from-useast"
     source.hold("orders", [(0, ""), (1, ""), (2, ""), (3, there), (4, there)])
@@ -110,7 +112,7 @@ def test_real_groups_and_connectors_are_not_touched(settings: StackSettings) -> 
     assert night.positions(REMOTE) == {}
 
 
-def test_a_record_that_does_not_arrive_is_counted_and_kept(settings: StackSettings) -> None:
+def test_a_record_that_does_not_arrive_fails_the_drill_and_counts_as_skipped(settings: StackSettings) -> None:
     night = a_night_of(a_resolved_flow(**SELECTED))
     night.source.hold("orders", [(12, "")])
     done: list[str] = []
@@ -133,13 +135,13 @@ def test_a_drill_that_is_interrupted_removes_its_group_and_the_next_begins_anew(
     assert done[5:] == [*DELETED, *COMMITTED, *DELETED]
 
 
-def test_topics_without_records_are_no_rehearsal(settings: StackSettings) -> None:
+def test_a_drill_is_refused_if_the_topics_have_no_records(settings: StackSettings) -> None:
     night = a_night(a_resolved_flow(**SELECTED), Cluster(), Cluster(), {})
     with pytest.raises(RefusedError, match="drill-without-records"):
         rehearse(a_drill(night, []), settings)
 
 
-def test_a_partition_that_is_not_on_the_target_is_named_and_not_left_out(settings: StackSettings) -> None:
+def test_a_drill_is_refused_if_a_partition_is_missing_on_the_target(settings: StackSettings) -> None:
     night, done = a_night_of(a_resolved_flow(topics=("orders", "stock"))), list[str]()
     night.source.hold("stock", [(1, "")])
     with pytest.raises(RefusedError, match=r"drill-without-partition: uswest does not have useast\.stock-0, at flow"):
@@ -148,7 +150,7 @@ def test_a_partition_that_is_not_on_the_target_is_named_and_not_left_out(setting
     assert read_record(settings, "orders") is None
 
 
-def test_a_position_that_is_not_proven_is_no_rehearsal(settings: StackSettings) -> None:
+def test_a_drill_is_refused_if_a_position_is_not_proven(settings: StackSettings) -> None:
     night, done = a_night_of(a_resolved_flow(**SELECTED)), list[str]()
     night.target.hold(REMOTE.topic, [(500, "")])
     with pytest.raises(RefusedError, match="drill-without-position: its position in orders-0 is not proven"):
@@ -156,7 +158,7 @@ def test_a_position_that_is_not_proven_is_no_rehearsal(settings: StackSettings) 
     assert done == [*DELETED, COMMITTED[0], *DELETED]
 
 
-def test_a_flow_whose_records_cannot_be_compared_is_refused_before_anything(settings: StackSettings) -> None:
+def test_a_drill_of_a_transformed_flow_is_refused_before_anything_is_changed(settings: StackSettings) -> None:
     night, done = a_night_of(a_resolved_flow(**SELECTED)), list[str]()
     transformed = replace(night, parameters=night.parameters.model_copy(update={"transformed": True}))
     with pytest.raises(RefusedError, match="records-not-comparable"):
@@ -179,7 +181,7 @@ def test_a_flow_whose_records_cannot_be_compared_is_refused_before_anything(sett
 def test_a_group_that_cannot_be_deleted_is_an_error_with_a_remedy(
     code: int, said: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The brokers within this process know no such request."""
+    """The brokers in this process do not support this request."""
     answered: Future[None] = Future()
     answered.set_exception(KafkaException(KafkaError(code)))
     writer = GroupWriter("uswest", {"bootstrap.servers": "localhost:1", "log_level": 0})

@@ -1,4 +1,4 @@
-"""The runbook: every command of it works, every link leads somewhere, and it says what a kind cannot do."""
+"""The runbook: its commands work, its links have targets, and it says what each kind of replication cannot do."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ from tests.infra.stacks import write_stack
 from tests.infra.test_readme import replicate_takes
 from tests.repository import ROOT, STACKS
 
-#: Every kind of replication, and policies that are no kind.
+#: Every kind of replication, and variants of a flow.
 KINDS: dict[str, dict[str, Any]] = {
     "flow": a_flow(),
     "identity": a_flow(policy="identity"),
@@ -44,7 +44,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "mirrorMaker2": a_flow(kind="mirrorMaker2"),
 }
 PAGES = [("stack", name) for name in stack_names(STACKS)] + [("kind", name) for name in KINDS]
-each_page = pytest.mark.parametrize("of", PAGES, ids=[" ".join(each) for each in PAGES])
+each_page = pytest.mark.parametrize("subject", PAGES, ids=[" ".join(each) for each in PAGES])
 
 
 def a_page(folder: Path, kind: str, **top: Any) -> str:
@@ -52,8 +52,8 @@ def a_page(folder: Path, kind: str, **top: Any) -> str:
     return runbook(runbook_model(settings, "stacks/topologies/test.yaml"))
 
 
-def page_of(of: tuple[str, str], folder: Path) -> str:
-    what, name = of
+def page_of(subject: tuple[str, str], folder: Path) -> str:
+    what, name = subject
     if what == "kind":
         return a_page(folder, name)
     return runbook(runbook_model(read_settings(name, STACKS), "stacks/topologies/a.yaml"))
@@ -67,7 +67,7 @@ def part(page: str, title: str) -> str:
 
 
 def commands(page: str) -> Iterator[Command]:
-    """Every line of the blocks, and what the text names of `replicate` with arguments."""
+    """Every line of the code blocks, and every `replicate` command with arguments in the text."""
     for block in re.findall(r"^ *```sh\n(.*?)^ *```$", page, re.MULTILINE | re.DOTALL):
         yield from (Command("runbook", tuple(shlex.split(line))) for line in block.splitlines())
     prose = re.sub(r"```sh\n.*?```", "", page, flags=re.DOTALL)
@@ -76,10 +76,10 @@ def commands(page: str) -> Iterator[Command]:
 
 
 @each_page
-def test_every_command_is_one_that_replicate_takes_as_it_stands(
-    of: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_replicate_accepts_every_command_of_the_runbook_as_printed(
+    subject: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = list(commands(page_of(of, tmp_path)))
+    found = list(commands(page_of(subject, tmp_path)))
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
     assert len(found) > 15
@@ -91,11 +91,11 @@ def test_every_command_is_one_that_replicate_takes_as_it_stands(
 
 
 @each_page
-def test_the_page_is_the_same_each_time_and_every_situation_is_in_its_contents(
-    of: tuple[str, str], tmp_path: Path
+def test_the_page_is_reproducible_and_its_contents_list_every_situation(
+    subject: tuple[str, str], tmp_path: Path
 ) -> None:
-    page = page_of(of, tmp_path)
-    assert page == page_of(of, tmp_path)
+    page = page_of(subject, tmp_path)
+    assert page == page_of(subject, tmp_path)
     links = set(re.findall(r"\(#([^)]+)\)", page))
     titles = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in re.findall("(?m)^##+ (.+)$", page)}
     assert links <= titles
@@ -136,8 +136,8 @@ def test_the_page_says_what_a_kind_can_and_cannot_do(kind: str, title: str, said
     assert said in part(a_page(tmp_path, kind), title)
 
 
-def test_no_command_is_printed_that_a_flow_refuses(tmp_path: Path) -> None:
-    """A transformed flow cannot be drilled, and a flow without checkpoints has none to give to groups."""
+def test_the_runbook_prints_no_command_that_the_flow_refuses(tmp_path: Path) -> None:
+    """A transformed flow cannot be drilled, and a flow without checkpoints has no newest checkpoint to show."""
     transformed = part(a_page(tmp_path, "transformed"), "Flows")
     assert "| last drill | not possible: the flow's own transforms may change or drop records |" in transformed
     lost = part(a_page(tmp_path, "without groups"), "The source does not answer")
@@ -145,7 +145,7 @@ def test_no_command_is_printed_that_a_flow_refuses(tmp_path: Path) -> None:
     assert "newest checkpoint:" not in lost
 
 
-def test_clusters_without_a_login_have_no_steps_for_one(tmp_path: Path) -> None:
+def test_the_runbook_has_no_credential_steps_if_no_cluster_needs_a_login(tmp_path: Path) -> None:
     topology = a_topology()
     for cluster in topology["clusters"].values():
         cluster.pop("authentication", None)
@@ -156,14 +156,14 @@ def test_clusters_without_a_login_have_no_steps_for_one(tmp_path: Path) -> None:
     assert part(page, "Credentials") == "There is none: no cluster of these flows asks for a login."
 
 
-def test_prepared_workers_are_not_prepared_again(tmp_path: Path) -> None:
+def test_the_runbook_does_not_prepare_exactly_once_a_second_time(tmp_path: Path) -> None:
     found = part(a_page(tmp_path, "prepared"), "Switch exactly-once on")
     assert "exactlyOnce: enabled` in" in found
     assert "exactlyOnce: preparing` in" not in found
 
 
-def test_a_credential_is_only_a_reference(tmp_path: Path) -> None:
-    """One that somebody keeps in plain text in the stack file is not shown, either."""
+def test_the_runbook_shows_references_to_credentials_and_never_their_values(tmp_path: Path) -> None:
+    """A credential in plain text in the stack file is not shown either."""
     topology = a_topology()
     topology["clusters"]["useast"]["authentication"]["password"] = {"config": "useastPassword"}
     folder = write_stack(tmp_path, topology, useastPassword="hunter2")
@@ -187,7 +187,7 @@ A_RECORD = DrillRecord(
 )
 
 
-def test_durations_are_those_of_the_last_drill(tmp_path: Path) -> None:
+def test_the_expected_duration_is_that_of_the_last_drill(tmp_path: Path) -> None:
     settings = read_settings("test", write_stack(tmp_path, a_topology()))
     assert "Expected duration: not measured" in a_page(tmp_path, "flow")
     write_record(settings, A_RECORD)
@@ -195,14 +195,14 @@ def test_durations_are_those_of_the_last_drill(tmp_path: Path) -> None:
     assert f"Expected duration: {said}" in a_page(tmp_path, "flow")
 
 
-def test_a_drill_that_failed_is_no_promise(tmp_path: Path) -> None:
+def test_the_runbook_says_that_the_last_drill_failed(tmp_path: Path) -> None:
     settings = read_settings("test", write_stack(tmp_path, a_topology()))
     write_record(settings, A_RECORD.model_copy(update={"passed": False}))
     assert "The drill failed" in part(a_page(tmp_path, "flow"), "Leave a region that answers")
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"flow": "orders"}', "[]", "\x00"], ids=repr)
-def test_a_record_in_another_form_is_an_error_that_names_the_file(content: str, tmp_path: Path) -> None:
+def test_an_unreadable_drill_record_is_an_error_that_names_the_file(content: str, tmp_path: Path) -> None:
     settings = read_settings("test", write_stack(tmp_path, a_topology()))
     write_record(settings, A_RECORD)
     record_file(settings, "orders").write_text(content)
