@@ -19,7 +19,7 @@ def a_run(stack: str, stacks: Path = STACKS) -> ValidationRun:
 
 
 def test_the_parameters_come_from_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing asks Pulumi, which knows no stack that it did not deploy."""
+    """Pulumi is not asked: it does not know a stack that it did not deploy."""
     monkeypatch.setenv("PATH", "")
     parameters = Parameters.model_validate(a_run("prod-us-west-2").document())
     (flow,) = parameters.flows
@@ -35,13 +35,13 @@ def test_a_mistake_in_the_files_is_reported(tmp_path: Path) -> None:
         a_run("test", stacks).document()
 
 
-def test_a_stack_that_pulumi_deploys_is_asked_for_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_declared_the_parameters_are_read_from_pulumi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(CannotRunError):
         ValidationRun(read_settings("prod-us-west-2", STACKS), Path("report.json")).document()
 
 
-def test_the_page_goes_where_the_run_says() -> None:
+def test_the_path_of_the_html_report_is_passed_to_the_job() -> None:
     assert "--html" not in a_run("prod-us-west-2").arguments
     run = replace(a_run("prod-us-west-2"), html=Path("report.html"))
     assert run.arguments[run.arguments.index("--html") :][:2] == ["--html", "report.html"]

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: one for each class path, and none where the JVM could not make it."""
+"""The archive of Spark's classes: one for each class path, and none if the JVM cannot write it."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ JDK = Jdk(Path("/jdk"), 21)
 
 
 @pytest.fixture(autouse=True)
-def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPLICATE_CACHE", str(tmp_path))
     for each in (*CLASS_PATH_VARIABLES, "SPARK_SUBMIT_OPTS"):
         monkeypatch.delenv(each, raising=False)
@@ -24,9 +24,7 @@ def test_the_options_of_the_user_stay_and_come_first(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("variable", CLASS_PATH_VARIABLES)
-def test_a_folder_on_the_class_path_leaves_spark_without_an_archive(
-    variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The JVM ends with `Cannot have non-empty directory in paths` where it should write one."""
+def test_no_archive_is_used_if_a_folder_is_on_the_class_path(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JVM that should write an archive would end with `Cannot have non-empty directory in paths`."""
     monkeypatch.setenv(variable, "/etc/spark")
     assert quick_start(JDK, Path("/jars")) == {}

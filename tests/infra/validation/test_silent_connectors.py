@@ -1,4 +1,4 @@
-"""Connectors behind a failed validation: one that failed, and one that runs and has nothing to do."""
+"""Connectors that explain a failed validation: they have failed, or they run without a task."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ def test_a_connector_that_works_or_has_no_status_is_not_blamed() -> None:
     assert list(silent_connectors([working, {"metadata": {"name": "new"}}, a_connector("PAUSED")])) == []
 
 
-def test_a_connector_without_a_task_is_named_although_it_runs() -> None:
+def test_a_running_connector_without_a_task_is_reported() -> None:
     (said,) = silent_connectors([a_connector("RUNNING")])
     assert said.startswith("orders-source runs, but nothing arrives through it, because it has no task")
     assert "Remedy: " in said
 
 
-def test_a_refused_login_is_called_that() -> None:
+def test_a_refused_login_is_reported_as_failed_authentication() -> None:
     trace = (
         "org.apache.kafka.connect.errors.ConnectException: Unrecoverable\n"
         "Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed\n"
@@ -31,8 +31,8 @@ def test_a_refused_login_is_called_that() -> None:
     assert "SaslAuthenticationException: Authentication failed). Remedy: correct the credential" in said
 
 
-def test_a_source_connector_without_a_task_is_explained_by_the_refused_login_of_its_flow() -> None:
-    """It runs on, and its own status says nothing."""
+def test_a_missing_task_is_explained_by_the_refused_login_of_the_same_flow() -> None:
+    """The connector keeps running, and its own status shows no failure."""
     trace = "org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed: Invalid username"
     heartbeat = a_connector("RUNNING", {"id": 0, "state": "FAILED", "trace": trace})
     labels = {"app.kubernetes.io/part-of": "orders"}
@@ -45,6 +45,6 @@ def test_a_source_connector_without_a_task_is_explained_by_the_refused_login_of_
     )
 
 
-def test_another_failure_is_told_with_its_task() -> None:
+def test_any_other_failure_is_reported_with_its_task() -> None:
     (said,) = silent_connectors([a_connector("RUNNING", {"id": 1, "state": "FAILED", "trace": "a.B: no topic"})])
     assert said == "orders-source task 1 failed: a.B: no topic"

@@ -58,7 +58,7 @@ CONFIGURED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("words", "keys"), CONFIGURED.items(), ids=["address", "password"])
-def test_what_only_a_stack_has_is_refused(tmp_path: Path, words: str, keys: dict[str, Any]) -> None:
+def test_a_configuration_key_is_refused_without_a_stack(tmp_path: Path, words: str, keys: dict[str, Any]) -> None:
     topology = a_topology(a_flow())
     topology["clusters"]["useast"] = a_cluster(**keys)
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(topology))
@@ -78,12 +78,12 @@ def test_a_file_that_does_not_exist_is_named() -> None:
 
 
 @pytest.mark.parametrize("topic", ["(", 7], ids=["a bad pattern", "a wrong form"])
-def test_a_topology_with_mistakes_ends_with_2(tmp_path: Path, topic: object) -> None:
+def test_a_topology_with_mistakes_exits_with_code_2(tmp_path: Path, topic: object) -> None:
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow(topics=[topic]))))
     assert CliRunner().invoke(app, ["validate", "--topology", "mine.yaml"]).exit_code == 2
 
 
-def test_a_resource_is_no_topology(tmp_path: Path) -> None:
+def test_a_kubernetes_object_is_refused_as_a_topology(tmp_path: Path) -> None:
     (tmp_path / "mm2.yaml").write_text(MIRROR)
     with pytest.raises(CannotRunError, match=r"kubernetes-object: .* KafkaMirrorMaker2, .* `replicate import FILE"):
         settings_of_topology(tmp_path / "mm2.yaml", None)
@@ -107,7 +107,7 @@ def test_arguments_that_contradict_each_other_are_refused(words: str, arguments:
 
 
 def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the parameters of the file; the job itself is not run here."""
+    """It starts with the parameters of the file; this test does not run the job itself."""
     started: list[list[str]] = []
 
     def run_job(command: list[str], _: object) -> int:
@@ -126,7 +126,7 @@ def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.Mo
     assert json.loads(parameters.read_text())["stack"] == "mine"
 
 
-def test_a_cluster_that_does_not_answer_is_asked_about_the_file(tmp_path: Path) -> None:
+def test_an_unusable_kubeconfig_is_reported_with_the_topology_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow())))
     (tmp_path / "kubeconfig").write_text("{}")
     settings = settings_of_topology((tmp_path / "mine.yaml").resolve(), "nowhere")

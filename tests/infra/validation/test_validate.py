@@ -40,7 +40,7 @@ def a_kubeconfig(folder: Path) -> Path:
 def test_the_job_publishes_to_the_cluster_of_its_stack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: str | None, server: str, by: str
 ) -> None:
-    """A verdict published to another region's cluster would promote a model that nobody proved there."""
+    """A verdict in another region's cluster would promote a model that nobody has proven there."""
     kubeconfig = a_kubeconfig(tmp_path)
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     access = KubernetesAccess(str(kubeconfig) if by == "stack" else None, context)
@@ -49,8 +49,10 @@ def test_the_job_publishes_to_the_cluster_of_its_stack(
     assert client.configuration.host == server
 
 
-def test_the_context_that_nobody_named_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has another cluster as the current one would prove that, and not know it."""
+def test_the_current_context_is_printed_if_the_stack_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a user whose current context is another cluster would validate that one without noticing."""
 
     def stopped() -> None:
         raise CannotRunError("no-jdk", "there is none", "here", "Why.", "install one.")
@@ -71,7 +73,9 @@ def test_the_context_that_nobody_named_is_said(tmp_path: Path, monkeypatch: pyte
     }
 
 
-def test_no_kubeconfig_has_no_current_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_current_context_without_a_valid_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
     assert current_context() is None
     (tmp_path / "nothing").write_text("- no mapping")
