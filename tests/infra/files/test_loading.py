@@ -1,4 +1,4 @@
-"""A file that is no YAML is answered in our words: what is wrong, in which line, and what to write."""
+"""A file that is not YAML is explained in plain words: what is wrong, in which line, and what to write."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from components.contract.problems import CannotRunError
 from infra.files.loading import load_yaml, parse_yaml
 
-#: Content of a file -> line and column, and what the answer says is wrong there.
+#: Content of a file -> line and column of the mistake, and the words that describe it.
 MISTAKES: dict[str, tuple[str, str]] = {
     "strimzi: '1.2'\nclusters:\n\tuseast: x": ("3:1", "the line is indented with a tab"),
     "strimzi: '1.2'\n\tclusters: x": ("2:1", "the line is indented with a tab"),
@@ -44,7 +44,9 @@ MISTAKES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("content", "place", "what"), [(text, *said) for text, said in MISTAKES.items()])
-def test_a_mistake_in_yaml_is_told_in_our_words(content: str, place: str, what: str) -> None:
+def test_a_mistake_in_yaml_is_reported_with_its_place_and_a_plain_explanation(
+    content: str, place: str, what: str
+) -> None:
     with pytest.raises(CannotRunError) as caught:
         parse_yaml(content.encode(), "test.yaml")
     assert (str(caught.value.place), caught.value.what) == (f"test.yaml:{place}", what)
@@ -64,7 +66,7 @@ def test_the_line_is_shown_with_a_mark_below_the_column() -> None:
     ]
 
 
-def test_a_file_in_another_encoding_is_told_without_a_trace(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "test.yaml").write_bytes("# Zürich".encode("latin-1"))
     with pytest.raises(CannotRunError, match=r"test\.yaml:1:1: invalid-yaml: the file is not UTF-8 text"):
         load_yaml(tmp_path / "test.yaml")

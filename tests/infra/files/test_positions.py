@@ -1,4 +1,4 @@
-"""A mistake is placed at its key, and no line that is shown holds a credential."""
+"""A mistake is placed at its key, and no shown line contains a credential."""
 
 from pathlib import Path
 
@@ -33,10 +33,10 @@ replications:
         pytest.param("replications.orders.topics.1", "14:9", id="an entry of a list"),
         pytest.param("replications.orders.config.a.b", "15:14", id="a key with a dot"),
         pytest.param("replications.orders.config.a.b.c", "15:26", id="a key with a dot below one that looks like it"),
-        pytest.param("replications.orders.connect.replicas", "11:3", id="a key that is missing, at the one above it"),
-        pytest.param("clusters.uswest.region", "3:3", id="a key that is taken over, where it is written"),
+        pytest.param("replications.orders.connect.replicas", "11:3", id="a missing key, at its parent"),
+        pytest.param("clusters.uswest.region", "3:3", id="a key from an anchor, where it is written"),
         pytest.param("clusters.useast.tls.trust.secret", "5:37", id="a key in a flow mapping"),
-        pytest.param("nowhere", "2:1", id="a key that is missing at the top"),
+        pytest.param("nowhere", "2:1", id="a missing key at the top, at the first key"),
         pytest.param("clusters.useast (configuration key x)", "5:3", id="a path with a remark"),
     ],
 )
@@ -45,7 +45,7 @@ def test_a_path_leads_to_its_line_and_column(where: str, wanted: str, tmp_path: 
     assert str(place_of(where, tmp_path / "test.yaml")).endswith(f"test.yaml:{wanted}")
 
 
-def test_an_empty_file_has_a_first_line(tmp_path: Path) -> None:
+def test_a_path_in_an_empty_file_leads_to_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "test.yaml").touch()
     assert str(place_of("strimzi", tmp_path / "test.yaml")).endswith("test.yaml:1:1")
 

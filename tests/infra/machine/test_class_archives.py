@@ -1,4 +1,4 @@
-"""Archives of loaded classes: a JVM writes one when it ends, and the next one starts with it."""
+"""Archives of loaded classes: a JVM writes one when it ends, and the next JVM starts with it."""
 
 import subprocess
 from pathlib import Path
@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_one_jvm_loaded_the_next_one_shares(cache: Path) -> None:
+def test_a_jvm_uses_the_archive_of_the_previous_one_unless_it_is_damaged(cache: Path) -> None:
     jdk = find_jdk()
     options = class_archive(jdk, "version", ".")
     loaded(jdk, *options)
@@ -31,18 +31,18 @@ def test_what_one_jvm_loaded_the_next_one_shares(cache: Path) -> None:
     assert "shared objects file (top)" not in loaded(jdk, *options)
 
 
-def test_programs_and_class_paths_have_archives_of_their_own(tmp_path: Path) -> None:
+def test_each_program_and_class_path_has_its_own_archive(tmp_path: Path) -> None:
     jdk = Jdk(tmp_path, 25)
     assert len({class_archive(jdk, *each) for each in (("a", "x"), ("b", "x"), ("a", "y"))}) == 3
 
 
-def test_the_archive_of_a_source_file_is_not_beside_it(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_archive_of_a_source_file_is_in_the_cache(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     source = tmp_path_factory.mktemp("sources") / "Hello.java"
     assert archive_file(Jdk(cache, 25), str(source)).parent == cache / "class-archives"
 
 
-def test_a_jvm_with_an_agent_reads_an_archive_and_writes_none(cache: Path) -> None:
-    """With an agent, a JVM that is to write one does not start."""
+def test_a_jvm_that_may_not_write_an_archive_still_reads_one(cache: Path) -> None:
+    """A JVM with an agent does not start if it is told to write one."""
     jdk = find_jdk()
     loaded(jdk, *class_archive(jdk, "version", ".", writes=False))
     assert list((cache / "class-archives").iterdir()) == []

@@ -1,4 +1,4 @@
-"""Where Go programs come from. Without these a wrong apiserver on PATH is used, or a missing Go is a stack trace."""
+"""Where Go programs come from: no program of a wrong version is used, and a missing Go is a clear error."""
 
 from pathlib import Path
 
@@ -83,5 +83,5 @@ def test_a_build_that_fails_shows_the_end_of_its_output_and_leaves_no_program(tm
         pytest.param(PULUMI, None, False, id="a program that names no version"),
     ],
 )
-def test_a_version_fits_when(tool: go_tools.GoTool, found: str | None, fits: bool) -> None:
+def test_a_version_fits_if_it_is_compatible_with_the_pin(tool: go_tools.GoTool, found: str | None, fits: bool) -> None:
     assert version_fits(tool, found) is fits

@@ -1,4 +1,4 @@
-"""How jars are fetched. Without these jars of two versions lie together, or a missing Maven is a stack trace."""
+"""How jars are fetched: a folder never mixes two versions, and a missing Maven is a clear error."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ mkdir -p "$out" && echo "$JAVA_HOME" > "$out/$(sed -n 's/.*<jar>//p' "$4")" && e
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fake Maven on PATH that copies one file and writes a line into the returned file each time."""
+    """The file to which a fake Maven on PATH adds a line for each run; each run also writes one jar."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "mvn").write_text(FAKE_MAVEN)

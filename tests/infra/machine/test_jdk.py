@@ -1,4 +1,4 @@
-"""Which JDK is chosen. Without these a machine whose default Java is old fails minutes later, elsewhere."""
+"""Which JDK is chosen, so that a machine whose default Java is too old does not fail minutes later."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_an_old_java_home_is_passed_over_for_a_newer_jdk_elsewhere(tmp_path: Pat
     assert choose_jdk([old], [old, new], 21) == Jdk(new, 25)
 
 
-def test_of_several_the_oldest_that_is_new_enough_is_chosen(tmp_path: Path) -> None:
+def test_the_oldest_jdk_that_is_new_enough_is_chosen(tmp_path: Path) -> None:
     homes = [a_home(tmp_path / version, version) for version in ("17.0.1", "26", "21.0.4", "25.0.3")]
     assert choose_jdk([], homes, 21).version == 21
 

@@ -1,4 +1,4 @@
-"""The lock between commands. Without these two `up` at once start every server twice."""
+"""The lock between commands: two simultaneous `up` do not start every server twice."""
 
 import os
 import subprocess
@@ -33,9 +33,9 @@ def held(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.usefixtures("held")
-def test_who_waits_too_long_for_the_lock_is_told_who_has_it(tmp_path: Path) -> None:
-    told = pytest.raises(CannotRunError, match=r"another process has been starting the stack for more than 0\.2 s")
-    with told, exclusive(tmp_path / "lock", Console(quiet=True), "starting the stack", 0.2):
+def test_waiting_too_long_for_the_lock_is_an_error_that_says_what_the_holder_does(tmp_path: Path) -> None:
+    expected = pytest.raises(CannotRunError, match=r"another process has been starting the stack for more than 0\.2 s")
+    with expected, exclusive(tmp_path / "lock", Console(quiet=True), "starting the stack", 0.2):
         pytest.fail("the lock was given to two")
 
 

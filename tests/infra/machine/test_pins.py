@@ -1,4 +1,4 @@
-"""What is made once a pin. Without these a changed version keeps the old jars, or every command builds anew."""
+"""Folders that are built once for each pin: a changed pin is built again, and an unchanged one is not."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from infra.machine import paths
 from infra.machine.paths import pinned_folder, unfinished
 
 
-def test_the_same_pins_lie_in_one_folder_and_others_in_another(tmp_path: Path) -> None:
+def test_equal_pins_share_a_folder_and_changed_pins_get_another(tmp_path: Path) -> None:
     pom = tmp_path / "pom.xml"
     pom.write_text("4.2.0")
     folder = pinned_folder("jars", [pom])
@@ -15,12 +15,12 @@ def test_the_same_pins_lie_in_one_folder_and_others_in_another(tmp_path: Path) -
     assert pinned_folder("jars", [pom]) != folder
 
 
-def test_the_recipe_counts_as_much_as_the_files() -> None:
+def test_the_folder_depends_on_the_build_options_too() -> None:
     assert pinned_folder("jars", [], "-s", "-w") != pinned_folder("jars", [], "-s")
     assert pinned_folder("jars", [], "ab", "c") != pinned_folder("jars", [], "a", "bc")
 
 
-def test_what_is_being_made_is_on_the_same_disk_and_is_not_taken_for_the_whole() -> None:
+def test_an_unfinished_folder_is_in_the_cache_beside_the_finished_one() -> None:
     folder = pinned_folder("jars", [], "a")
     assert (unfinished(folder).parent, folder.parent) == (paths.cache(), paths.cache())
     assert unfinished(folder) != folder

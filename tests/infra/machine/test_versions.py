@@ -1,4 +1,4 @@
-"""One pin, one place. Without these `versions.py` says one thing and Maven or Go fetches another."""
+"""Maven and Go fetch exactly the versions that `versions.py` names."""
 
 import re
 
