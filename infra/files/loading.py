@@ -10,10 +10,10 @@ from components.contract.problems import CannotRunError
 from infra.files.positions import MERGE, lines_of, place, shown
 from infra.files.yaml_words import words_for
 
-#: Numbers that YAML 1.1 does not read as they look: octal, base 60, and with separated digits.
+#: Numbers that YAML 1.1 does not read as they are written: octal, base 60, and with separated digits.
 _ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")
 _QUOTES_OF_PROSE = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
-#: Blanks and joiners that look like a space or are invisible.
+#: Characters that look like a space or are invisible.
 _UNSEEN = re.compile(r"[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]")
 
 

@@ -1,5 +1,5 @@
-"""Finds a mistake in a file: from a dotted path to line and column, by the marks of the YAML parser. A line is shown
-only up to its first credential.
+"""Finds a mistake in a file: translates a dotted path to line and column, with the marks of the YAML parser. A line is
+shown only up to its first credential.
 """
 
 import re
@@ -23,7 +23,7 @@ _CREDENTIAL = re.compile(
 
 #: A line of a private key, or a token.
 _TOKEN = re.compile(r"(?<![\w.-])[A-Za-z0-9+/=]{32,}")
-#: Problems of keys whose values may be credentials.
+#: Codes of problems at keys whose values may be credentials.
 _HIDING = frozenset({"login-in-address", "unknown-key", "plain-text-secret", "plain-text-credential"})
 #: Where a key begins and ends.
 _Marks = tuple[yaml.Mark, yaml.Mark]
@@ -136,7 +136,7 @@ def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
 
 
 def _key(key: yaml.Node) -> str:
-    """A key in the form used in paths: `no` is false."""
+    """A key as paths spell it: `no` is false."""
     text = str(key.value)
     return str(text.lower() in ("yes", "on", "true")).lower() if key.tag == _BOOLEAN else text
 

@@ -1,4 +1,4 @@
-"""Explains an error of the YAML parser to the author of the file. Pure: an error and lines in, words out."""
+"""Explains an error of the YAML parser to the author of the file. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
 }
 
 
-#: The same for problems by their endings or middles, which our loader finds.
+#: The same for problems that our loader finds, by a part of their text.
 _FOUND: tuple[tuple[str, str, str], ...] = (
     ("is given twice", "YAML would keep only the last one.", "remove one of them."),
     (
@@ -115,7 +115,7 @@ _FOUND: tuple[tuple[str, str, str], ...] = (
         "delete the value and type it again.",
     ),
 )
-#: A blank at the beginning of a line that YAML does not count as one.
+#: A space character at the beginning of a line that YAML does not accept as a space.
 _NO_SPACE = re.compile(r"[ \t]*[\u00a0\u2000-\u200b\u202f\u3000\ufeff]")
 
 
@@ -129,7 +129,7 @@ _SEEN_LATE = (
 
 
 def words_for(error: Exception, lines: Sequence[str]) -> Words:
-    """Explain an error of the parser, or in a value that it could not build, in a file with these lines."""
+    """Explain a parser error, or an error in a value that could not be built, in a file with these lines."""
     if isinstance(error, yaml.reader.ReaderError):
         return Words(
             "the file is not UTF-8 text",

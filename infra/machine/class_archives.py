@@ -16,8 +16,8 @@ def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
 def class_archive(jdk: Jdk, program: str, *class_path: str | Path, writes: bool = True) -> tuple[str, ...]:
     """Options of a JVM that runs `program`, which names the archive.
 
-    The JVM writes the archive when it ends for the first time, and starts without it if it cannot read it. A JVM with
-    an agent must not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
+    The JVM writes the archive when it first ends, and starts without it if it cannot read it. A JVM with an agent must
+    not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
     """
     file = archive_file(jdk, program, *class_path)
     file.parent.mkdir(parents=True, exist_ok=True)

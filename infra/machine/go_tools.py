@@ -1,4 +1,4 @@
-"""The Go programs of the local stack: an installed one of the pinned version, or one that is built."""
+"""The Go programs of the local stack: installed in the pinned version, or built."""
 
 import os
 import re

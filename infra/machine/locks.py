@@ -45,7 +45,7 @@ def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) 
 
 
 def try_lock(handle: int | TextIO) -> bool:
-    """Lock an open file, and return whether nobody else has."""
+    """Try to lock an open file, and return whether that worked."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,5 +1,5 @@
-"""Where our packages are on disk, and where everything that is built or fetched once goes. Imports nothing of ours.
-Each folder of something built once is named after its pins, so a changed pin causes a new build.
+"""Where our packages are on disk, and where everything that is built or fetched once is kept. Imports nothing of ours.
+Each folder is named after the pins of what it holds, so a changed pin causes a new build.
 """
 
 import hashlib

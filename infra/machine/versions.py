@@ -1,4 +1,4 @@
-"""Every version that the local stack pins outside requirements.txt, once.
+"""Every version that the local stack pins outside requirements.txt, in one place.
 
 The Go modules (`go/*/go.mod`) and the Maven sets (`maven/*/pom.xml`, `spark/pom.xml`) pin the same versions for the
 tools that read them; tests/infra/machine/test_versions.py compares the two.
@@ -11,8 +11,7 @@ PULUMI_ENGINE = "3.246.0"
 KAFKA = "4.2.0"
 KAFKA_3_9 = "3.9.2"
 KAFKA_4_3 = "4.3.1"
-"""Besides the Kafka that runs here, versions whose properties are also known; workers here can also run the last
-one.
+"""Further versions of Kafka whose properties are known; workers here can also run the last one.
 """
 
 STRIMZI = "1.2.0"

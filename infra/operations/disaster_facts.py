@@ -30,8 +30,8 @@ class Tail:
     sample: int = 0
 
     def per_second(self, until_ms: int) -> float | None:
-        """How many records a second arrived from the oldest of the sample until then; None if unknown. It does not end
-        at the newest record: a burst long ago would otherwise count as the current rate.
+        """How many records a second arrived between the oldest record of the sample and that time; None if unknown. The
+        interval does not end at the newest record: otherwise an old burst would count as the current rate.
         """
         if self.oldest_ms is None or until_ms <= self.oldest_ms:
             return None
@@ -48,7 +48,7 @@ class Translated:
 
 @dataclass(frozen=True)
 class Silence:
-    """Why the source could not be asked; `refused` if it answers but refuses the login or the right."""
+    """Why the source could not be asked; `refused` if it answers but refuses the login or a permission."""
 
     reason: str
     refused: bool = False
@@ -59,8 +59,8 @@ class Evidence:
     """Everything that the target shows. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
-    are empty, because they were on the source. `kept` has the positions that a validation has published, or the reason
-    why there are none; `logs` and `topic_ids` of the target are by source partition and topic.
+    are empty, because they were on the source. `kept` has the positions that a validation has published, or says why
+    there are none; `logs` and `topic_ids` of the target are by source partition and topic.
     """
 
     now_ms: int
@@ -112,7 +112,7 @@ def read_evidence(
     logs = {original[each]: log for each, log in target.logs(remote).items()}
     ids: dict[str, str] = {}
     if not isinstance(kept, str):
-        # A target that does not report its topics' ids is no reason to refuse a failover.
+        # A failover is not refused only because the target does not report the ids of its topics.
         try:
             found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
             ids = {policy.original(name): each for name, each in found.items()}

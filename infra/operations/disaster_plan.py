@@ -1,6 +1,4 @@
-"""What the last evidence means when the source is lost: which records are lost, which are read again, what to commit.
-Pure.
-"""
+"""The plan when the source is lost: which records are lost, which are read again, and what to commit. Pure."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +16,7 @@ from infra.operations.flow_status import duration
 
 
 def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
-    """The plan. Its moves are for partitions in which a group has no position on the target, or a less exact one."""
+    """The plan. It moves a group only in partitions where it has no position on the target, or a less exact one."""
     moves: list[Move] = []
     left_alone = []
     for group in found.groups:
@@ -57,7 +55,7 @@ def last_sign_ms(found: Evidence) -> int | None:
 
 
 def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
-    """For each topic, from what time on records may be missing, and about how many."""
+    """For each topic, since when records may be missing, and about how many."""
     sign = last_sign_ms(found)
     if sign is None and any(each.newest_ms is not None for each in found.tails.values()):
         value = "not known: the newest records are dated in the future, and there is no heartbeat"
@@ -76,7 +74,7 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
 
 
 def _if_behind(found: Evidence, tails: list[Tail]) -> str:
-    """What is lost at most: a task may have been far behind while heartbeats and other partitions kept up."""
+    """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
     if not newest:
         return "it holds no record"
@@ -96,7 +94,7 @@ def _age(found: Evidence, at_ms: int) -> str:
 
 
 def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Precondition]:
-    """What a group may read again at most, and how old that information is."""
+    """How many records a group reads again at most, and how old that information is."""
     starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
     known = {
         partition: start
@@ -138,7 +136,7 @@ def _by_checkpoint(found: Evidence, move: Move) -> int:
 
 
 def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str]]:
-    """The source's topics in which each group that does not run has a position, by group."""
+    """For each group that does not run, the source's topics in which it has a position."""
     idle = [group for group in found.groups if not group.members_on_target]
     topics = {
         group.name: {each.topic for each in found.tails if _start(flow, found, group, each) is not None}
@@ -157,10 +155,11 @@ def _start(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
 
 
 def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> Checkpoint | None:
-    """Where the group was last seen: its newest checkpoint, or what a validation has seen since, if it was set back.
+    """Where the group was last seen: at its newest checkpoint, or at the lower offset that a validation has seen since.
 
-    MirrorMaker writes no checkpoint of an offset that it cannot translate, such as one before its oldest offset sync.
-    The checkpoint then still says how far the group had been before. Source: MirrorCheckpointTask.checkpointsForGroup.
+    MirrorMaker writes no checkpoint for an offset that it cannot translate, such as one before its oldest offset sync.
+    The newest checkpoint then still has the position from before the group was set back. Source:
+    MirrorCheckpointTask.checkpointsForGroup.
     """
     translated = found.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
     if translated is None:
@@ -171,7 +170,7 @@ def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
     since = datetime.fromisoformat(found.kept.time).timestamp() * 1000
     if position is None or position.committed >= at.upstream or translated.written_ms >= since:
         return at
-    # Only the published position translates this offset: without it, the group begins where the log does.
+    # Only the published position translates this offset: without it, the group starts at the beginning of the log.
     return at._replace(upstream=position.committed, downstream=0)
 
 
@@ -203,6 +202,7 @@ def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Mov
         start, end = _start(flow, found, group, partition), found.tails[partition].end
         if at is None or start is None or start == current:
             continue
-        # If it is after the end, it belongs to an earlier topic of this name: a consumer would jump to its reset.
+        # If it is after the end, it belongs to an earlier topic of this name: a consumer would apply its
+        # `auto.offset.reset`.
         if at.downstream <= end:
             yield Move(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")

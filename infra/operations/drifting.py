@@ -36,7 +36,7 @@ def changed_by_hand(settings: StackSettings) -> Mapping[str, int]:
 
 def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:
     """Count the findings of each flow; those of shared workers count for every flow that they run. Pure. An announced
-    state counts once its time has passed. Objects of no flow, such as the dashboard, do not count.
+    state counts once it has expired. Objects that belong to no flow, such as the dashboard, do not count.
     """
     found = Counter(each.flow for each in drift if _counts(each))
     return {flow.name: sum(found[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}

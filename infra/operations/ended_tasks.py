@@ -1,4 +1,4 @@
-"""Waits until stopped connectors have stored their last offsets, which is after Connect reports them as STOPPED."""
+"""Waits until stopped connectors have stored their last offsets. Connect reports STOPPED before that."""
 
 from collections.abc import Callable, Sequence
 

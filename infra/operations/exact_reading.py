@@ -16,8 +16,8 @@ from components.kafka.replication_policy import Policy
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
-#: How many offsets before the lowest position a walk begins: what was sent again may begin there. The next number is
-#: tried if a record is not found among them; None is the beginning of the log.
+#: How many offsets before the lowest position a walk begins, because records that were sent again may start there. If a
+#: record is not found, the next number is tried; None is the beginning of the log.
 LEADS = (1_000, 100_000, None)
 
 
@@ -31,8 +31,8 @@ def read_positions(
 ) -> dict[TopicPartition, PartitionPositions | NotProvenError]:
     """The positions on the target of committed offsets on the source, by source partition.
 
-    In a pair, `left` has the offsets of groups that have consumed on the target before, each with the one at which it
-    left the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
+    In a pair, `left` has the offsets of groups that have consumed on the target before, each with the offset at which
+    it left the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
 
     # After a failover producers write to the same topic, and the records stay there when the groups have returned.
@@ -72,8 +72,8 @@ class Crossing:
 
     def begin(self, start: int, lowest: int) -> int | None:
         """Where to begin on the target if the walk begins here on the source. None if the source holds no record from
-        here on, or in a pair no copy: it would not be known what has crossed. If the source has lost what follows the
-        `lowest` offset, the target may still hold it: then from its first record.
+        here on or, in a pair, no copy: then nothing shows what has been replicated. If the source has lost the records
+        after the `lowest` offset, the target may still hold them, so begin at its first record.
         """
         kinds = [self.sides.source, *([self.sides.copies_on_source] if self.guard else [])]
         firsts = [first for kind in kinds if (first := next(kind(start), None)) is not None]
@@ -114,7 +114,8 @@ def walk_across(
             why = error
         else:
             if found.waiting and found.foreign and start > log.start:
-                # The first waiting record may have been sent twice to the source, and equal one from before `start`.
+                # The first waiting record may have been sent to the source twice, and may equal a record before
+                # `start`.
                 continue
             if found.waiting and not found.on_target and crossing.target.log.start:
                 return NotProvenError(
@@ -128,7 +129,7 @@ def walk_across(
 
 
 def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPositions:
-    """With the target's older records, for groups whose offset is before the source's first record."""
+    """Add the target's older records for groups whose offset is before the source's first record."""
     positions = {
         committed: replace(each, expired=found.passed_over) if committed < source_start else each
         for committed, each in found.positions.items()

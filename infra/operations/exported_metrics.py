@@ -30,8 +30,8 @@ Sample = tuple[Series, tuple[str, ...], float]
 
 
 def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyType({})) -> list[Metric]:
-    """Every metric of a look. For each flow, the `worst` partitions and groups have their own series. `drift` has the
-    stacks that could be compared with their clusters.
+    """Every metric of a look. In each flow, only the `worst` partitions and groups have their own series. `drift`
+    contains the stacks that could be compared with their clusters.
     """
     found = {each: Metric(each.name, each.meaning, each.type) for each in series.ABOUT_FLOWS}
     for stack in document.stacks:
@@ -45,7 +45,7 @@ def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyTy
 
 
 def times(document: StatusDocument) -> list[Metric]:
-    """When the look began, which is all that an old look reports."""
+    """When the look began. An outdated look reports nothing else."""
     found = Metric(series.LOOKED.name, series.LOOKED.meaning, series.LOOKED.type)
     for stack in document.stacks:
         found.add_sample(found.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
@@ -53,7 +53,7 @@ def times(document: StatusDocument) -> list[Metric]:
 
 
 def not_asked(stack: StackStatus) -> Iterator[str]:
-    """Why something about the stack's flows could not be asked, each reason once."""
+    """The reasons why facts about the stack's flows are unknown, each once."""
     unasked = [flow for flow in stack.flows if flow.unasked]
     reasons = [each.text for flow in unasked for each in flow.reasons if each.kind is Kind.UNASKED]
     logins = [each.why for flow in unasked for each in flow.logins if each.accepted is not False and each.why]
@@ -119,7 +119,7 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
 
 
 def _longest_behind(each: PartitionStatus) -> tuple[float, int, str]:
-    """A stalled partition eventually comes first, however few records wait in it."""
+    """A stalled partition comes first sooner or later, however few records wait in it."""
     return -(each.seconds or 0), -each.records, each.partition
 
 

@@ -1,4 +1,4 @@
-"""Serves what the newest look at stacks saw. A scrape never looks itself."""
+"""Serves the result of the newest look at stacks. A scrape never causes a look."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ class _Look:
 
 
 class Newest(Collector):
-    """What the newest look saw. A look that was not followed by another in time keeps only its time."""
+    """The result of the newest look. If no other look follows in time, only the time of this one is still served."""
 
     def __init__(self, worst: int, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._worst, self._clock = worst, clock

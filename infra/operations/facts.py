@@ -70,7 +70,7 @@ class ConnectorFacts:
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """How far a source partition is ahead of what certainly is on the target.
+    """How far a source partition is ahead of what is certainly on the target.
 
     `records` is an upper bound in records; `oldest_ms` is the time (ms since 1970) of the oldest of them. `position` is
     the source offset below which everything is on the target.
@@ -84,7 +84,7 @@ class PartitionLag:
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag of every partition with one, and the remote topics that do not exist although their topics do.
+    """The lag of every partition that has one, and the remote topics that are missing.
 
     `partitions` is the number of partitions that the flow replicates, and `ends` the sum of their end offsets.
     """
@@ -115,8 +115,8 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """The newest published verdict; `current` says whether it judged the model that is declared now, and accepts no
-    more than is accepted now.
+    """The newest published verdict. `current` says whether it judged the model that is declared now and accepted
+    nothing that is not accepted now.
     """
 
     verdict: Verdict
@@ -127,7 +127,9 @@ class VerdictFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """The certificate of a key of a Secret that expires first; `secret` is its namespace and name."""
+    """Of the certificates in a key of a Secret, the one that expires first; `secret` is namespace and name of the
+    Secret.
+    """
 
     secret: str
     key: str

@@ -1,4 +1,4 @@
-"""Looks at a flow before a failback: groups on the target, and the records that prove where they return to."""
+"""Looks at a flow before a failback: groups on the target, and the records that prove their positions on the source."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -125,7 +125,7 @@ def walk_back(
         start = copies.log.start if lead is None else max(copies.log.start, lowest - lead)
         first = next(copies.records(min(start, copies.log.end)), None)
         if first is not None:
-            # If it was sent again, its first copy is further back, and has the same timestamp.
+            # If the record was sent again, its first copy is further back and has the same timestamp.
             start = min(start, copies.not_before(first))
             # Timestamps may be out of order: the last walk reads everything.
             begin = origin.log.start if start == copies.log.start else origin.not_before(first)

@@ -24,7 +24,7 @@ class LookedBack:
     """Everything that a failback looks at; positions are by source partition. A group's `committed` is on the source,
     and `on_target` on the target. `own_records` counts, by topic, the records that producers wrote on the target to
     topics with the source's names. `source_only` never reached the target. `unknown` has the partitions without a
-    moving group for which that is not known, and why.
+    moving group whose source-only records are unknown, and why.
     """
 
     groups: tuple[Group, ...]
@@ -67,7 +67,7 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]
     for partition, back in sorted(looked.positions.items()):
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
-            # What it consumed on the source before the failover need not have reached the target.
+            # Records that it consumed on the source before the failover may never have reached the target.
             offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
             bound: Bound = "at most" if again else "exactly"
             found.append(Move(group.name, remote, committed, partition, offset, again, bound))
@@ -90,7 +90,7 @@ def _proof(looked: LookedBack) -> Precondition:
 
 
 def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
-    """Records that never reached the target: groups read those after the last common one on the source."""
+    """Records that never reached the target: groups read those that follow the last common record on the source."""
     for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
         found = [each for each in looked.source_only if each.passed is passed]
         yield from on_one_side(name, found, f"never reached {flow.target.alias}, and {groups}")
@@ -101,7 +101,7 @@ def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precon
 
 
 def on_one_side(name: str, found: Sequence[SourceOnly], what: str) -> Iterator[Precondition]:
-    """Ranges of records that the other side does not have, with `what` is true of them."""
+    """Ranges of records that the other side does not have; `what` describes them."""
     for each in found[:_LISTED]:
         yield Precondition(name, f"{number(each.records, 'record')} {what}: {each.text}", met=None)
     if others := found[_LISTED:]:

@@ -26,7 +26,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Group:
-    """A consumer group: its members on each side, its offsets on the source, and by remote partition on the target."""
+    """A consumer group: its members on each side, its offsets on the source, and its offsets on the target."""
 
     name: str
     members_on_source: int
@@ -48,9 +48,9 @@ class Growth:
 class Looked:
     """Everything that a planned or continuous failover looks at.
 
-    `positions` and the source's `ends` are by source partition; an end is among the committed offsets. `missing` are
-    remote partitions that do not exist. `open` are source partitions with an open transaction, of which the flow may
-    still have to copy records. `watched_seconds` is how long the source's ends were watched.
+    `positions` and the source's `ends` are by source partition; each end has a position too. `missing` are remote
+    partitions that do not exist. `open` are source partitions with an open transaction, whose records the flow may
+    still have to copy. `watched_seconds` is how long the source's ends were watched.
     """
 
     connectors: tuple[ConnectorFacts, ...] | Unasked
@@ -76,8 +76,8 @@ class Precondition:
 @dataclass(frozen=True)
 class Move:
     """A position to commit: the group is at `committed` on the source and continues at `offset` on the target. `bound`
-    says whether `read_again` is exact or a bound. In a pair, records that were sent again before the records that were
-    compared, and copies that the source no longer holds, are not counted.
+    says whether `read_again` is exact or a bound. In a pair, two kinds of records are not counted: those sent again
+    before the compared records, and copies that the source no longer holds.
     """
 
     group: str
@@ -117,7 +117,7 @@ class Plan(Checked):
 
 
 def unproven(positions: Mapping[TopicPartition, object]) -> str:
-    """The first partition in which nothing is proven, why, and how many others there are; empty if there is none."""
+    """The first partition without proven positions, the reason, and how many others there are; else empty."""
     found = [(each, why) for each, why in sorted(positions.items()) if isinstance(why, NotProvenError)]
     if not found:
         return ""

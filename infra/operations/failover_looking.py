@@ -110,7 +110,7 @@ def look(
     since: Mapping[TopicPartition, OffsetRange] | None = None,
 ) -> Looked:
     """Look at everything. The source's ends are watched while positions are computed, and for at least this long. With
-    `since`, anything beyond these ends also counts as written meanwhile.
+    `since`, records after these ends also count as written during that time.
     """
     parameters = scene.parameters
     source, target = scene.reader(parameters.source), scene.reader(parameters.target)
@@ -124,7 +124,8 @@ def look(
     wanted = _wanted(groups, there, before)
     positions = read_positions(parameters, source, target, wanted, say, _left(parameters, groups, wanted))
     _wait(watch_seconds - (time.monotonic() - began), say)
-    # A flow with `exactlyOnce` copies nothing of a transaction before it is committed. The stable ends are read first.
+    # A flow with `exactlyOnce` copies no record of a transaction before it is committed. The stable ends are read
+    # first.
     stable = source.logs(partitions, committed=parameters.exactly_once)
     after = source.logs(partitions)
     grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
@@ -192,7 +193,9 @@ def _without_commit(name: str, known: Sequence[str], flow: FlowParameters) -> Ca
 def _wanted(
     groups: Sequence[Group], partitions: Sequence[TopicPartition], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, set[int]]:
-    """The offsets whose positions are needed, in every partition; the source's end proves that the tail has crossed."""
+    """The offsets whose positions are needed, in every partition. The position of the source's end proves that its last
+    records are on the target.
+    """
     wanted = {each: {logs[each].end} for each in partitions}
     for group in groups:
         for partition, offset in group.committed.items():

@@ -26,7 +26,7 @@ def plan(
     max_lag: int = 0,
     fence: Precondition | None = None,
 ) -> Plan:
-    """The plan of a planned or continuous failover; up to `max_lag` records may still have to cross.
+    """The plan of a planned or continuous failover; up to `max_lag` records may still be missing on the target.
 
     With a `fence` that the command has yet to set, producers may still write.
     """
@@ -48,13 +48,13 @@ def plan(
 
 
 class LeftAloneError(Exception):
-    """Why nothing is done to a group."""
+    """The reason to leave a group alone."""
 
 
 def moves_of(
     groups: Iterable[Group], moves_of_group: Callable[[Group], list[Move]]
 ) -> tuple[list[Move], list[LeftAlone]]:
-    """The positions of the groups that can go on, and why the others cannot."""
+    """The positions of the groups that can continue, and why the others cannot."""
     moves: list[Move] = []
     left_alone: list[LeftAlone] = []
     for group in groups:
@@ -156,7 +156,7 @@ def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
 
 
 def only_waits(plan: Plan, looked: Looked) -> int:
-    """How many records still have to cross, if nothing else holds up the plan; otherwise 0."""
+    """How many records are still missing on the target, if nothing else holds up the plan; otherwise 0."""
     return 0 if plan.unmet else sum(each.waiting for each in _walks(looked).values())
 
 
@@ -217,7 +217,7 @@ def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Itera
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
-    """Where the moving groups start in partitions of their topics in which they have no offset on the source."""
+    """Where the moving groups start in those partitions of their topics in which they have no source offset."""
     found: dict[str, list[str]] = {}
     for group in looked.groups:
         topics = {each.topic for each in group.committed}
@@ -253,7 +253,7 @@ def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> P
 
 
 def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
-    """Raise RefusedError for a flow that has no exact positions, or that the mode does not suit."""
+    """Raise RefusedError if the flow has no exact positions or the mode does not suit it."""
     where = f"flow {flow.name}"
     if flow.transformed and mode is not Mode.DISASTER:
         what = "the flow's own transforms may change or drop records"

@@ -1,4 +1,4 @@
-"""Whether the producers of a flow can be fenced off its source, and what is denied. Pure."""
+"""Whether a fence can keep the producers of a flow off its source, and what it denies. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 def fence_precondition(
     flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, found: Access
 ) -> Precondition:
-    """What the command denies; `principal` is the connectors' user on the source, which has to do it."""
+    """What the command denies. `principal` is the connectors' user on the source; it must be allowed to change ACLs."""
     source = flow.source.alias
     if not found.has_authorizer:
         return _unmet(f"{source} has no authorizer, so it cannot deny anything: {_INSTEAD}")
@@ -47,7 +47,7 @@ def not_seen(alias: str) -> Precondition:
 
 
 def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterable[ResolvedFlow]) -> None:
-    """Raise RefusedError if a denial would stop or reach a mirror; `flows` are all flows of the topology."""
+    """Raise RefusedError if a denial would stop a flow or be copied by one; `flows` are all flows of the topology."""
     where, wanted = f"flow {flow.name}", set(topics)
     if flow.settings.loop_guard:
         what = "the flow is half of a pair, whose other half writes to the same topics"
@@ -67,14 +67,14 @@ def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterabl
 
 
 def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
-    """Those of the target's topics that a flow replicates to."""
+    """Those of these topics on the target to which the flow replicates."""
     policy = flow.replication_policy
     originals = {policy.original(each): each for each in topics if policy.remote(policy.original(each)) == each}
     return sorted(originals[each] for each in flow.replicated(originals))
 
 
 def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPartition, OffsetRange]) -> str:
-    """By how many records each topic grew, such as "orders by 12 records"; empty if none did."""
+    """How much each topic grew, such as "orders by 12 records"; empty if none did."""
     grown: dict[str, int] = {}
     for partition, log in after.items():
         if (records := log.end - before[partition].end) > 0:

@@ -1,6 +1,5 @@
 """Denies all writes to a flow's topics on the source, watches for writers that still get through, and allows writes
-again. What an interrupted run left is found by the marks beside the denials. Only denials with a flow's mark are
-deleted.
+again. Marks beside the denials show what an interrupted run left. Only denials with a flow's mark are deleted.
 """
 
 import time
@@ -38,7 +37,7 @@ _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
 def owner_of(scene: Scene) -> str:
-    """The name on the marks of a flow's fence."""
+    """The owner that the marks of a flow's fence name."""
     return f"{scene.settings.stack}/{scene.flow.name}"
 
 
@@ -74,8 +73,8 @@ class Fence:
         return self.scene.reader(self.scene.parameters.source)
 
     def settle(self, wait_seconds: float, quiet_seconds: float, say: Say) -> None:
-        """Wait until writes in flight are done, and from then on allow no record. Raises RefusedError if the source
-        keeps growing, and if a transaction stays open.
+        """Wait until writes in flight are done; from then on no record is allowed. Raises RefusedError if the source
+        keeps growing or a transaction stays open.
         """
         began = still_since = time.monotonic()
         last = self.before
@@ -121,8 +120,8 @@ class Fence:
 
 @contextmanager
 def fenced(scene: Scene, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
-    """The topics are denied inside, and stay denied only if the fence is `kept`; otherwise it is lifted, whatever
-    happens.
+    """Deny writes to the topics while the body runs. Afterwards they stay denied only if the fence is `kept`; otherwise
+    it is lifted, whatever happens.
     """
     acls, owner = scene.topic_acls("source"), owner_of(scene)
     entries, fence = acls.access().entries, None
@@ -180,7 +179,7 @@ def _entries(scene: Scene, side: Side) -> tuple[AclEntry, ...] | None:
     try:
         found = scene.topic_acls(side).access()
     except CannotRunError:
-        # A login that cannot be used here.
+        # This machine cannot use the login.
         return None
     return found.entries if found.seen else None
 

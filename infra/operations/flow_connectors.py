@@ -1,4 +1,4 @@
-"""Where each connector of a flow is declared: its resource, and the place of its state in it. Pure."""
+"""Where each connector of a flow is declared: its resource, and where that holds its state. Pure."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ LISTED = 5
 
 
 def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LISTED) -> FlowStatus:
-    """Judge one flow. It could fail over now only if everything was asked and nothing prevents it.
+    """Judge one flow. It could fail over now only if every question was answered and nothing prevents it.
 
     `listed` is how many partitions and groups the status lists, worst first; None lists all.
     """
@@ -259,7 +259,7 @@ _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 def duration(seconds: float) -> str:
-    """A duration such as "3 min", in the largest unit that gives at least 2; shorter ones in seconds."""
+    """A duration such as "3 min", in the largest unit of which there are at least two; otherwise in seconds."""
     for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

@@ -52,7 +52,7 @@ class Seen:
 
 
 def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
-    """The flow of that name. Raises ReplicationError for mistakes in the topology, CannotRunError for an unknown
+    """The flow with this name. Raises ReplicationError for mistakes in the topology, CannotRunError for an unknown
     name.
     """
     raise_mistakes(settings)
@@ -60,7 +60,7 @@ def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
 
 
 def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
-    """The connectors of these names; without names, every connector of the flow."""
+    """The connectors with these names; without names, every connector of the flow."""
     places = {place.name: place for place in connector_places(flow)}
     for name in names:
         if name not in places:
@@ -131,7 +131,7 @@ def carry_out(
 
 
 def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say: Say) -> list[Seen]:
-    """Ask for one restart after the other, and return what the operator reports about the connectors when they run.
+    """Ask for one restart after the other. Return what the operator reports once the connectors run again.
 
     Raises CannotRunError at the deadline.
     """

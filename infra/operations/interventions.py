@@ -22,9 +22,10 @@ _ARMED = frozenset({"alter", "reset"})
 
 @dataclass(frozen=True)
 class Request:
-    """Bring connectors into a state: `paused` or `stopped`, or `running` to end that.
+    """Bring connectors into a state: `paused`, `stopped`, or `running` to end either.
 
-    `until` is announced but nothing ends by itself. `take_over` also ends or replaces what somebody else announced.
+    `until` is only announced: nothing resumes by itself. `take_over` also ends or replaces what somebody else
+    announced.
     """
 
     stack: str
@@ -36,7 +37,7 @@ class Request:
     take_over: bool = False
 
     def extends(self, announced: TemporaryState | None) -> bool:
-        """Whether the request only changes the end that the same person announced."""
+        """Whether the request only changes the end of a state that the same person announced."""
         return announced is not None and announced.by == self.by and self.until not in (None, announced.until)
 
 
@@ -52,8 +53,8 @@ class Change:
 def concerned(
     request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
 ) -> tuple[ConnectorPlace, ...]:
-    """The connectors that a request without names concerns: those in another state, or if there are none, all. Ending a
-    pause means ending what was announced, if anything was; what the topology declares is left alone.
+    """The connectors that a request without names concerns: those in another state, or all if there are none. A resume
+    concerns announced states, if there are any; it leaves alone what the topology declares.
     """
     other = [place for place in places if wanted_state(live[place.resource], place) != request.state]
     announced = [place for place in other if place.name in temporary_states(live[place.resource])]
@@ -166,8 +167,8 @@ def version_of(body: Object) -> tuple[Object, ...]:
 
 
 def disowned(live: Object, manager: str) -> list[Object]:
-    """The JSON patch after which this manager owns no field, so no deployment conflicts with it. It is empty while
-    another announcement still needs the ownership.
+    """The JSON patch that takes every field from this manager, so that no deployment conflicts with it. It is empty
+    while another announcement still needs the ownership.
     """
     entries = live["metadata"].get("managedFields") or []
     kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]

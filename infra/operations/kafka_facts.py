@@ -113,7 +113,7 @@ def lag(
     on_target: OnTarget,
     syncs: Syncs,
 ) -> Lag:
-    """The source's records that may not be on the target yet; their partitions' first ones are read for their time."""
+    """The source's records that may not be on the target yet. The first one in each partition is read, for its time."""
     reached = replicated_up_to(on_source.logs, on_target.offsets, syncs)
     left = {each: OffsetRange(reached[each], log.end) for each, log in on_source.logs.items()}
     first = source.first_records(left, _crosses(parameters), committed=_committed_only(flow))
@@ -133,7 +133,7 @@ def group_facts(
     policy = parameters.replication_policy
 
     def start(group: str, remote: TopicPartition) -> int | None:
-        """Where an application would begin: at the synced offset, or without group sync at the checkpoint's."""
+        """Where an application would start: at the synced offset, or at the checkpoint if offsets are not synced."""
         if parameters.checkpoints.sync_group_offsets:
             return on_target.committed.get(group, {}).get(remote)
         found = on_target.checkpoints.get((group, remote))
@@ -156,6 +156,6 @@ def _committed_only(flow: ResolvedFlow) -> bool:
 
 
 def _crosses(parameters: FlowParameters) -> Callable[[Read], bool]:
-    """Whether a source record is to be replicated: the guard drops what came from the target."""
+    """Whether the flow replicates a source record: the guard drops records that came from the target."""
     guard = parameters.guard
     return lambda read: guard is None or guard.filter not in read.headers

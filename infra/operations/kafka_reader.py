@@ -23,12 +23,12 @@ from infra.kafka_login import ClientConfig
 from infra.operations.facts import UnaskedError
 from infra.operations.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 
-#: Errors of a client whose connection was accepted but whose login or certificate was refused.
+#: Client errors if the broker accepts the connection but refuses the login or the certificate.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 #: With TLS 1.3 a broker refuses a certificate after the client's handshake: librdkafka then reports an error of the
 #: transport.
 _TLS_ALERT = "SSL alert number"
-#: A broker's answers to a login without the right.
+#: A broker's answers to a login without the necessary permission.
 _REFUSED_RIGHT = frozenset(
     {
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
@@ -97,7 +97,7 @@ class KafkaReader:
         return {name: each.translate(_URL_SAFE) for name, each in ids.items()}
 
     def partitions(self, topics: Iterable[str]) -> list[Partition]:
-        """Every partition of those of the topics that exist."""
+        """Every partition of those topics that exist."""
         counts = self.topics()
         return [Partition(topic, number) for topic in sorted(topics) for number in range(counts.get(topic, 0))]
 
@@ -206,7 +206,7 @@ class KafkaReader:
         *,
         committed: bool = True,
     ) -> None:
-        """Pass each record to `take` until it returns True for its partition, or the partition's range ends."""
+        """Pass the records of each partition to `take`, until it returns True or the range ends."""
         left = {each: offsets for each, offsets in ranges.items() if offsets.size}
         if not left:
             return
@@ -259,7 +259,7 @@ class KafkaReader:
             raise self._unasked(f"{what} could not be asked", None) from None
 
     def _unasked(self, what: str, error: Any) -> UnaskedError:
-        """The refusal in Kafka's words; a cluster that cannot be reached is the same reason for every question."""
+        """The refusal in Kafka's words. A cluster that cannot be reached gives the same reason for every question."""
         told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
         if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
             # Only then does the client report why it cannot reach a broker or is refused.

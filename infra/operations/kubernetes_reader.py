@@ -27,7 +27,7 @@ Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]
 
 
 def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
-    """The address of every object that the status of the flows is read from."""
+    """The address of every object that the status of the flows needs."""
     found = [place.resource for flow in flows for place in connector_places(flow)]
     found += verdict_references(flows)
     return list(dict.fromkeys(found))
@@ -132,7 +132,7 @@ def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | Unasked:
 
 
 def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
-    """The positions that were published about the model that is declared now, or why there are none to use."""
+    """The positions that were published about the model that is declared now, or why none can be used."""
     live = objects[_verdict_reference(flow)]
     if isinstance(live, Unasked):
         return live.reason

@@ -15,10 +15,10 @@ from infra.operations.facts import CertificateFacts, LoginFacts, UnaskedError
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
-    """The first certificate to expire of each key that the connectors read for this cluster.
+    """For each key that the connectors read for this cluster, the certificate that expires first.
 
-    A JKS or PKCS#12 file is not opened, and a Secret whose keys they read by a pattern is not read.
-    Raises UnaskedError for a key that holds no certificate, and what `read` raises.
+    JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises UnaskedError for
+    a key that holds no certificate, and what `read` raises.
     """
     found = []
     for reference in _pem(cluster):
@@ -52,8 +52,8 @@ def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
 def login_facts(
     alias: str, read: Callable[[], tuple[CertificateFacts, ...]], ask: Callable[[], object] | None
 ) -> LoginFacts:
-    """Read the certificates for a cluster, and with `ask` also query it with the connectors' login. Both raise
-    UnaskedError. A certificate that cannot be read does not prevent the query.
+    """Read the certificates for a cluster. With `ask`, also query the cluster with the connectors' login, even if a
+    certificate cannot be read. `read` and `ask` may raise UnaskedError.
     """
     found: tuple[CertificateFacts, ...] = ()
     unread = ""

@@ -62,7 +62,9 @@ def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocu
 def rounds(
     read: Callable[[], list[StackSettings]], every_seconds: float, listed: int | None = LISTED
 ) -> Iterator[StatusDocument]:
-    """Look repeatedly, with a pause in between; `read` returns the stacks as their files then declare them."""
+    """Look repeatedly, with a pause in between. Before each look, `read` returns the stacks that the files declare by
+    then.
+    """
     pause = threading.Event()
     while True:
         yield look(read(), listed)
@@ -101,7 +103,7 @@ class Readers:
     """The Kafka clusters of a stack: one reader for all flows that log in to a cluster in the same way."""
 
     def __init__(self, api: KubernetesApi, down: Unasked | None) -> None:
-        """`down` says that Kubernetes does not answer, so that it is not also asked for every credential."""
+        """`down` says that Kubernetes does not answer; then it is not asked for each credential either."""
         self._api, self._down = api, down
         self._lock = threading.Lock()
         self._of_cluster: dict[ClusterParameters, KafkaReader] = {}

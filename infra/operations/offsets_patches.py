@@ -1,6 +1,6 @@
 """What setting offsets changes in the resource of a source connector, and what is refused beforehand. Pure. The
 operator changes offsets when an annotation asks for it, and then removes the annotation. If it fails, the annotation
-stays, and the operator tries again whenever the connector is stopped. So no trace of it may be left behind.
+stays, and the operator tries again whenever the connector is stopped. So the annotation must never be left behind.
 Source: Strimzi AbstractConnectOperator, ResourceAnnotations.
 """
 
@@ -17,7 +17,7 @@ from infra.operations.flow_connectors import ConnectorPlace
 from infra.operations.interventions import OFFSETS, Request, connector_path, version_of, wanted_state
 from infra.operations.offsets_plan import Move
 
-#: Suffix of the name of whoever stopped a connector in order to set its offsets, and may have been interrupted.
+#: Suffix of the user's name while a connector is stopped to set its offsets. If it stays, the call was interrupted.
 PURPOSE = ", to set offsets"
 CONNECTOR = "strimzi.io/mirrormaker-connector"
 _FIELD = "alterOffsets"

@@ -42,7 +42,7 @@ class Known:
         return {each: self.next_of(each) if self._is_stored(each) else self.start_from for each in sorted(self.logs)}
 
     def stays(self, partition: TopicPartition, then: int) -> bool:
-        """Whether the partition continues there without a change, whatever the log's ends are by then."""
+        """Whether the partition continues there without a change, wherever the log begins and ends by then."""
         lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
         return lasting and then == self.next_of(partition)
 
@@ -128,7 +128,7 @@ def _out_of_range(each: Entry, known: Known) -> Iterator[Problem]:
 def moves(
     entries: Iterable[Entry], known: Known, at_time: Callable[[TopicPartition, int], int]
 ) -> tuple[list[Move], list[Problem]]:
-    """What the entries change, by partition, and where Connect cannot do it. Unchanged partitions are left out.
+    """What the entries change, by partition, and what Connect cannot store. Unchanged partitions are left out.
 
     `at_time` is the offset of the first record at or after a time (ms since 1970) or else the end.
     """
@@ -149,15 +149,15 @@ def moves(
 
 
 def resets(known: Known) -> list[Move]:
-    """Every partition from the beginning, as if nothing were stored."""
+    """The moves that set every partition to its beginning, as if nothing were stored."""
     return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
 
 
 def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
-    """The moves of partitions that the user agreed to move.
+    """The moves of the partitions that the user agreed to move.
 
-    A running connector moves past the offsets of a file that was listed earlier, so an entry that changed nothing when
-    the plan was shown would move its partition back once the connector is stopped.
+    An entry may have changed nothing when the plan was shown. If its connector has replicated more since then, the same
+    entry would now rewind the partition.
     """
     partitions = {each.partition for each in agreed}
     return [each for each in found if each.partition in partitions]

@@ -51,7 +51,7 @@ class OffsetsReader:
         return tuple(place for place in connector_places(self.flow) if place.role == "source")
 
     def known(self, connectors: Sequence[str]) -> Known:
-        """What the clusters now hold of what these connectors replicate. Raises CannotRunError."""
+        """What the clusters now hold for these connectors. Raises CannotRunError."""
         try:
             return self._known(connectors)
         except UnaskedError as error:
@@ -75,7 +75,7 @@ class OffsetsReader:
         return found
 
     def resets(self, known: Known) -> list[Move]:
-        """Every partition from the beginning. Raises RefusedError if a reset does not do that."""
+        """The moves that set every partition to its beginning. Raises RefusedError if a reset would not do that."""
         if known.start_from != "earliest":
             raise RefusedError(
                 "reset-starts-at-end",

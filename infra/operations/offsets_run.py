@@ -50,8 +50,8 @@ class Run:
     say: Say
 
     def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[Move], list[Seen]]:
-        """Set the offsets of these connectors. Returns what was set, and what is reported about those that run again.
-        Raises CannotRunError, after which the connectors are as before, unless it says otherwise.
+        """Set the offsets of these connectors. Returns what was set, and what is reported about the connectors that run
+        again. Raises CannotRunError; the connectors are then as before, unless the error says otherwise.
         """
         live = read_live(self.api, places)
         refuse(self.request, places, live)
@@ -60,7 +60,7 @@ class Run:
         changes = planned(self.request, stopping, live)
         restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
         moves: Sequence[Move] | None = None
-        # A task that was taken from the connector earlier, and whose worker died, never reports its end.
+        # If a task was removed from the connector earlier and its worker died, it never reports its end.
         running = {place.name: self.reader.present(place.name) for place in stopping}
         try:
             self._stop(places, changes)
@@ -90,8 +90,8 @@ class Run:
             raise _not_acting(places, error.what) from error
 
     def _wait_ended(self, places: Sequence[ConnectorPlace], running: Mapping[str, Collection[int]]) -> None:
-        """Wait for the tasks: one that ends later would overwrite the new offsets with its own. `running` has the tasks
-        of connectors that ran until now; for the others, wait for every task that ever ran.
+        """Wait for the tasks to end: a task that ended later would overwrite the new offsets with its own. `running`
+        has the tasks of the connectors that ran until now; for the others, wait for every task that ever ran.
         """
         names = [place.name for place in places]
 

@@ -52,13 +52,13 @@ def walk_partitions(
     say: Say,
     walk: Callable[[PartitionLog, PartitionLog, list[int]], T],
 ) -> dict[TopicPartition, T]:
-    """What `walk` finds in each source partition and its remote partition for these offsets, in order.
+    """The results of `walk`, for these offsets in each source partition and its remote partition, in order.
 
     Each partition is read once, however many offsets there are. Raises UnaskedError.
     """
     remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
     isolation = flow.exactly_once
-    # The target's ends first: every record below them is below the source's ends.
+    # Read the target's ends first: every record before them then comes from before the source's ends.
     targets = target.logs(remote.values(), committed=isolation)
     sources = source.logs(committed, committed=isolation)
     found = {}

@@ -1,4 +1,4 @@
-"""How far a flow has come, and what a group would read again: bounds from offsets alone. Pure."""
+"""How far a flow has replicated, and what a group would read again: bounds from offsets alone. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def latest_checkpoints(records: Iterable[Checkpoint]) -> dict[tuple[str, TopicPa
 def replicated_up_to(
     partitions: Mapping[TopicPartition, OffsetRange], offsets: Mapping[TopicPartition, int], syncs: Syncs
 ) -> dict[TopicPartition, int]:
-    """The source offset below which everything certainly is on the target, by source partition.
+    """The source offset below which everything is certainly on the target, by source partition.
 
     A connector's offset is committed once a minute, and an offset sync is written at most every `offset.lag.max`
     records: both are valid, and the higher one counts. Without either, it is the beginning of the source's log.
@@ -57,8 +57,8 @@ def replicated_up_to(
 @dataclass(frozen=True)
 class GroupPosition:
     """Where a group is in one source partition, and where it would continue. `committed` is its offset on the source.
-    `start` is the offset on the target at which it would continue; None without one. `target_end` is the end of the
-    remote partition.
+    `start` is the offset on the target at which it would continue, or None. `target_end` is the end of the remote
+    partition.
     """
 
     committed: int
@@ -70,7 +70,7 @@ def read_again(position: GroupPosition, syncs: tuple[OffsetSync, ...]) -> int | 
     """At most how many records a group would read again on the target; None if it has no position there.
 
     These are the records from `start` on that the group has read on the source. The newest sync at or before `start`
-    says from which source offset on they may be. Without one, all records from `start` to the end may be among them.
+    gives their lowest possible source offset. Without a sync, all records from `start` to the end may be among them.
     """
     if position.start is None or position.target_end is None:
         return None

@@ -15,9 +15,9 @@ from infra.operations.facts import UnaskedError
 SILENT_SECONDS = 15.0
 #: A poll waits for a whole batch, so it must be short for the last records of a partition.
 _POLL_SECONDS, _BATCH = 0.02, 1_000
-#: A reader with explicit offsets needs no right on a group, but the client still looks for its coordinator.
+#: A reader with explicit offsets needs no permission for a group, but the client still looks for its coordinator.
 HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
-#: Errors that every request gets from a cluster that cannot be reached or refuses the login.
+#: Errors of every request if the cluster cannot be reached or refuses the login.
 NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
 #: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records. A range
 #: whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without records.

@@ -1,4 +1,4 @@
-"""Looks at a flow with the identity policy that will lead back after a failover, before it has copied anything."""
+"""Looks at a flow back with the identity policy, after a failover and before the flow has copied anything."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def look_at_return(scene: Scene, say: Say) -> LookedReturn:
 def walk_return(
     new: PartitionLog, old: PartitionLog, _: Sequence[int] = (), lasts: Sequence[int | None] = _LASTS
 ) -> Beginning | NotProvenError:
-    """Compare the old origin's last records; if they do not decide, all of them."""
+    """Compare the old origin's last records; if they are not enough to decide, compare all of them."""
     try:
         for last in filter(None, lasts):
             if old.log.size > last and (found := _by_last(new, old, last)) is not None:
@@ -71,5 +71,5 @@ def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> Beginning | Non
     newest_ms = max(each.time_ms for each in records)
     if found is None or old.reader.offset_at(old.partition, newest_ms + 1) is not None:
         return None
-    # Only records newer than every record of the old origin cannot be copies of ones that were not compared.
+    # A record can be a copy of one that was not compared, unless it is newer than every record of the old origin.
     return found if found.oldest_ms is None or found.oldest_ms > newest_ms else None

@@ -1,4 +1,4 @@
-"""Where a flow with the identity policy that leads back after a failover begins: preconditions and offsets. Pure."""
+"""Where a flow back with the identity policy starts after a failover: preconditions and offsets. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from infra.operations.source_only import SourceOnly
 
 @dataclass(frozen=True)
 class LookedReturn:
-    """Everything that decides where a flow back begins; `beginnings` are by partition of the new origin.
+    """Everything that decides where the flow back starts; `beginnings` are by partition of the new origin.
 
-    `known` is what Connect has stored for the flow. `old_only` are the old origin's records that never crossed.
+    `known` is what Connect has stored for the flow. `old_only` are the old origin's records that were never replicated.
     """
 
     known: Known

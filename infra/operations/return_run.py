@@ -1,4 +1,4 @@
-"""Sets where a flow that leads back after a failover begins; it can be run again at any time."""
+"""Sets where a flow back starts after a failover; it can be run again at any time."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -8,7 +8,7 @@ from components.contract.report import Verdict
 
 
 class Kind(StrEnum):
-    """Why a flow could not fail over: something is wrong, was not asked, or the flow does not support it."""
+    """Why a flow could not fail over: something is wrong, something is unknown, or the flow does not support it."""
 
     PROBLEM = "problem"
     UNASKED = "unasked"
@@ -103,7 +103,7 @@ class VerdictStatus(Model):
 
 class FlowStatus(Model):
     """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why. A failover
-    does not need the connectors' logins: one that could not be tried is not a reason, and carries its own explanation.
+    does not need the connectors' logins, so a login that could not be tried is no reason; it has its own explanation.
     """
 
     name: str
@@ -123,7 +123,7 @@ class FlowStatus(Model):
 
     @property
     def by_design(self) -> bool:
-        """Whether the flow by design translates no offsets."""
+        """Whether the flow translates no offsets, by design."""
         return any(reason.kind is Kind.DESIGN for reason in self.reasons)
 
 

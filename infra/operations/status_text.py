@@ -39,7 +39,7 @@ def print_status(document: StatusDocument, console: Console) -> None:
 
 
 def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[str, str, str]]) -> None:
-    """Print the lines about a flow, each of a title, and a text with its colour on a terminal."""
+    """Print the lines about a flow: each has a title, a text, and a colour on a terminal."""
     if console.is_terminal:
         console.print(f"[bold]{escape(flow)}[/]{escape(route)}")
     before = "" if console.is_terminal else f"{flow} "
@@ -49,7 +49,7 @@ def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[st
 
 
 def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
-    """Every fact about a flow, the answer to whether it could fail over first."""
+    """Every fact about a flow. The first line says whether it could fail over."""
     yield from _failover(flow)
     yield from _logins(flow)
     yield from _connectors(flow)

@@ -54,7 +54,7 @@ class HistoryDocument(Model):
 
 
 def histories(stacks: list[StackSettings], verdicts: int) -> HistoryDocument:
-    """This many of the newest verdicts of every flow. Raises ReplicationError for a topology with mistakes."""
+    """The newest verdicts of every flow, at most this many. Raises ReplicationError for a topology with mistakes."""
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     return HistoryDocument(asked_at=asked_at, stacks=tuple(_of_stack(each, verdicts) for each in stacks))
 
@@ -75,7 +75,7 @@ def _of_stack(settings: StackSettings, verdicts: int) -> StackHistory:
 
 
 def flow_history(name: str, found: History | Unasked, verdicts: int) -> FlowHistory:
-    """What is shown of a flow."""
+    """The part of a flow's history that is shown."""
     if isinstance(found, Unasked):
         return FlowHistory(name=name, unasked=found.reason)
     newest = found.verdicts[: -verdicts - 1 : -1]

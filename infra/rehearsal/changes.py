@@ -1,4 +1,4 @@
-"""What the runbook says of changes in steps: rotating a credential, and switching exactly-once on."""
+"""What the runbook says about changes in several steps: rotating a credential, and switching exactly-once on."""
 
 from collections.abc import Iterator
 
@@ -115,7 +115,7 @@ def _switch_on(model: RunbookModel, key: str, now: ExactlyOnce) -> Iterator[str]
 
 
 def _step(model: RunbookModel, key: str, wanted: ExactlyOnce) -> list[Do]:
-    """One of the two deployments."""
+    """The step for one of the two deployments."""
     return [
         Do(
             f"Set `{key}: {wanted.value}` in `{model.topology_file}`, and grant what is missing of the ACLs for it:",

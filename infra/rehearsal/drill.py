@@ -1,6 +1,6 @@
 """Rehearses a failover with a group that nobody uses, on live data. Nothing but that group is changed.
 
-Its name does not depend on the time: a drill begins by removing what an earlier one left, even one that was killed.
+Its name is always the same, so a drill begins by removing what an earlier drill left, even if that was killed.
 """
 
 import time
@@ -153,7 +153,9 @@ def _counted(
     logs: dict[TopicPartition, OffsetRange],
     say: Say,
 ) -> list[Count]:
-    """Read each partition from the position that the target has committed; what is on its way is waited for."""
+    """Read each partition from the position that the target has committed; wait for records that are still being
+    replicated.
+    """
     committed = target.committed([drill.group])[drill.group]
     found = []
     for place, move in enumerate(moves, start=1):
@@ -164,7 +166,7 @@ def _counted(
 
 
 def _settled(drill: Drill, look: Callable[[], Count]) -> Count:
-    """The count when nothing is missing any more, else the last one before the time is up."""
+    """The count once no record is missing, or the last count before the time is up."""
     seen: list[Count] = []
 
     def probe() -> Count:

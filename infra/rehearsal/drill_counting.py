@@ -1,4 +1,4 @@
-"""Counts what a group that goes on at its position skips and reads again, record by record. Only reads."""
+"""Counts, record by record, what a group skips and reads again if it continues at its position. Only reads."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from infra.operations.failover_facts import Move
 from infra.operations.kafka_reader import KafkaReader
 from infra.operations.record_stream import RecordStream
 
-#: How many source records before a position are looked for among those that are read again.
+#: How many source records before a position are read, to recognize those that the group reads again.
 _BEFORE = 100_000
 
 
 @dataclass(frozen=True)
 class Count:
-    """Records that the group had to read on the target, those that it did not, and those that it had consumed."""
+    """Numbers of records: those that the group had to read on the target, those that it skipped, those read again."""
 
     expected: int
     skipped: int
@@ -31,7 +31,7 @@ def count(
     move: Move,
     source_log: OffsetRange,
 ) -> Count:
-    """Read what the group reads from its position to the end, and compare it with what it has not consumed.
+    """Read from the group's position to the end, and compare with the records that the group has not consumed.
 
     `source_log` ends where the drill began: later records are not expected. Raises UnaskedError.
     """
@@ -51,7 +51,7 @@ def count(
 def _records(
     flow: FlowParameters, stream: RecordStream, partition: TopicPartition, offsets: OffsetRange
 ) -> Counter[bytes]:
-    """The records of a range by identity; without a guard's mark, both clusters of a pair hold the same."""
+    """The records of a range by identity. Without the guard's mark, both clusters of a pair hold equal records."""
     marks = (flow.guard.filter, flow.guard.mark) if flow.guard else ()
     found: Counter[bytes] = Counter()
     for message in stream.messages(partition, offsets):

@@ -1,7 +1,7 @@
 """What a drill measured, in a JSON file beside the stack files.
 
-A file of the project, so that the runbook needs no cluster, the whole team has the durations on the night when
-Kubernetes does not answer, and git keeps the earlier ones.
+The file belongs to the project: the runbook needs no cluster, the whole team has the durations even when Kubernetes
+does not answer, and git keeps the earlier ones.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ class Step(Model):
 class DrillRecord(Model):
     """One drill of a flow; `at` is in ISO 8601. The other numbers are records.
 
-    `announced` is how many were to be read again, and is a lower bound if `announced_at_least`.
+    `announced` is how many re-reads were expected; it is a lower bound if `announced_at_least`.
     """
 
     schema_version: int = 1
@@ -50,7 +50,7 @@ def record_file(settings: StackSettings, flow: str) -> Path:
 
 
 def read_record(settings: StackSettings, flow: str) -> DrillRecord | None:
-    """The newest drill; None if there was none. Raises CannotRunError for a file in another form."""
+    """The newest drill; None if there was none. Raises CannotRunError for a malformed file."""
     path = record_file(settings, flow)
     if not path.is_file():
         return None

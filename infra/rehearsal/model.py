@@ -1,4 +1,4 @@
-"""What a runbook is written from: the flows of a stack, and what the last drills measured."""
+"""The data for a runbook: the flows of a stack, and what the last drills measured."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

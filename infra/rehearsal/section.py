@@ -47,5 +47,5 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str
 
 
 def code(entries: Iterable[str]) -> str:
-    """Names as code, "none" without any."""
+    """Names as code, or "none"."""
     return ", ".join(f"`{each}`" for each in entries) or "none"

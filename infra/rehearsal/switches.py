@@ -1,4 +1,4 @@
-"""What the runbook says of moving groups: a region is left or lost, and the way back."""
+"""What the runbook says about moving groups: leaving a region, losing a region, and going back."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -19,7 +19,7 @@ LOST = "The source does not answer"
 TARGET_DOWN = "The target does not answer"
 BACK = "Go back"
 
-#: What one flow needs in a section.
+#: The part of a section about one flow.
 _Part: TypeAlias = Callable[[RunbookModel, FlowParameters], Iterator[str]]
 
 
@@ -143,7 +143,7 @@ def _back(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
 
 
 def _back_after_records(flow: FlowParameters) -> Iterator[str]:
-    """Topics have the same name on both sides, so a flow of the other direction takes the records back first."""
+    """Topics have the same name on both sides, so a flow in the other direction first takes the records back."""
     ends = f"from {flow.target.alias} to {flow.source.alias}"
     yield from steps(
         Do(

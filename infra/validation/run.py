@@ -90,7 +90,7 @@ class ValidationRun:
 
     @property
     def arguments(self) -> list[str]:
-        """The run as arguments of the job, its parameters aside."""
+        """The arguments of the job, without its parameters file."""
         options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
         options += ["--depth", self.depth.value]
         options += ["--flow", self.flow] if self.flow else []
@@ -165,7 +165,7 @@ def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
 
 
 def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
-    """Variables that tell the job the stack's cluster; a file in `folder` chooses the context.
+    """Variables that point the job to the stack's cluster; a file in `folder` chooses the context.
 
     The Python client merges the files that KUBECONFIG names and uses the current context of the last one.
     """

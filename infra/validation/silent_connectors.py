@@ -1,4 +1,4 @@
-"""What the operator reports about connectors through which nothing can arrive: failures, and nothing to run. Pure."""
+"""What the operator reports about connectors that cannot replicate: they have failed or have no task. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
