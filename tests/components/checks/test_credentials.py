@@ -1,15 +1,16 @@
-"""Credentials are told by their names and from references to them."""
+"""Credentials in plain text are recognized by their names and values; references to credentials are accepted."""
 
 import pytest
 
 from components.checks.property_values import is_open_credential
 from components.properties.definitions import Owner, PropertyType, definitions, supported_versions
 
-#: Kafka hides them in its logs, but they are public, or a text of options whose names are looked at one by one.
+#: Kafka hides these in its logs, but certificates are public, and the options of a JAAS configuration are judged one by
+#: one.
 NO_CREDENTIALS = {"sasl.jaas.config", "ssl.keystore.certificate.chain", "ssl.truststore.certificates"}
 
 
-def test_every_property_that_kafka_hides_is_a_credential_and_no_other_is() -> None:
+def test_exactly_the_properties_that_kafka_hides_are_credentials() -> None:
     known = [
         each
         for version in supported_versions()
@@ -50,5 +51,5 @@ def test_every_property_that_kafka_hides_is_a_credential_and_no_other_is() -> No
         ("description", "the basic form of a header", False),
     ],
 )
-def test_a_credential_is_open_if_anything_of_it_is_text(name: str, value: str, is_open: bool) -> None:
+def test_a_credential_is_open_if_any_part_of_it_is_plain_text(name: str, value: str, is_open: bool) -> None:
     assert is_open_credential(name, value) is is_open

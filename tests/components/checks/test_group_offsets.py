@@ -1,4 +1,4 @@
-"""Identity flows into one target: reported if two sources sync one group's offsets in one topic."""
+"""Two identity flows into one target are reported if both sync the same group's offsets in the same topic."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def reported(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     return [problem.what for problem in problems]
 
 
-def test_a_group_and_a_topic_of_both_are_named() -> None:
+def test_the_warning_names_a_group_and_a_topic_that_both_flows_sync() -> None:
     (what,) = reported({**IDENTITY, "source": "a", "topics": ["orders", "payments"]}, OTHER)
     assert what.endswith("both sync offsets of groups such as `billing-` in `orders` from a and b")
 
@@ -35,17 +35,17 @@ def test_a_group_and_a_topic_of_both_are_named() -> None:
         pytest.param({**OTHER, "groupsExclude": ["billing-.*"]}, id="groups excluded"),
         pytest.param({**OTHER, "topics": ["payments"]}, id="other topics"),
         pytest.param({**OTHER, "syncGroupOffsets": False}, id="groups not synced"),
-        pytest.param({**OTHER, "policy": "default"}, id="other names on the target"),
+        pytest.param({**OTHER, "policy": "default"}, id="other topic names on the target"),
         pytest.param({**OTHER, "connectors": {"checkpoint": {"enabled": False}}}, id="no checkpoints"),
         pytest.param({**OTHER, "source": "c", "target": "b", "loopGuard": True}, id="another target"),
         pytest.param({**OTHER, "source": "a"}, id="the same source"),
-        pytest.param({**OTHER, "groups": ["("]}, id="groups that do not compile"),
+        pytest.param({**OTHER, "groups": ["("]}, id="an invalid group pattern"),
     ],
 )
-def test_nothing_is_said_where_offsets_come_from_one_source(second: dict[str, Any]) -> None:
+def test_nothing_is_reported_if_a_groups_offsets_come_from_one_source_only(second: dict[str, Any]) -> None:
     assert reported({**IDENTITY, "source": "a"}, second) == []
 
 
-def test_an_exclusion_that_does_not_compile_excludes_nothing() -> None:
-    """The invalid pattern is a problem of its own."""
+def test_an_invalid_group_exclusion_excludes_nothing() -> None:
+    """The invalid pattern is reported separately."""
     assert reported({**IDENTITY, "source": "a"}, {**OTHER, "groupsExclude": ["("]}) != []

@@ -1,4 +1,4 @@
-"""A user's transforms and the headers of loop guards."""
+"""A user's transforms must not touch the headers that loop guards depend on."""
 
 from typing import Any
 
@@ -60,37 +60,37 @@ def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str,
 
 
 @pytest.mark.parametrize("name", LEAVING)
-def test_other_headers_are_the_users_own(name: str) -> None:
+def test_a_transform_may_touch_other_headers(name: str) -> None:
     assert markers_found(orders={**PAIR, "transforms": {"after": {"own": LEAVING[name]}}}) == []
 
 
-def test_both_markers_of_one_transform_are_named() -> None:
+def test_a_transform_that_touches_both_markers_is_reported_for_each() -> None:
     both = dropping("replicated-from-useast", "replicated-from-uswest")
     found = markers_found(orders={**PAIR, "transforms": {"before": {"own": both}}})
     assert [each.what[-24:] for each in found] == ["`replicated-from-useast`", "`replicated-from-uswest`"]
 
 
-def test_a_transform_of_one_source_connector_is_found() -> None:
+def test_a_transform_of_one_source_connector_is_reported_at_its_path() -> None:
     sources = {"eu": {"topics": ["orders"], "transforms": {"after": {"own": dropping("replicated-from-useast")}}}}
     flow = {**a_leg("useast", "uswest", loopGuard=True, connectors={"sources": sources}), "topics": []}
     (found,) = markers_found(orders=flow)
     assert found.where == "replications.orders.connectors.sources.eu.transforms.after.own"
 
 
-def test_a_flow_on_the_way_to_anothers_guard_keeps_its_marker() -> None:
-    """The guard of the last flow of a ring recognizes records by the mark of the first one."""
+def test_a_flow_must_keep_the_marker_that_a_later_loop_guard_reads() -> None:
+    """In a ring, the guard of the last flow recognizes records by the marker that the first flow adds."""
     middle = a_leg("uswest", "eu", transforms={"after": {"own": dropping("replicated-from-useast")}})
     first, last = a_leg("useast", "uswest", loopGuard=True), a_leg("eu", "useast", loopGuard=True)
     (found,) = markers_found(first=first, middle=middle, last=last)
     assert "The loop guard of replications.last drops records with this header" in found.why
 
 
-def test_a_flow_to_where_nothing_leads_back_may_clean_its_records() -> None:
+def test_a_flow_into_a_cluster_with_no_way_back_may_drop_markers() -> None:
     lake = a_leg("useast", "eu", transforms={"after": {"own": dropping("replicated-from-uswest")}})
     assert markers_found(orders=PAIR, lake=lake) == []
 
 
-def test_a_flow_of_other_topics_may_use_the_header() -> None:
+def test_a_flow_of_other_topics_may_drop_the_marker() -> None:
     other = {**a_leg("useast", "uswest"), "topics": ["audit"]}
     assert (
         markers_found(

@@ -1,4 +1,4 @@
-"""Names that a topology gives: each belongs to one Connect cluster, and renders as it is given."""
+"""Names that a topology sets itself: each belongs to one Connect cluster and is rendered unchanged."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_inherited_names_render_as_they_are_given() -> None:
     assert rendered["access-binding"]["subjects"][0]["name"] == "repl-connect"
 
 
-def test_inherited_names_are_no_problem_and_leave_the_digest_alone() -> None:
+def test_inherited_names_are_accepted_and_do_not_change_the_digest() -> None:
     assert problems(orders=a_flow(**INHERITED)) == []
     plain, named = (parse_topology(a_topology(flow)) for flow in (a_flow(), a_flow(**INHERITED)))
     assert model_digest(plain) == model_digest(named)
@@ -92,7 +92,9 @@ def test_inherited_names_are_no_problem_and_leave_the_digest_alone() -> None:
         pytest.param({"name": "connect"}, [], id="one name in two namespaces"),
     ],
 )
-def test_a_name_of_two_connect_clusters_is_refused(connect: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_a_worker_group_or_storage_topic_of_two_connect_clusters_is_refused(
+    connect: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
     other = a_flow(topics=["returns"], groups=["billing"], connect=connect)
     assert problems(orders=a_flow(connect=connect), other=other) == expected
 

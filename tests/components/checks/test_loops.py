@@ -1,4 +1,4 @@
-"""Rings that records would go round endlessly are reported by their path; a policy or a guard can stop them."""
+"""A ring in which records would circulate forever is reported by its path; a policy or a guard can stop it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ DEFAULT: dict[str, Any] = {}
 
 
 def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
-    """The loops that are reported among flows, each given as `source-target` and its settings."""
+    """The loops reported for these flows; each flow is given as `source-target` and its settings."""
     aliases = sorted({alias for way, _ in ways for alias in way.split("-")})
     clusters = {alias: a_cluster(bootstrapServers=f"{alias}.example.com:9093") for alias in aliases}
     flows = {}
@@ -31,11 +31,13 @@ def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize(
     ("ways", "paths"),
     [
-        pytest.param([("a-b", IDENTITY), ("b-c", IDENTITY), ("c-a", IDENTITY)], ["a -> b -> c -> a"], id="three"),
+        pytest.param(
+            [("a-b", IDENTITY), ("b-c", IDENTITY), ("c-a", IDENTITY)], ["a -> b -> c -> a"], id="three clusters"
+        ),
         pytest.param(
             [("a-b", GUARDED), ("b-c", IDENTITY), ("c-a", GUARDED)], ["b -> c -> a -> b"], id="one without the guard"
         ),
-        pytest.param([("a-b", DEFAULT), ("b-a", IDENTITY)], ["b -> a -> b"], id="a prefix more each time"),
+        pytest.param([("a-b", DEFAULT), ("b-a", IDENTITY)], ["b -> a -> b"], id="each round adds a prefix"),
         pytest.param(
             [("a-b", IDENTITY), ("b-c", DEFAULT), ("c-a", IDENTITY)], ["a -> b -> c -> a"], id="both policies in three"
         ),
@@ -46,7 +48,9 @@ def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
         ),
         pytest.param([("a-b", DEFAULT), ("b-a", GUARDED)], ["a -> b -> a"], id="only the default flow lacks the guard"),
         pytest.param(
-            [("a-b", GUARDED), ("b-c", DEFAULT), ("c-a", GUARDED)], ["b -> c -> a -> b"], id="the same in three"
+            [("a-b", GUARDED), ("b-c", DEFAULT), ("c-a", GUARDED)],
+            ["b -> c -> a -> b"],
+            id="the same with three clusters",
         ),
     ],
 )
@@ -60,23 +64,26 @@ def test_a_ring_that_nothing_stops_is_reported_by_its_path(
     "ways",
     [
         pytest.param([("a-b", DEFAULT), ("b-a", DEFAULT)], id="the default policy knows what came from its target"),
-        pytest.param([("a-b", DEFAULT), ("b-c", IDENTITY), ("c-a", DEFAULT)], id="also behind a flow that keeps names"),
+        pytest.param([("a-b", DEFAULT), ("b-c", IDENTITY), ("c-a", DEFAULT)], id="also after a flow that keeps names"),
         pytest.param([("a-b", GUARDED), ("b-c", GUARDED), ("c-a", GUARDED)], id="the guard on every flow"),
         pytest.param([("a-b", {**DEFAULT, "loopGuard": True}), ("b-a", GUARDED)], id="the guard under both policies"),
         pytest.param(
-            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["orders"]})], id="other names come back"
+            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["orders"]})],
+            id="the topic comes back under another name",
         ),
         pytest.param(
-            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["a.orders"]})], id="they go round once"
+            [("a-b", {"topics": ["orders"]}), ("b-a", {**IDENTITY, "topics": ["a.orders"]})], id="records go round once"
         ),
-        pytest.param([("a-b", IDENTITY), ("b-a", {**IDENTITY, "topics": ["__x.*"]})], id="nothing that is replicated"),
+        pytest.param(
+            [("a-b", IDENTITY), ("b-a", {**IDENTITY, "topics": ["__x.*"]})], id="topics that are never replicated"
+        ),
     ],
 )
-def test_a_ring_that_something_stops_is_none(ways: list[tuple[str, dict[str, Any]]]) -> None:
+def test_a_ring_that_a_policy_guard_or_selection_stops_is_not_reported(ways: list[tuple[str, dict[str, Any]]]) -> None:
     assert reported(*ways) == []
 
 
-def test_a_longer_ring_behind_one_that_ends_is_found() -> None:
-    """A record that comes back through b-a has a topic that b-a does not select again."""
+def test_a_longer_ring_is_reported_beside_a_shorter_one_that_ends() -> None:
+    """A record that comes back through b-a is in topic `b.orders`, which b-a does not select."""
     ending = {"topics": ["orders"]}
     assert reported(("a-b", IDENTITY), ("b-a", ending), ("b-c", IDENTITY), ("c-a", IDENTITY)) == ["a -> b -> c -> a"]

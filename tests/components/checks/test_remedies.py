@@ -30,35 +30,35 @@ def only(replication: dict[str, Any]) -> tuple[str, str, str]:
         ("mars", "unknown-alias", "name one of these, or add the cluster under `clusters`."),
     ],
 )
-def test_an_alias_of_a_pair_is_mended_where_the_pair_names_it(other: str, code: str, remedy: str) -> None:
+def test_a_wrong_alias_of_a_pair_is_reported_at_between(other: str, code: str, remedy: str) -> None:
     pair = {"kind": "prefixlessPair", "between": ["useast", other], "topics": ["ledger"]}
     assert {(each.code, each.where, each.remedy) for each in reported(pair)} == {
         (code, "replications.orders.between", remedy)
     }
 
 
-def test_a_namespace_of_the_users_choice_is_shortened_itself() -> None:
+def test_a_namespace_that_is_too_long_is_reported_at_its_own_name() -> None:
     found = only(a_flow(namespace={"name": "n" * 64}))
     assert found == ("name-too-long", "namespace.name", "shorten it by at least 1.")
 
 
-def test_a_split_into_nothing_is_refused() -> None:
+def test_a_split_without_parts_is_refused() -> None:
     split = {"kind": "split", "source": "useast", "target": "uswest", "groups": ["app"], "parts": {}}
     assert only(split) == ("out-of-range", "parts", "give `parts` more entries.")
 
 
-def test_the_start_of_a_flow_is_not_sent_to_a_property_that_the_model_owns() -> None:
+def test_the_remedy_for_auto_offset_reset_is_start_from() -> None:
     config = {"source.cluster.auto.offset.reset": "latest"}
     code, _, remedy = only(a_flow(connectors={"source": {"config": config}}))
     assert (code, remedy) == ("property-without-effect", "set `startFrom` of the flow.")
 
 
-@pytest.mark.parametrize("of", ["config", "predicate"])
-def test_a_credential_of_a_transform_is_reported_without_showing_it(of: str) -> None:
+@pytest.mark.parametrize("place", ["config", "predicate"])
+def test_a_credential_of_a_transform_is_reported_without_showing_it(place: str) -> None:
     held = {"db.password": "hunter2"}
-    given = {"config": held} if of == "config" else {"predicate": {"type": "com.acme.Known", "config": held}}
+    given = {"config": held} if place == "config" else {"predicate": {"type": "com.acme.Known", "config": held}}
     flow = a_flow(transforms={"before": {"mask": {"type": "com.acme.Mask", **given}}})
     (problem,) = reported(flow)
     assert problem.code == "plain-text-credential"
-    assert problem.where.startswith(f"replications.orders.transforms.before.mask.{of}.")
+    assert problem.where.startswith(f"replications.orders.transforms.before.mask.{place}.")
     assert "hunter2" not in str(problem)

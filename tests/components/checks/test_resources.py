@@ -23,14 +23,14 @@ def reported(**flow: Any) -> list[tuple[str, str]]:
         ),
         pytest.param({"hard": {"requests.cpu": "1500m"}, "defaultRequests": {"cpu": 0.5}}, id="millis and a fraction"),
         pytest.param({"hard": {"limits.memory": "3e9"}, "defaultLimits": {"memory": "1G"}}, id="an exponent"),
-        pytest.param({"hard": {"services.loadbalancers": 0}}, id="what workers do not take"),
+        pytest.param({"hard": {"services.loadbalancers": 0}}, id="a resource that workers do not use"),
     ],
 )
-def test_workers_that_fit_in_their_quota_as_kubernetes_counts_are_no_problem(quota: dict[str, Any]) -> None:
+def test_workers_that_fit_in_their_quota_are_accepted(quota: dict[str, Any]) -> None:
     assert reported(quota=quota) == []
 
 
-def test_a_default_limit_does_not_stand_for_a_request_that_the_quota_has_a_default_for() -> None:
+def test_a_default_request_is_counted_although_there_is_a_default_limit() -> None:
     quota = {"hard": {"requests.cpu": 1}, "defaultLimits": {"cpu": 4}, "defaultRequests": {"cpu": "500m"}}
     assert reported(quota=quota) == [("quota-exceeded", "quota.hard")]
 
@@ -55,7 +55,7 @@ def test_a_default_limit_does_not_stand_for_a_request_that_the_quota_has_a_defau
         ),
     ],
 )
-def test_a_credential_of_the_workers_environment_is_reported_at_its_place(connect: dict[str, Any], where: str) -> None:
+def test_a_credential_in_the_workers_environment_is_reported_at_its_path(connect: dict[str, Any], where: str) -> None:
     assert reported(connect=connect) == [("plain-text-credential", where)]
 
 
@@ -64,20 +64,20 @@ def test_a_credential_of_the_workers_environment_is_reported_at_its_place(connec
     [
         pytest.param({"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}, id="a reference"),
         pytest.param({"name": "PASSWORD", "value": "${file:/mnt/p:k}"}, id="a placeholder"),
-        pytest.param({"name": "PASSWORD_FILE", "value": "/mnt/secret"}, id="where it is"),
+        pytest.param({"name": "PASSWORD_FILE", "value": "/mnt/secret"}, id="a path to a file"),
         pytest.param({"name": "PARTITION_KEY", "value": "customer"}, id="a key of another kind"),
     ],
 )
-def test_what_only_sounds_like_a_credential_is_none(entry: dict[str, Any]) -> None:
+def test_a_variable_that_only_sounds_like_a_credential_is_accepted(entry: dict[str, Any]) -> None:
     assert reported(connect={"template": {"connectContainer": {"env": [entry]}}}) == []
 
 
-def test_a_heap_that_leaves_room_is_no_problem() -> None:
+def test_a_heap_that_leaves_room_below_the_memory_limit_is_accepted() -> None:
     resources = {"requests": {"memory": "2Gi"}, "limits": {"memory": "2Gi"}}
     assert reported(connect={"jvmOptions": {"-Xms": "1g", "-Xmx": "1536m"}, "resources": resources}) == []
 
 
-def test_a_size_that_the_jvm_does_not_know_is_told() -> None:
+def test_a_heap_size_that_the_jvm_cannot_parse_is_reported() -> None:
     assert reported(connect={"jvmOptions": {"-Xmx": "2Gi"}}) == [("not-accepted", "connect.jvmOptions.-Xmx")]
 
 
@@ -93,6 +93,6 @@ def test_quantities_are_rendered_as_strimzi_and_kubernetes_take_them() -> None:
     assert rendered["LimitRange"] == {"limits": [{"type": "Container", "default": {"cpu": "1.5"}}]}
 
 
-def test_checkpoints_that_are_off_are_not_reported_beside_missing_groups() -> None:
+def test_only_the_missing_groups_are_reported_if_checkpoints_are_off() -> None:
     connectors = {"checkpoint": {"config": {"emit.checkpoints.enabled": False}}}
     assert [code for code, _ in reported(groups=[], connectors=connectors)] == ["no-groups"]

@@ -19,13 +19,13 @@ def reported(**flow: Any) -> list[tuple[str, str]]:
     [
         pytest.param("mm2-offsets.uswest.internal", "identity", id="MirrorMaker's internal topics"),
         pytest.param("orders.replica", "identity", id="Kafka's own exclusions"),
-        pytest.param("uswest.orders", "default", id="what came from the target"),
-        pytest.param("eu.heartbeats", "default", id="heartbeats, which pass by themselves"),
+        pytest.param("uswest.orders", "default", id="a topic that came from the target"),
+        pytest.param("eu.heartbeats", "default", id="heartbeats, which are replicated anyway"),
         pytest.param("órdenes", "default", id="a character that no topic has"),
         pytest.param("a{250}", "default", id="longer than any topic"),
     ],
 )
-def test_a_topic_that_is_never_replicated_is_told(topic: str, policy: str) -> None:
+def test_a_topic_that_is_never_replicated_is_reported(topic: str, policy: str) -> None:
     assert reported(topics=["orders", topic], policy=policy) == [("nothing-selected", "topics.1")]
 
 
@@ -38,27 +38,27 @@ def test_a_topic_that_ends_like_an_internal_one_is_replicated_from_kafka_4_on(
     assert [code for code, _ in reported(topics=[topic], connect=connect)] == codes
 
 
-def test_a_topic_of_the_targets_name_is_one_like_any_other_under_the_identity_policy() -> None:
+def test_the_identity_policy_may_select_a_topic_with_the_targets_alias_as_prefix() -> None:
     assert reported(topics=["uswest.orders"], policy="identity") == []
 
 
-def test_a_topic_that_an_exclusion_takes_away_is_reported_at_the_topic() -> None:
+def test_a_topic_that_is_both_selected_and_excluded_is_reported() -> None:
     assert reported(topics=["orders", "payments"], topicsExclude=["ord.*"]) == [("selected-and-excluded", "topics.0")]
 
 
-def test_each_of_several_source_connectors_is_held_to_select_something() -> None:
+def test_each_of_several_source_connectors_must_select_a_topic() -> None:
     sources = {"fast": {"topics": ["orders"]}, "bulk": {"topics": ["logs"]}}
     found = reported(topics=[], topicsExclude=["logs"], connectors={"sources": sources})
     assert found == [("selected-and-excluded", "connectors.sources.bulk.topics.0")]
 
 
-def test_a_group_that_kafka_itself_excludes_is_told() -> None:
+def test_a_group_that_kafka_itself_excludes_is_reported() -> None:
     assert reported(groups=["checkout", "connect-sink"]) == [("selected-and-excluded", "groups.1")]
 
 
 @pytest.mark.parametrize("policy", ["default", "identity"])
-def test_an_exclusion_that_does_not_compile_is_reported_beside_a_pattern_that_it_may_meet(policy: str) -> None:
-    """The comparison of selections must not try to match it."""
+def test_an_invalid_exclusion_does_not_stop_the_overlap_check(policy: str) -> None:
+    """The overlap check must not try to match the invalid exclusion."""
     topology = a_topology(a_flow(topics=[".*"], topicsExclude=["("], policy=policy))
     topology["replications"]["back"] = a_flow(source="uswest", target="useast", topics=["ledger"], policy="default")
     topology["replications"]["more"] = a_flow(topics=["ledger"], policy=policy)
@@ -67,12 +67,12 @@ def test_an_exclusion_that_does_not_compile_is_reported_beside_a_pattern_that_it
 
 
 @pytest.mark.parametrize("pattern", ["m.*", "_.*", "h.*", "[a-z]*", "heartbeats|orders"])
-def test_a_pattern_may_match_internal_topics_beside_others(pattern: str) -> None:
-    """MirrorMaker leaves them out by itself."""
+def test_a_pattern_that_also_matches_internal_topics_is_accepted(pattern: str) -> None:
+    """MirrorMaker skips internal topics by itself."""
     assert reported(topics=[pattern]) == []
 
 
-def test_a_pattern_that_is_not_judged_hides_no_mistake_of_another_entry() -> None:
+def test_a_pattern_that_cannot_be_judged_does_not_hide_a_mistake_in_another_entry() -> None:
     found = reported(topics=[r"\p{Alpha}+", "heartbeats"])
     assert found == [("pattern-not-judged", "topics.0"), ("heartbeats-selected", "topics.1")]
 
@@ -82,5 +82,5 @@ def test_a_pattern_that_is_not_judged_hides_no_mistake_of_another_entry() -> Non
     [(["(?i)orders", "payments"], ["pattern-not-judged"]), (["payments", "(?i)orders"], [])],
     ids=["an entry after it", "the last entry"],
 )
-def test_a_flag_matters_only_to_the_entries_after_it(topics: list[str], codes: list[str]) -> None:
+def test_a_regex_flag_is_reported_only_if_another_entry_follows_it(topics: list[str], codes: list[str]) -> None:
     assert [code for code, _ in reported(topics=topics)] == codes

@@ -27,10 +27,15 @@ def tuning(rate: int, round_trip: int = 100, **more: Any) -> dict[str, Any]:
         pytest.param({}, {}, [], id="nothing is declared"),
         pytest.param({}, {"roundTripMilliseconds": 500}, [], id="no rate is declared"),
         pytest.param({}, tuning(100_000), [], id="Kafka's defaults carry it"),
-        pytest.param({}, tuning(600_000), ["produce-ceiling"], id="one batch of 16 KiB a round trip does not"),
-        pytest.param({}, tuning(600_000, acknowledgeMilliseconds=5), [], id="it does where the target is near"),
+        pytest.param({}, tuning(600_000), ["produce-ceiling"], id="one batch of 16 KiB per round trip is too slow"),
         pytest.param(
-            {}, tuning(5_000_000), ["fetch-ceiling", "produce-ceiling"], id="a window of 64 KiB a round trip does not"
+            {}, tuning(600_000, acknowledgeMilliseconds=5), [], id="one batch is enough if the target is near"
+        ),
+        pytest.param(
+            {},
+            tuning(5_000_000),
+            ["fetch-ceiling", "produce-ceiling"],
+            id="a window of 64 KiB per round trip is too slow",
         ),
         pytest.param({}, tuning(20 * MIB, preset="throughput"), [], id="the preset carries 20 MiB a second"),
         pytest.param(
@@ -43,19 +48,19 @@ def tuning(rate: int, round_trip: int = 100, **more: Any) -> dict[str, Any]:
             {"source.consumer.max.partition.fetch.bytes": MIB},
             tuning(20 * MIB, preset="throughput"),
             ["fetch-ceiling"],
-            id="the user's own setting is under the preset's",
+            id="the user's own setting is lower than the preset's",
         ),
         pytest.param(
             {"consumer.max.partition.fetch.bytes": MIB},
             tuning(20 * MIB, preset="throughput"),
             [],
-            id="a shorter prefix than the preset's has no say",
+            id="the longer prefix of the preset wins",
         ),
         pytest.param(
             {"producer.override.batch.size": "${secret:mirror-orders/tuning:batch}"},
             tuning(600_000),
             [],
-            id="a value that nobody can see here is not judged",
+            id="a placeholder is not judged",
         ),
     ],
 )
@@ -75,7 +80,7 @@ def test_a_warning_shows_the_numbers_and_what_to_set() -> None:
     assert "`tuning.preset: throughput`" in problem.remedy
 
 
-def test_what_a_remedy_says_is_enough() -> None:
+def test_following_the_remedies_removes_the_warnings() -> None:
     remedied = {
         "source.consumer.receive.buffer.bytes": -1,
         "source.consumer.max.partition.fetch.bytes": 2_000_000,
@@ -84,9 +89,9 @@ def test_what_a_remedy_says_is_enough() -> None:
         "producer.override.enable.idempotence": True,
         "producer.override.send.buffer.bytes": -1,
     }
-    said = [problem.remedy for problem in problems(tuning=tuning(20_000_000))]
+    remedies = [problem.remedy for problem in problems(tuning=tuning(20_000_000))]
     assert all(
-        any(f"`{key}` to" in remedy and str(value).lower() in remedy for remedy in said)
+        any(f"`{key}` to" in remedy and str(value).lower() in remedy for remedy in remedies)
         for key, value in remedied.items()
     )
     assert not problems(remedied, tuning=tuning(20_000_000))
@@ -122,7 +127,9 @@ IDEMPOTENT = "producer.override.enable.idempotence"
         ),
     ],
 )
-def test_settings_that_lose_order_are_told(config: dict[str, Any], flow: dict[str, Any], wanted: list[str]) -> None:
+def test_settings_that_lose_order_or_that_idempotence_forbids_are_reported(
+    config: dict[str, Any], flow: dict[str, Any], wanted: list[str]
+) -> None:
     assert [problem.code for problem in problems(config, **flow)] == wanted
 
 
@@ -130,9 +137,9 @@ def test_settings_that_lose_order_are_told(config: dict[str, Any], flow: dict[st
     ("delivery", "wanted"),
     [
         pytest.param(30_005, [], id="enough for both"),
-        pytest.param(30_004, ["delivery-timeout-too-short"], id="too short for the time that a batch waits"),
+        pytest.param(30_004, ["delivery-timeout-too-short"], id="one millisecond too short"),
     ],
 )
-def test_the_delivery_timeout_covers_waiting_and_asking(delivery: int, wanted: list[str]) -> None:
+def test_the_delivery_timeout_must_cover_linger_and_the_request_timeout(delivery: int, wanted: list[str]) -> None:
     config = {"request.timeout.ms": 30_000, "linger.ms": 5, "delivery.timeout.ms": delivery}
     assert [each.code for each in problems({f"producer.override.{key}": config[key] for key in config})] == wanted

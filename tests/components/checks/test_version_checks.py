@@ -30,8 +30,8 @@ def refused(
     return {problem.code for problem in check_topology(topology) if problem.severity is Severity.ERROR}
 
 
-def test_an_operator_that_is_not_supported_is_told_before_what_follows_from_it() -> None:
-    """What an unsupported operator lacks is not the user's next question."""
+def test_an_unsupported_operator_hides_the_problems_that_follow_from_it() -> None:
+    """The user must choose another operator first; what the old one lacks does not matter yet."""
     given = {"connect": {"metrics": {"type": "strimziMetricsReporter"}, "template": {"pod": {"hostUsers": False}}}}
     assert refused("0.40", **given) == {"unsupported-strimzi"}
     assert refused("0.45", **given) == {"strimzi-too-old"}
@@ -41,8 +41,8 @@ def test_an_operator_that_is_not_supported_is_told_before_what_follows_from_it()
 @pytest.mark.parametrize(
     ("strimzi", "template", "wanted"),
     [
-        pytest.param("0.45", {"pod": {"dnsPolicy": "Default"}}, {"strimzi-too-old"}, id="before the field"),
-        pytest.param("0.46", {"pod": {"dnsPolicy": "Default"}}, set(), id="since the field"),
+        pytest.param("0.45", {"pod": {"dnsPolicy": "Default"}}, {"strimzi-too-old"}, id="before the field was added"),
+        pytest.param("0.46", {"pod": {"dnsPolicy": "Default"}}, set(), id="since the field was added"),
         pytest.param("v1beta2", {"pod": {"hostUsers": False}}, {"strimzi-too-old"}, id="an API that may be older"),
         pytest.param("0.49", {"pod": {"hostUsers": False}}, {"strimzi-too-old"}, id="an old operator of v1"),
         pytest.param("v1", {"pod": {"hostUsers": False, "templatedVolumes": []}}, set(), id="any operator of v1"),
@@ -50,7 +50,7 @@ def test_an_operator_that_is_not_supported_is_told_before_what_follows_from_it()
         pytest.param("0.49", {"deployment": {}}, {"gone-in-v1"}, id="a Deployment in v1"),
     ],
 )
-def test_a_template_says_what_the_operator_has_a_field_for(
+def test_a_template_field_that_the_operator_lacks_is_refused(
     strimzi: str, template: dict[str, Any], wanted: set[str]
 ) -> None:
     found = refused(strimzi, connect={"template": template}, connectors=WITHOUT_HEARTBEATS)
@@ -85,7 +85,7 @@ def test_a_template_says_what_the_operator_has_a_field_for(
         ),
     ],
 )
-def test_certificates_by_a_pattern_are_refused_where_a_connector_reads_them(
+def test_a_trust_pattern_is_refused_where_a_connector_reads_the_certificates(
     strimzi: str, flow: dict[str, Any], source: dict[str, Any], target: dict[str, Any], wanted: set[str]
 ) -> None:
     assert refused(strimzi, source, target, **flow) == wanted
@@ -127,16 +127,16 @@ def test_heartbeats_that_no_workers_can_send_are_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("strimzi", "more", "wanted"),
     [
-        pytest.param("0.46", {"quota": {"hard": {"pods": 3}}}, {"quota-exceeded"}, id="a worker more"),
-        pytest.param("0.46", {"quota": {"hard": {"pods": 4}}}, set(), id="room for it"),
+        pytest.param("0.46", {"quota": {"hard": {"pods": 3}}}, {"quota-exceeded"}, id="one worker too many"),
+        pytest.param("0.46", {"quota": {"hard": {"pods": 4}}}, set(), id="room for one more worker"),
         pytest.param("1.2", {"quota": {"hard": {"pods": 3}}}, set(), id="workers that send heartbeats themselves"),
     ],
 )
-def test_workers_of_heartbeats_count_in_the_quota(strimzi: str, more: dict[str, Any], wanted: set[str]) -> None:
+def test_heartbeat_workers_count_towards_the_quota(strimzi: str, more: dict[str, Any], wanted: set[str]) -> None:
     assert refused(strimzi, **more) == wanted
 
 
-def test_workers_of_heartbeats_need_a_name_that_is_short_enough_and_their_own() -> None:
+def test_heartbeat_workers_need_a_short_and_unique_name() -> None:
     def codes(strimzi: str, *names: str) -> set[str]:
         flows = {name: a_flow(topics=[name], groups=[name]) for name in names}
         found = check_topology(parse_topology(a_topology(replications=flows, strimzi=strimzi)))
@@ -155,7 +155,9 @@ def test_workers_of_heartbeats_need_a_name_that_is_short_enough_and_their_own() 
             {"sasl.jaas.config": 'x required password="hunter2";'}, {"plain-text-credential"}, id="a password"
         ),
         pytest.param(
-            {"sasl.jaas.config": "x required oauth.client.secret=hunter2;"}, {"plain-text-credential"}, id="bare"
+            {"sasl.jaas.config": "x required oauth.client.secret=hunter2;"},
+            {"plain-text-credential"},
+            id="a secret without quotation marks",
         ),
         pytest.param({"ssl.keystore.password": "hunter2"}, {"plain-text-credential"}, id="a property of its own"),
         pytest.param(
@@ -167,17 +169,19 @@ def test_workers_of_heartbeats_need_a_name_that_is_short_enough_and_their_own() 
             id="Kerberos",
         ),
         pytest.param(
-            {"sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;"}, set(), id="nothing"
+            {"sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;"}, set(), id="no options"
         ),
-        pytest.param({"security.protocol": "SASL_SSL"}, {"custom-property-ignored"}, id="what Strimzi drops"),
+        pytest.param(
+            {"security.protocol": "SASL_SSL"}, {"custom-property-ignored"}, id="a property that Strimzi ignores"
+        ),
         pytest.param(
             {"sasl.jaas.config": 'x required password="${secret:mirror-orders/login:password}";'},
             set(),
-            id="its namespace",
+            id="a placeholder with a namespace",
         ),
     ],
 )
-def test_a_custom_login_holds_no_credential_and_nothing_that_is_dropped(
+def test_a_custom_login_with_a_plain_text_credential_or_an_ignored_property_is_refused(
     config: dict[str, str], wanted: set[str]
 ) -> None:
     login = {"authentication": {"type": "custom", "config": {"sasl.mechanism": "X", **config}}}
@@ -185,7 +189,7 @@ def test_a_custom_login_holds_no_credential_and_nothing_that_is_dropped(
 
 
 @pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"strimzi-too-old"}), ("0.48", set()), ("v1", set())])
-def test_a_custom_login_is_refused_by_operators_that_do_not_know_it(strimzi: str, wanted: set[str]) -> None:
+def test_a_custom_login_is_refused_for_operators_that_do_not_support_it(strimzi: str, wanted: set[str]) -> None:
     login = {"authentication": {"type": "custom", "config": {"sasl.mechanism": "X"}}}
     assert refused(strimzi, login, login, connectors=WITHOUT_HEARTBEATS) == wanted
 
@@ -198,7 +202,7 @@ def test_a_custom_login_is_refused_by_operators_that_do_not_know_it(strimzi: str
         ("clientSecret", {"clientId": "m", "tokenEndpointUri": "https://auth"}),
     ],
 )
-def test_a_login_by_tokens_without_what_the_endpoint_asks_is_refused_by_the_missing_key(
+def test_an_oauth_login_without_a_required_key_is_refused_with_the_name_of_the_key(
     key: str, given: dict[str, Any]
 ) -> None:
     clusters = {alias: a_cluster(authentication={"type": "oauth", **given}) for alias in ("useast", "uswest")}

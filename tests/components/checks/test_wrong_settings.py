@@ -30,14 +30,14 @@ def name_of(wrong: dict[str, Any]) -> str:
     return f"{wrong['at']} {wrong['key']}={wrong['value']}"
 
 
-def test_the_corpus_is_as_large_as_it_claims() -> None:
+def test_the_corpus_is_large_and_has_no_duplicates() -> None:
     assert len(CORPUS) >= 80
-    twice = [
+    duplicates = [
         name
         for name, count in Counter(f"{name_of(wrong)} {wrong.get('flow')}" for wrong in CORPUS).items()
         if count > 1
     ]
-    assert not twice
+    assert not duplicates
 
 
 @pytest.mark.parametrize("wrong", CORPUS, ids=[name_of(wrong) for wrong in CORPUS])
@@ -67,8 +67,8 @@ CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
     "the producer of offset syncs by its full prefix": ("source", {"source.producer.linger.ms": 5}),
     "numbers and booleans as text": ("source", {"replication.factor": "3", "sync.topic.configs.enabled": "FALSE"}),
     "the cluster's own replication factor": ("source", {"replication.factor": -1}),
-    "what is left out of copied topic configuration": ("source", {"config.properties.exclude": "retention\\..*"}),
-    "a filter of one's own with its own keys": (
+    "topic configuration that is not copied": ("source", {"config.properties.exclude": "retention\\..*"}),
+    "a custom filter with its own keys": (
         "source",
         {"config.property.filter.class": "com.example.Filter", "com.example.filter.allow": "retention.ms"},
     ),
@@ -82,12 +82,12 @@ CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "tolerance of errors": ("source", {"errors.tolerance": "none", "errors.log.enable": True}),
     "a value from a Secret": ("source", {"producer.override.linger.ms": "${secret:mirror-orders/tuning:linger}"}),
-    "timeouts of administration": ("checkpoint", {"admin.timeout.ms": 120000, "admin.request.timeout.ms": 60000}),
+    "timeouts of the admin client": ("checkpoint", {"admin.timeout.ms": 120000, "admin.request.timeout.ms": 60000}),
     "the consumer of checkpoints": ("checkpoint", {"target.consumer.fetch.max.wait.ms": 100}),
     "the replication factor of checkpoints": ("checkpoint", {"checkpoints.topic.replication.factor": 3}),
     "the replication factor of offset syncs": ("source", {"offset-syncs.topic.replication.factor": 3}),
     "heartbeats' topic": ("heartbeat", {"heartbeats.topic.replication.factor": 3, "producer.override.linger.ms": 0}),
-    "the workers' own": (
+    "properties of the workers": (
         "worker",
         {
             "offset.flush.interval.ms": 10000,
@@ -122,8 +122,8 @@ def test_a_correct_setting_is_no_problem(at: str, settings: dict[str, Any]) -> N
         ("source.cluster.alias", "`source` of the flow"),
     ],
 )
-def test_one_of_several_source_connectors_sets_itself_what_it_may(key: str, remedy: str) -> None:
-    """The flow has no `topics` of its own then; with the flow's key in the remedy, the next check refused that key."""
+def test_the_remedy_for_one_of_several_source_connectors_names_a_key_that_may_be_set(key: str, remedy: str) -> None:
+    """Such a flow has no `topics` of its own, so the next check would refuse a remedy that sets them on the flow."""
     sources = {"eu": {"topics": ["orders"], "config": {key: "1"}}}
     flow = a_flow(topics=[], connectors={"sources": sources})
     (found,) = check_topology(parse_topology(a_topology(flow)))
