@@ -23,7 +23,7 @@ SPLIT: dict[str, Any] = {
     "parts": {"sales": {"topics": ["sales"]}, "logs": {"topics": ["logs"]}},
 }
 MIRROR = {"kind": "mirrorMaker2", "source": "useast", "target": "uswest", "topics": ["stock"], "groups": ["g"]}
-#: A replication of each kind, and what of it says how large it is, where it runs or what is seen of it.
+#: A replication of each kind, with settings that only say where it runs and how large it may grow.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flow": (a_flow(), {"namespace": {"name": "other"}, "quota": {"hard": {"pods": 9}}}),
     "prefixlessPair": (PAIR, {"createNamespaces": False}),
@@ -52,7 +52,7 @@ def a_model(replication: dict[str, Any], **overrides: Any) -> Topology:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_size_and_place_of_every_kind_are_not_in_its_digest(kind: str) -> None:
+def test_size_and_place_of_a_replication_of_any_kind_are_not_in_the_digest(kind: str) -> None:
     replication, elsewhere = KINDS[kind]
     if kind == "split":
         parts = {name: {**part, "connect": WORKERS} for name, part in SPLIT["parts"].items()}
@@ -64,7 +64,7 @@ def test_the_size_and_place_of_every_kind_are_not_in_its_digest(kind: str) -> No
 
 
 @pytest.mark.parametrize("name", WORKERS)
-def test_no_size_of_the_workers_is_in_the_digest(name: str) -> None:
+def test_settings_of_how_workers_run_are_not_in_the_digest(name: str) -> None:
     assert model_digest(a_model(a_flow(connect={name: WORKERS[name]}))) == model_digest(a_model(a_flow()))
 
 
@@ -76,7 +76,7 @@ def test_no_size_of_the_workers_is_in_the_digest(name: str) -> None:
         pytest.param({"tuning": {"bytesPerSecondPerPartition": 80}}, id="rate"),
     ],
 )
-def test_what_an_environment_is_like_is_not_in_the_digest(overrides: dict[str, Any]) -> None:
+def test_tasks_distance_and_rate_are_not_in_the_digest(overrides: dict[str, Any]) -> None:
     assert model_digest(a_model(a_flow(), **overrides)) == model_digest(a_model(a_flow()))
 
 
@@ -140,7 +140,7 @@ def test_addresses_and_credentials_are_not_in_the_digest(cluster: dict[str, Any]
         ("mirrorMaker2", {"source": None, "target": None, "between": ["useast", "uswest"]}),
     ],
 )
-def test_what_decides_what_is_replicated_and_how_is_in_the_digest(kind: str, overrides: dict[str, Any]) -> None:
+def test_settings_that_change_what_is_replicated_or_how_are_in_the_digest(kind: str, overrides: dict[str, Any]) -> None:
     replication, _ = KINDS[kind]
     assert model_digest(a_model(replication, **overrides)) != model_digest(a_model(replication))
 
@@ -172,14 +172,14 @@ def test_the_name_of_a_flow_and_the_operators_api_are_in_the_digest() -> None:
 
 
 def test_the_model_digest_is_the_same_in_every_region() -> None:
-    """A stack deploys only the flows of its region, but the region before it proves the same model."""
+    """A stack deploys only the flows of its region, but the region promoted before it proves the same model."""
     topology = a_model(PAIR)
     for region in ("us-east-1", "us-west-2", None):
         for flow in resolve_flows(topology, region, {}):
             assert flow_digests(topology)[flow.name] == flow_digest(flow)
 
 
-def test_another_flow_changes_the_model_and_not_its_neighbour() -> None:
+def test_another_flow_changes_the_model_digest_and_no_other_flows_digest() -> None:
     alone, both = a_topology(), a_topology()
     both["replications"]["more"] = a_flow(topics=["more"])
     one, two = parse_topology(alone), parse_topology(both)

@@ -40,7 +40,7 @@ def test_a_pair_is_a_guarded_identity_flow_in_each_direction() -> None:
         assert half.settings.connectors.heartbeat.enabled
 
 
-def test_the_first_part_of_a_split_alone_has_the_heartbeats() -> None:
+def test_only_the_first_part_of_a_split_has_heartbeats() -> None:
     """If two source connectors replicated heartbeats, each heartbeat would be written twice."""
     parts = expanded(**a_split())
     assert [
@@ -52,7 +52,7 @@ def test_the_first_part_of_a_split_alone_has_the_heartbeats() -> None:
     assert [part.settings.topics for part in parts] == [("orders",), ("logs-.*",)]
 
 
-def test_a_problem_of_a_half_or_part_is_reported_where_the_file_says_it() -> None:
+def test_a_problem_of_a_half_or_part_is_reported_at_its_path_in_the_file() -> None:
     (half, _), (fast, _) = expanded(**a_pair()), expanded(**a_split())
     assert half.where("target") == "replications.ledger.between"
     assert half.where("topics.0") == "replications.ledger.topics.0"
@@ -69,6 +69,6 @@ def test_a_problem_of_a_half_or_part_is_reported_where_the_file_says_it() -> Non
         pytest.param({"kind": "mirrorMaker2", "between": ["useast", "uswest"], "topics": ["ledger"]}, id="mirrors"),
     ],
 )
-def test_every_flow_of_a_replication_starts_where_that_says(replication: dict[str, Any]) -> None:
+def test_every_flow_of_a_replication_inherits_start_from(replication: dict[str, Any]) -> None:
     flows = expanded(**replication, startFrom="latest")
     assert [each.settings.start_from for each in flows] == [StartFrom.LATEST] * 2

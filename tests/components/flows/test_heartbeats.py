@@ -17,7 +17,7 @@ def a_chain(**last: object) -> dict[str, object]:
     return a_topology(clusters=clusters, replications=replications)
 
 
-def test_heartbeats_go_on_from_cluster_to_cluster_under_longer_names() -> None:
+def test_heartbeats_gain_a_prefix_on_each_hop_of_a_chain() -> None:
     assert heartbeat_topics(expand(parse_topology(a_chain()))) == {
         "a": {"heartbeats"},
         "b": {"heartbeats", "a.heartbeats"},
@@ -25,7 +25,7 @@ def test_heartbeats_go_on_from_cluster_to_cluster_under_longer_names() -> None:
     }
 
 
-def test_a_ring_ends_where_a_heartbeat_would_come_home() -> None:
+def test_heartbeats_in_a_ring_do_not_return_to_their_own_cluster() -> None:
     topology = a_topology(
         replications={"out": a_flow(topics=["x"]), "back": a_flow(source="uswest", target="useast", topics=["y"])}
     )
@@ -47,7 +47,7 @@ def test_a_flow_without_heartbeats_passes_none_on() -> None:
     assert heartbeat_topics(expand(topology)).get("c", frozenset()) == frozenset()
 
 
-def test_they_are_looked_for_only_when_asked_for() -> None:
+def test_heartbeat_topics_are_computed_only_when_asked_for() -> None:
     """A topology of 200 clusters is checked without computing them."""
     first, last = resolve_flows(parse_topology(a_chain()), None, {})
     assert "_held" not in vars(last.heartbeats)
@@ -59,27 +59,27 @@ def a_mesh(size: int) -> Topology:
     """Every cluster replicates to every other."""
     aliases = [f"c{number}" for number in range(size)]
     clusters = {alias: a_cluster(alias, bootstrapServers=f"{alias}:9093") for alias in aliases}
-    ways = [(source, target) for source in aliases for target in aliases if source != target]
-    flows = {f"{source}-to-{target}": a_flow(source=source, target=target) for source, target in ways}
+    directions = [(source, target) for source in aliases for target in aliases if source != target]
+    flows = {f"{source}-to-{target}": a_flow(source=source, target=target) for source, target in directions}
     return parse_topology(a_topology(clusters=clusters, replications=flows))
 
 
 @pytest.mark.parametrize(("size", "names"), [(3, 5), (4, 16), (5, 65)])
-def test_in_a_small_mesh_every_way_is_named(size: int, names: int) -> None:
+def test_every_heartbeat_topic_of_a_small_mesh_is_listed(size: int, names: int) -> None:
     held = heartbeat_topics(expand(a_mesh(size)))
     assert {len(topics) for topics in held.values()} == {names}
     assert not any("*" in topic for topics in held.values() for topic in topics)
     assert names <= MOST_NAMES
 
 
-def test_in_a_dense_mesh_ways_are_given_by_their_last_hop() -> None:
+def test_heartbeat_topics_of_a_dense_mesh_are_summarized_by_their_last_hop() -> None:
     """Each of twelve clusters would have over a hundred million heartbeat topics."""
     held = heartbeat_topics(expand(a_mesh(12)))
     assert held["c0"] == {"heartbeats", *(f"c{number}.*" for number in range(1, 12))}
     assert {len(topics) for topics in held.values()} == {12}
 
 
-def test_ways_that_are_given_by_their_last_hop_are_granted_by_prefix() -> None:
+def test_summarized_heartbeat_topics_are_granted_by_prefix() -> None:
     flow = next(each for each in resolve_flows(a_mesh(12), None, {}) if each.name == "c1-to-c0")
     granted = {(acl.cluster, acl.pattern, acl.name) for acl in flow_acls(flow) if acl.resource == "topic"}
     assert granted >= {
@@ -91,7 +91,7 @@ def test_ways_that_are_given_by_their_last_hop_are_granted_by_prefix() -> None:
     assert len(granted) < 60
 
 
-def test_ways_behind_a_dense_mesh_are_given_by_their_beginning() -> None:
+def test_heartbeat_topics_downstream_of_a_dense_mesh_are_summarized_by_prefix() -> None:
     mesh = a_mesh(12)
     document = mesh.model_dump(mode="json", by_alias=True, exclude_unset=True)
     document["clusters"]["far"] = a_cluster("far", bootstrapServers="far:9093")

@@ -1,4 +1,4 @@
-"""Properties are checked for the Kafka that the operator really runs; another one has other properties and defaults."""
+"""Properties are checked for the Kafka that workers really run; another version has other properties and defaults."""
 
 from typing import Any
 
@@ -31,11 +31,11 @@ def test_without_a_version_workers_run_the_operators_default(operator: str, kafk
 
 
 @pytest.mark.parametrize(("version", "kafka"), [("3.9.1", "3.9"), ("3.8.0.1.2", "3.8"), ("4.2.0-custom", "4.2")])
-def test_the_workers_own_version_wins_in_vendors_forms_too(version: str, kafka: str) -> None:
+def test_the_workers_own_version_wins_even_in_a_vendors_format(version: str, kafka: str) -> None:
     assert kafka_version(ConnectCluster(version=version), strimzi("1.2")) == kafka
 
 
 @pytest.mark.parametrize("version", ["latest", "4.2", "", 4.2])
-def test_what_no_operator_takes_for_a_version_is_refused(version: Any) -> None:
+def test_a_version_that_no_operator_accepts_is_refused(version: Any) -> None:
     with pytest.raises(ValidationError):
         ConnectCluster(version=version)

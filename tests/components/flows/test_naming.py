@@ -22,11 +22,16 @@ def flow(**overrides: object) -> Flow:
         pytest.param({}, "orders", "useast.orders", id="the default policy prefixes"),
         pytest.param({"separator": "_"}, "orders", "useast_orders", id="with the flow's separator"),
         pytest.param({"policy": "identity"}, "orders", "orders", id="identity keeps the name"),
-        pytest.param({"policy": "identity"}, "heartbeats", "useast.heartbeats", id="but not that of heartbeats"),
-        pytest.param({"policy": "identity"}, "app-heartbeats", "useast.app-heartbeats", id="nor what ends like them"),
+        pytest.param({"policy": "identity"}, "heartbeats", "useast.heartbeats", id="identity prefixes heartbeats"),
+        pytest.param(
+            {"policy": "identity"},
+            "app-heartbeats",
+            "useast.app-heartbeats",
+            id="identity prefixes names that end like heartbeats",
+        ),
     ],
 )
-def test_a_remote_topic_is_named_as_the_policy_names_it(overrides: dict[str, object], topic: str, remote: str) -> None:
+def test_the_replication_policy_names_the_remote_topic(overrides: dict[str, object], topic: str, remote: str) -> None:
     assert replication_policy(flow(**overrides)).remote(topic) == remote
 
 
@@ -35,7 +40,9 @@ def test_a_remote_topic_is_named_as_the_policy_names_it(overrides: dict[str, obj
     [
         pytest.param({}, "mm2-offset-syncs.uswest.internal", id="on the source, named after the target"),
         pytest.param(
-            {"offsetSyncs": {"location": "target"}}, "mm2-offset-syncs.useast.internal", id="and the other way round"
+            {"offsetSyncs": {"location": "target"}},
+            "mm2-offset-syncs.useast.internal",
+            id="on the target, named after the source",
         ),
         pytest.param({"separator": "_"}, "mm2-offset-syncs_uswest_internal", id="with the flow's separator"),
     ],

@@ -55,5 +55,5 @@ def test_sizes_addresses_and_credentials_are_not_in_the_digest() -> None:
     ],
     ids=["topics", "policy", "lag", "connector property", "worker property"],
 )
-def test_what_a_flow_does_is_in_the_digest(overrides: dict[str, Any]) -> None:
+def test_settings_that_change_what_a_flow_does_are_in_the_digest(overrides: dict[str, Any]) -> None:
     assert flow_digest(a_resolved_flow(**overrides)) != flow_digest(a_resolved_flow())

@@ -29,7 +29,7 @@ def test_each_source_connector_is_a_resource_of_its_own() -> None:
     assert found["source-connector-fast"].manifest["spec"]["tasksMax"] == 6
 
 
-def test_topics_are_each_connectors_own_and_the_checkpoint_connector_has_the_union() -> None:
+def test_each_source_connector_has_its_own_topics_and_the_checkpoint_connector_has_all() -> None:
     resolved = a_divided_flow()
     maps = {part: config_map.placeholder("topics") for part, config_map in topics_config_maps(resolved).items()}
     assert connector_config(resolved, "source", "fast")["topics"] == maps["fast"]
@@ -37,13 +37,15 @@ def test_topics_are_each_connectors_own_and_the_checkpoint_connector_has_the_uni
     assert connector_config(resolved, "checkpoint")["topics"] == f"{maps['fast']},{maps['bulk']}"
 
 
-def test_heartbeats_are_replicated_by_exactly_one() -> None:
+def test_heartbeats_are_replicated_by_exactly_one_source_connector() -> None:
     resolved = a_divided_flow()
-    off = [connector_config(resolved, "source", part).get("heartbeats.replication.enabled", True) for part in SOURCES]
-    assert off == [True, False]
+    enabled = [
+        connector_config(resolved, "source", part).get("heartbeats.replication.enabled", True) for part in SOURCES
+    ]
+    assert enabled == [True, False]
 
 
-def test_own_properties_come_over_common_ones() -> None:
+def test_a_source_connectors_own_properties_override_the_common_ones() -> None:
     common = {"config": {"producer.override.compression.type": "lz4", "producer.override.linger.ms": 20}}
     resolved = a_divided_flow(source=common)
     found = connector_config(resolved, "source", "bulk")
@@ -52,21 +54,21 @@ def test_own_properties_come_over_common_ones() -> None:
     assert connector_config(resolved, "source", "fast")["producer.override.compression.type"] == "lz4"
 
 
-def test_other_topics_of_one_connector_change_no_other() -> None:
+def test_changing_the_topics_of_one_source_connector_changes_no_other() -> None:
     before = a_divided_flow()
     after = a_divided_flow({**SOURCES, "bulk": {**SOURCES["bulk"], "topics": ["logs-.*", "traces"]}})
     assert connector_config(before, "source", "fast") == connector_config(after, "source", "fast")
     assert connector_config(before, "source", "bulk") != connector_config(after, "source", "bulk")
 
 
-def test_the_role_names_the_topics_of_every_connector() -> None:
+def test_the_role_names_the_config_maps_of_every_connectors_topics() -> None:
     resolved = a_divided_flow()
     role, _ = access_objects(resolved)
     names = role.manifest["rules"][0]["resourceNames"]
     assert {config_map.name for config_map in topics_config_maps(resolved).values()} <= set(names)
 
 
-def test_an_exclusion_is_rendered_once_wherever_it_is_written_again() -> None:
+def test_a_repeated_exclusion_is_rendered_once() -> None:
     """Kafka 4.3 refuses a list of exclusions with a repeated entry."""
     sources = {"fast": {"topics": ["orders"], "topicsExclude": ["__.*", "old-.*"]}}
     flow = a_resolved_flow(topics=[], topicsExclude=["old-.*"], groupsExclude=["__.*"], connectors={"sources": sources})
