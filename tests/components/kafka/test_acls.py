@@ -1,4 +1,4 @@
-"""ACLs as the authorizer applies them: an equal or wider ACL grants a need, and a denial outranks both."""
+"""ACLs are judged as the authorizer does: an equal or wider ACL grants a need, and a denial outranks every grant."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def a_need(name: str = "orders", *operations: str, pattern: str = "literal") -> 
     [
         pytest.param(a_need(), an_acl(), id="the same"),
         pytest.param(a_need(), an_acl("*"), id="every topic"),
-        pytest.param(a_need(), an_acl("ord", pattern="PREFIXED"), id="a beginning of the name"),
-        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("ord", pattern="PREFIXED"), id="a wider beginning"),
-        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("*"), id="every topic for a beginning"),
+        pytest.param(a_need(), an_acl("ord", pattern="PREFIXED"), id="a prefix of the name"),
+        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("ord", pattern="PREFIXED"), id="a shorter prefix"),
+        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("*"), id="every topic for a prefix"),
         pytest.param(a_need("*"), an_acl("*"), id="every topic for every topic"),
         pytest.param(a_need(), an_acl(operation="ALL"), id="every operation"),
         pytest.param(a_need(), an_acl(principal="User:*"), id="every user"),
@@ -43,13 +43,13 @@ def test_an_equal_or_wider_acl_grants(need: Need, entry: AclEntry) -> None:
     "entry",
     [
         pytest.param(an_acl("orders-eu"), id="a longer name"),
-        pytest.param(an_acl("orders-", pattern="PREFIXED"), id="a longer beginning"),
+        pytest.param(an_acl("orders-", pattern="PREFIXED"), id="a longer prefix"),
         pytest.param(an_acl(operation="DESCRIBE"), id="an operation that it implies"),
         pytest.param(an_acl(principal="User:mirror2"), id="another user"),
         pytest.param(an_acl(resource="GROUP"), id="another type of resource"),
     ],
 )
-def test_anything_else_leaves_it_missing(entry: AclEntry) -> None:
+def test_any_other_acl_leaves_the_need_missing(entry: AclEntry) -> None:
     assert gaps(a_need(), [entry], []) == [Gap(a_need(), Standing.MISSING)]
 
 
@@ -68,25 +68,25 @@ def test_a_denial_outranks_a_grant(entry: AclEntry) -> None:
 @pytest.mark.parametrize(
     ("need", "entry"),
     [
-        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("orders-"), id="a whole name for a beginning"),
-        pytest.param(a_need("*"), an_acl("*", pattern="PREFIXED"), id="names that begin with a star for every name"),
+        pytest.param(a_need("orders-", pattern="prefixed"), an_acl("orders-"), id="a literal name for a prefix"),
+        pytest.param(a_need("*"), an_acl("*", pattern="PREFIXED"), id="the prefix of a star for every name"),
     ],
 )
-def test_a_name_that_looks_the_same_is_no_grant(need: Need, entry: AclEntry) -> None:
+def test_an_acl_with_the_same_name_but_another_pattern_type_grants_nothing(need: Need, entry: AclEntry) -> None:
     assert gaps(need, [entry], []) == [Gap(need, Standing.MISSING)]
 
 
-def test_a_denial_of_writing_does_not_keep_from_reading() -> None:
+def test_a_denial_of_writes_does_not_prevent_reads() -> None:
     assert gaps(a_need(), [an_acl(), an_acl(operation="WRITE", permission="DENY")], []) == []
 
 
-def test_names_that_exist_may_be_granted_one_by_one() -> None:
-    """Nothing is missing today, but the next topic with that beginning would silently be left out."""
+def test_grants_of_only_the_existing_names_are_reported_as_narrow() -> None:
+    """Nothing is missing today, but the next topic with that prefix would silently be left out."""
     need = a_need("orders-", pattern="prefixed")
     assert gaps(need, [an_acl("orders-eu")], ["orders-eu", "audit"]) == [Gap(need, Standing.NARROW)]
 
 
-def test_of_names_that_exist_the_one_without_a_grant_is_told() -> None:
+def test_the_existing_name_without_a_grant_is_reported() -> None:
     need = a_need("orders-", pattern="prefixed")
     found = gaps(need, [an_acl("orders-eu")], ["orders-eu", "orders-us"])
     assert found == [Gap(a_need("orders-us"), Standing.MISSING)]
@@ -99,13 +99,13 @@ def test_a_denial_of_one_name_among_many_is_reported_by_that_name() -> None:
 
 
 @pytest.mark.parametrize("permission", ["ALLOW", "DENY"])
-def test_what_holds_for_some_hosts_is_not_judged(permission: str) -> None:
+def test_an_acl_for_some_hosts_only_is_not_judged(permission: str) -> None:
     """The job does not know on which hosts the workers run."""
     plain = [an_acl()] if permission == "DENY" else []
     found = gaps(a_need(), [*plain, an_acl(host="10.0.0.1", permission=permission)], [])
     assert found == [Gap(a_need(), Standing.OF_HOSTS)]
 
 
-def test_only_the_operations_that_are_missing_are_told() -> None:
+def test_only_the_missing_operations_are_reported() -> None:
     need = a_need("orders", "DESCRIBE_CONFIGS", "READ", "WRITE")
     assert gaps(need, [an_acl()], []) == [Gap(a_need("orders", "DESCRIBE_CONFIGS", "WRITE"), Standing.MISSING)]

@@ -1,4 +1,4 @@
-"""ACLs are derived from what all matches of a pattern begin with: too short opens more, too long denies a topic."""
+"""ACLs are derived from how all matches of a pattern begin: too short grants too much, too long denies a topic."""
 
 import pytest
 
@@ -34,6 +34,6 @@ from components.kafka.patterns import matches
         ("(", [""]),
     ],
 )
-def test_the_beginnings_of_a_pattern(pattern: str, found: list[str]) -> None:
+def test_the_beginnings_of_all_matches_of_a_pattern_are_found(pattern: str, found: list[str]) -> None:
     assert [f"{text}{'!' if whole else ''}" for text, whole in beginnings(pattern)] == found
     assert all(matches(pattern, text) for text, whole in beginnings(pattern) if whole)

@@ -1,4 +1,4 @@
-"""Filters that drop every record, and those that only may."""
+"""Filters that drop every record are told apart from filters that may drop some."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -55,13 +55,17 @@ CASES: dict[str, tuple[list[Mapping[str, Any]], tuple[str, ...], list[str]]] = {
         ("orders", "payments-[0-9]*"),
         ["0"],
     ),
-    "only what begins otherwise": ([a_filter({**MATCHES, "pattern": "(?!useast).*"}, negate=True)], ORDERS, ["0"]),
+    "all but names without the prefix": (
+        [a_filter({**MATCHES, "pattern": "(?!useast).*"}, negate=True)],
+        ORDERS,
+        ["0"],
+    ),
     "a broken pattern": ([a_filter({**MATCHES, "pattern": "("})], ORDERS, []),
-    "a header that is there": ([MARK, a_filter(HAS_SEEN)], ORDERS, ["1"]),
+    "a header that every record has": ([MARK, a_filter(HAS_SEEN)], ORDERS, ["1"]),
     "a header from a field": ([COPY, a_filter(HAS_SEEN)], ORDERS, ["1"]),
-    "a header that may be there": ([a_filter(HAS_SEEN)], ORDERS, []),
-    "without a header that is gone": ([CLEAN, a_filter(HAS_SEEN, negate=True)], ORDERS, ["1"]),
-    "a header that came and went": ([MARK, CLEAN, a_filter(HAS_SEEN)], ORDERS, []),
+    "a header that a record may have": ([a_filter(HAS_SEEN)], ORDERS, []),
+    "without a header that was dropped": ([CLEAN, a_filter(HAS_SEEN, negate=True)], ORDERS, ["1"]),
+    "a header that was inserted and dropped": ([MARK, CLEAN, a_filter(HAS_SEEN)], ORDERS, []),
     "a header that an unknown class may drop": ([MARK, OWN, a_filter(HAS_SEEN)], ORDERS, []),
     "a topic that an unknown class may rename": ([OWN, a_filter({**MATCHES, "pattern": ".*"})], ORDERS, []),
     "with a header, then without": ([a_filter(HAS_SEEN), a_filter(HAS_SEEN, negate=True)], ORDERS, ["1"]),
@@ -71,12 +75,12 @@ CASES: dict[str, tuple[list[Mapping[str, Any]], tuple[str, ...], list[str]]] = {
         [],
     ),
     "tombstones": ([a_filter(TOMBSTONE)], ORDERS, []),
-    "what is marked where there is a header": (
+    "a header that is inserted only beside another header": (
         [{**MARK, "asks": {"type": HAS_HEADER_KEY, "name": "trace"}}, a_filter(HAS_SEEN)],
         ORDERS,
         [],
     ),
-    "more questions than are followed": (
+    "more predicates than are followed": (
         [*(a_filter({"type": HAS_HEADER_KEY, "name": f"h{number}"}) for number in range(8)), a_filter()],
         ORDERS,
         [],

@@ -1,4 +1,4 @@
-"""Exact positions against their definition, over histories of a partition: nothing skipped, read again as announced."""
+"""Exact positions equal their definition over many histories: no record is skipped, and repeats are announced."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,51 +28,51 @@ def positions(
     return exact_positions(committed, iter(source), iter(target), end, remembered)
 
 
-def test_a_group_goes_on_at_the_record_that_it_had_reached() -> None:
+def test_a_group_continues_at_the_record_that_it_had_reached() -> None:
     found = positions([3, 10], numbered(range(10)), numbered(range(10), first=100))
     assert found.positions == {3: ExactPosition(3, 103), 10: ExactPosition(10, 110)}
     assert (found.waiting, found.sent_again) == (0, 0)
 
 
-def test_offsets_without_a_record_change_the_distance() -> None:
+def test_positions_account_for_offsets_without_a_record() -> None:
     source = known((0, 0), (2, 1), (5, 2), (9, 3))
     found = positions([1, 3, 6], source, known((4, 0), (5, 1), (7, 2), (8, 3)))
     assert {each.committed: each.offset for each in found.positions.values()} == {1: 5, 3: 7, 6: 8}
 
 
 def test_records_that_were_sent_again_are_not_read_again() -> None:
-    """The smallest offset of a later record would be 60, and 50 to 59 would be read again behind it."""
+    """From offset 60, the first copy of record 60, the group would read records 50 to 59 again."""
     again = [*range(101), *range(50, 110)]
     found = positions([60, 40], numbered(range(110)), numbered(again))
     assert found.positions == {60: ExactPosition(60, 111), 40: ExactPosition(40, 40)}
     assert found.sent_again == 51
 
 
-def test_two_tasks_that_send_at_once_are_announced() -> None:
+def test_records_that_two_tasks_sent_at_once_are_announced_as_read_again() -> None:
     mixed = [0, 1, 2, 3, 1, 4, 2, 5, 3, 6]
     found = positions([3], numbered(range(7)), numbered(mixed))
-    # From 4's only copy on, the old 2 and the second 3 follow.
+    # After the only copy of 4 come a second copy of 2, which was consumed, and a second copy of 3.
     assert found.positions == {3: ExactPosition(3, 5, read_again=1)}
 
 
-def test_what_is_not_on_the_target_yet_is_counted() -> None:
+def test_records_that_are_not_yet_on_the_target_are_counted_as_waiting() -> None:
     found = positions([2, 8], numbered(range(10)), numbered(range(5)))
     assert found.positions == {2: ExactPosition(2, 2), 8: ExactPosition(8, 5)}
     assert (found.waiting, found.first_waiting) == (5, numbered(range(10))[5])
 
 
-def test_what_only_the_source_holds_is_not_there() -> None:
+def test_records_that_only_the_source_holds_are_counted_as_not_there() -> None:
     found = positions([2, 7], numbered(range(10)), numbered(range(5, 10), first=50))
     assert found.positions == {2: ExactPosition(2, 50, not_there=3), 7: ExactPosition(7, 52)}
 
 
-def test_what_only_the_target_holds_is_passed_over() -> None:
+def test_records_that_only_the_target_holds_are_passed_over() -> None:
     found = positions([7], numbered(range(10))[5:], numbered(range(10), first=50))
     assert found.positions == {7: ExactPosition(7, 57)}
 
 
 @pytest.mark.parametrize("empty", ["source", "target", "both"])
-def test_a_side_without_records_is_proven(empty: str) -> None:
+def test_positions_are_proven_although_one_side_has_no_records(empty: str) -> None:
     source = [] if empty in ("source", "both") else numbered(range(3))
     target = [] if empty in ("target", "both") else numbered(range(3))
     found = positions([0], source, target)
@@ -80,21 +80,21 @@ def test_a_side_without_records_is_proven(empty: str) -> None:
     assert found.waiting == len(source)
 
 
-def test_equal_records_are_counted() -> None:
+def test_equal_records_are_matched_by_their_count() -> None:
     found = positions([1, 2], numbered([7, 7, 8]), numbered([7, 7, 8]))
     assert {each.committed: each.offset for each in found.positions.values()} == {1: 1, 2: 2}
 
 
-def test_an_equal_record_at_the_end_of_a_shared_source_has_yet_to_cross() -> None:
+def test_an_equal_last_record_of_a_shared_source_waits_unless_a_foreign_record_is_found() -> None:
     found = exact_positions([2], iter(numbered([7, 8, 7])), iter(numbered([7, 8])), 2, shared=True)
     assert (found.waiting, found.foreign) == (1, 0)
-    # Beside a foreign record, the target belongs to two origins, and what a task sent twice does not return.
+    # A foreign record shows that the target has two origins; then a record that a task sent twice does not return.
     found = exact_positions([2], iter(numbered([7, 8, 7])), iter(numbered([7, 8, 9])), 3, shared=True)
     assert (found.waiting, found.foreign) == (0, 1)
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "said"),
+    ("source", "target", "message"),
     [
         pytest.param(
             [0, 1, 2], [0, 9, 1], "target's record 1 stands where the source's record 1 belongs", id="foreign"
@@ -104,8 +104,10 @@ def test_an_equal_record_at_the_end_of_a_shared_source_has_yet_to_cross() -> Non
         pytest.param([0, 1], [8, 9], "source from 0 on and of the target from 0 on have none in common", id="other"),
     ],
 )
-def test_what_the_source_does_not_explain_is_not_proven(source: list[int], target: list[int], said: str) -> None:
-    with pytest.raises(NotProvenError, match=said):
+def test_a_target_record_that_the_source_does_not_explain_proves_nothing(
+    source: list[int], target: list[int], message: str
+) -> None:
+    with pytest.raises(NotProvenError, match=message):
         positions([0], numbered(source), numbered(target))
 
 
@@ -114,7 +116,7 @@ def test_a_copy_of_a_forgotten_record_is_not_proven() -> None:
         positions([0], numbered(range(10)), numbered([*range(8), 0]), remembered=2)
 
 
-def test_null_differs_from_empty_and_headers_count_in_order() -> None:
+def test_an_identity_distinguishes_null_from_empty_and_the_order_of_headers() -> None:
     forms = [
         identity(None, b"", (), 0),
         identity(b"", None, (), 0),
@@ -139,7 +141,7 @@ def test_only_the_guards_own_mark_is_left_out() -> None:
 
 @dataclass
 class History:
-    """What a task that is restarted at times leaves: each target record by the source offset it came from."""
+    """Both logs after a task with occasional restarts: each target record by the source offset that it came from."""
 
     source: list[int | None] = field(default_factory=list)
     target: list[int | None] = field(default_factory=list)
@@ -204,7 +206,7 @@ def histories(draw: st.DrawFn) -> History:
 
 @settings(max_examples=200, deadline=None)
 @given(histories(), st.data())
-def test_positions_are_those_of_the_definition(history: History, data: st.DataObject) -> None:
+def test_positions_equal_their_definition(history: History, data: st.DataObject) -> None:
     content = list(range(len(history.source)))
     wanted = data.draw(st.sets(st.integers(history.source_start, len(history.source))))
     source, target = history.on_source(content), history.on_target(content)
@@ -221,8 +223,8 @@ def test_positions_are_those_of_the_definition(history: History, data: st.DataOb
 
 @settings(max_examples=200, deadline=None)
 @given(histories(), st.data())
-def test_equal_records_and_a_short_memory_skip_nothing(history: History, data: st.DataObject) -> None:
-    """A consumer that goes on at the position sees each content as often as the target owes it."""
+def test_no_record_is_skipped_despite_equal_records_and_a_short_memory(history: History, data: st.DataObject) -> None:
+    """A consumer that continues at the position reads each content as often as it still has to."""
     content = data.draw(st.lists(st.integers(0, 3), min_size=len(history.source), max_size=len(history.source)))
     wanted = data.draw(st.sets(st.integers(history.source_start, len(history.source))))
     source, target = history.on_source(content), history.on_target(content)

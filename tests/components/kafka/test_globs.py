@@ -1,4 +1,4 @@
-"""Globs are told from regular expressions: a false alarm would refuse a pattern that works."""
+"""Globs are told apart from regular expressions: a false alarm would refuse a pattern that works."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_regular_expression_is_no_glob(entry: str) -> None:
         ("orders-[!a]", "orders-[^a]"),
     ],
 )
-def test_a_glob_is_said_with_the_pattern_that_was_meant(entry: str, meant: str) -> None:
+def test_a_glob_is_recognized_and_the_intended_pattern_is_suggested(entry: str, meant: str) -> None:
     found = written_as_glob(entry)
     assert found is not None
     assert (found.meant, pattern_error(found.meant)) == (meant, None)

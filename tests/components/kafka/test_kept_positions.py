@@ -1,4 +1,4 @@
-"""Where a group goes on if the source is lost: as far on as is proven, and never further."""
+"""Where a group continues if the source is lost: as far ahead as is proven, and no further."""
 
 import pytest
 
@@ -14,15 +14,15 @@ LOG = OffsetRange(40, 150)
     ("span", "committed", "place"),
     [
         pytest.param(DENSE, 100, Place(40, 0), id="its first record"),
-        pytest.param(DENSE, 157, Place(97, 0), id="in between: each record has its place"),
+        pytest.param(DENSE, 157, Place(97, 0), id="in between: the place of each record is known"),
         pytest.param(DENSE, 200, Place(140, 0), id="its end"),
-        pytest.param(DENSE, 207, Place(140, 7), id="behind it: what followed may be read again"),
+        pytest.param(DENSE, 207, Place(140, 7), id="after its end: later records may be read again"),
         pytest.param(DENSE, 99, None, id="before it: older records were not compared"),
         pytest.param(SPARSE, 200, Place(140, 0), id="the end of a span with markers"),
-        pytest.param(SPARSE, 199, None, id="in a span with markers no record has its place"),
+        pytest.param(SPARSE, 199, None, id="in a span with markers the place of a record is unknown"),
     ],
 )
-def test_a_span_tells_where_a_group_goes_on(span: Span, committed: int, place: Place | None) -> None:
+def test_a_span_gives_the_place_where_a_group_continues(span: Span, committed: int, place: Place | None) -> None:
     assert place_in(span, committed) == place
 
 
@@ -36,15 +36,19 @@ def test_the_furthest_place_counts() -> None:
     [
         pytest.param(157, 60, None, LOG, 97, id="the span is more exact than the checkpoint"),
         pytest.param(207, 144, None, LOG, 144, id="the checkpoint is newer than the span"),
-        pytest.param(99, 60, None, LOG, 60, id="the span does not tell"),
-        pytest.param(157, 60, None, LOG._replace(end=139), 60, id="the target lost its end"),
-        pytest.param(157, 60, None, LOG._replace(start=98), 98, id="the target deleted the place"),
-        pytest.param(99, 60, KeptPosition(90, 70, 0), LOG, 70, id="the group was further when it was published"),
-        pytest.param(99, 60, KeptPosition(100, 70, 0), LOG, 60, id="the group was set back since"),
-        pytest.param(99, 60, KeptPosition(90, 151, 0), LOG, 60, id="a position behind the end"),
+        pytest.param(99, 60, None, LOG, 60, id="the offset is before the span"),
+        pytest.param(157, 60, None, LOG._replace(end=139), 60, id="the target lost the end of its log"),
+        pytest.param(157, 60, None, LOG._replace(start=98), 98, id="the target deleted the record at the place"),
+        pytest.param(
+            99, 60, KeptPosition(90, 70, 0), LOG, 70, id="the published position is further ahead than the checkpoint"
+        ),
+        pytest.param(99, 60, KeptPosition(100, 70, 0), LOG, 60, id="the group was reset to an earlier offset since"),
+        pytest.param(
+            99, 60, KeptPosition(90, 151, 0), LOG, 60, id="the published position is after the end of the log"
+        ),
     ],
 )
-def test_what_was_published_moves_a_group_forward_only_if_it_still_holds(
+def test_a_published_position_moves_a_group_forward_only_if_it_still_holds(
     upstream: int, downstream: int, kept: KeptPosition | None, log: OffsetRange, offset: int
 ) -> None:
     assert place_after_loss(upstream, downstream, DENSE, kept, log) == offset

@@ -12,17 +12,17 @@ from tests.spark import forging
 ORDERS = TopicPartition("orders", 3)
 
 
-def test_a_heartbeat_tells_its_flow_and_when_it_was_emitted() -> None:
+def test_a_heartbeat_holds_its_flow_and_when_it_was_emitted() -> None:
     found = mirror_records.heartbeat(forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(1234))
     assert found == Heartbeat("useast", "uswest", 1234)
 
 
-def test_a_checkpoint_tells_both_offsets_of_a_group() -> None:
+def test_a_checkpoint_holds_both_offsets_of_a_group() -> None:
     key, value = forging.checkpoint_key("billing", "useast.orders", 3), forging.checkpoint_value(40, 38, "müde")
     assert mirror_records.checkpoint(key, value) == Checkpoint("billing", TopicPartition("useast.orders", 3), 40, 38)
 
 
-def test_an_offset_sync_tells_where_a_record_was_written() -> None:
+def test_an_offset_sync_holds_the_offset_at_which_a_record_was_written() -> None:
     found = mirror_records.offset_sync(forging.offset_sync_key("orders", 3), forging.offset_sync_value(-1, 7))
     assert found == OffsetSync(ORDERS, -1, 7)
 
@@ -43,7 +43,7 @@ def test_offsets_of_every_sign_and_size_are_decoded(offset: int) -> None:
     assert found == OffsetSync(ORDERS, offset, -offset - 1)
 
 
-def test_a_negative_partition_does_not_end_the_job() -> None:
+def test_a_negative_partition_is_decoded() -> None:
     found = mirror_records.offset_sync(forging.offset_sync_key("orders", -1), forging.offset_sync_value(1, 2))
     assert found is not None
     assert found.partition.partition == -1
@@ -72,11 +72,11 @@ def test_a_connectors_offset_is_that_of_the_last_replicated_record(value: bytes 
         pytest.param(b"\xff\xff", b"x", id="a negative length"),
         pytest.param(b"\x00\x09abc", b"x", id="a string that ends after the data"),
         pytest.param(forging.string("a") * 2 + b"more", forging.heartbeat_value(1, version=7), id="a later version"),
-        pytest.param(b'["c",{"sourceClusterAlias":"a"}]', b'{"offset":0}', id="of a heartbeat connector"),
+        pytest.param(b'["c",{"sourceClusterAlias":"a"}]', b'{"offset":0}', id="an offset of a heartbeat connector"),
         pytest.param(b"[1", b"{", id="no JSON"),
     ],
 )
-def test_a_record_of_another_format_is_none(decode: Callable[..., object], key: bytes, value: bytes) -> None:
+def test_a_record_of_another_format_decodes_to_none(decode: Callable[..., object], key: bytes, value: bytes) -> None:
     assert decode(key, value) is None
 
 
@@ -94,7 +94,7 @@ KEY, VALUE = forging.checkpoint_key("g", "t", 0), forging.checkpoint_value(1, 2)
         pytest.param(KEY, forging.checkpoint_value(1, 2, version=9), id="a later version"),
     ],
 )
-def test_a_broken_checkpoint_is_none(key: bytes | None, value: bytes | None) -> None:
+def test_a_broken_checkpoint_decodes_to_none(key: bytes | None, value: bytes | None) -> None:
     """It must be counted as undecodable, not taken for an offset."""
     decoders = (mirror_records.checkpoint, mirror_records.heartbeat, mirror_records.offset_sync)
     assert [decode(key, value) for decode in decoders] == [None] * 3

@@ -1,4 +1,4 @@
-"""Two selections overlap, or do not, or the answer says why it is undecided; it is never wrong."""
+"""Two selections overlap, are disjoint, or are undecided for a stated reason; the answer is never wrong."""
 
 import itertools
 import random
@@ -50,7 +50,7 @@ def test_a_pair_of_the_corpus_has_its_known_answer(case: dict[str, str], swapped
         assert re.fullmatch(second, answer.example)
 
 
-def test_the_corpus_is_large_and_says_each_thing_once() -> None:
+def test_the_corpus_is_large_and_has_no_duplicates() -> None:
     assert len({case["why"] for case in CORPUS}) == len({(case["first"], case["second"]) for case in CORPUS}) >= 70
 
 
@@ -63,7 +63,7 @@ def test_the_corpus_is_large_and_says_each_thing_once() -> None:
         ("(aa)+", "(aaa)+", "aaaaaa"),
         (r"\.+", ".*", "..."),
     ],
-    ids=["a letter", "what they share is said once", "a letter before a digit", "the shortest", "no name of dots"],
+    ids=["a letter", "the shared dash appears once", "a letter before a digit", "the shortest", "no name of dots"],
 )
 def test_an_example_is_the_shortest_and_prefers_letters(first: str, second: str, example: str) -> None:
     assert overlap_of_patterns(first, second) == SharedName(example)
@@ -78,13 +78,13 @@ def test_an_example_is_the_shortest_and_prefers_letters(first: str, second: str,
     ],
     ids=["a construct", "a refused pattern", "too large"],
 )
-def test_what_is_undecided_names_the_pattern_and_the_construct(first: str, second: str, reason: str) -> None:
+def test_an_undecided_answer_names_the_pattern_and_the_construct(first: str, second: str, reason: str) -> None:
     answer = overlap_of_patterns(first, second)
     assert isinstance(answer, Undecided)
     assert re.search(reason, answer.reason)
 
 
-# Small languages, so that every name of up to six letters is all there is to try.
+# A small alphabet, so that a test can try every name of up to six characters.
 SMALL = "ab-"
 SHORT_NAMES = ["".join(name) for length in range(1, 7) for name in itertools.product(SMALL, repeat=length)]
 
@@ -157,7 +157,12 @@ def test_exclusions_agree_with_every_short_name_tried() -> None:
         pytest.param(("tmp-.*",), ("tmp-.*",), Disjoint(), id="all of it excluded"),
         pytest.param(("tmp-.*",), ("tmp-[a-z]*",), SharedName("tmp-A"), id="the next example"),
         pytest.param(("tmp-.*",), ("tmp-",), SharedName("tmp-a"), id="one name excluded"),
-        pytest.param(("tmp-a",), ("tmp-(?!b).*",), Undecided("`tmp-(?!b).*` has a look-around"), id="not exactly"),
+        pytest.param(
+            ("tmp-a",),
+            ("tmp-(?!b).*",),
+            Undecided("`tmp-(?!b).*` has a look-around"),
+            id="an exclusion that cannot be computed exactly",
+        ),
         pytest.param((r".*\.replica",), default_topics_exclude("4.3"), Disjoint(), id="Kafka's own exclusions"),
     ],
 )
@@ -201,19 +206,17 @@ def test_an_example_is_a_topic_that_neither_excludes(
         "topics that only end like internal ones",
         "heartbeats",
         "remote heartbeats",
-        "what only sounds like them",
-        "would go back",
-        "would go back by way of another",
-        "a name like another under identity",
+        "a name that only ends like heartbeats",
+        "would return to the target",
+        "would return through another cluster",
+        "the target's prefix under identity",
         "another separator",
-        "no topic behind the prefix",
-        "what sounds like heartbeats does have a prefix",
+        "nothing after the prefix",
+        "identity prefixes names that end like heartbeats",
         "excluded by the flow",
     ],
 )
-def test_a_flow_does_not_select_what_passes_or_stays_whatever_is_selected(
-    pattern: str, flow: Flow, answer: Overlap
-) -> None:
+def test_only_topics_that_a_flow_can_select_overlap(pattern: str, flow: Flow, answer: Overlap) -> None:
     assert (
         overlap_of_selections(topic_selection(flow, "4.3", (pattern,)), topic_selection(flow, "4.3", flow.topics))
         == answer
@@ -262,7 +265,7 @@ def test_pairs_come_in_the_order_of_the_selections_and_name_one_pattern_of_each(
     ]
 
 
-def test_patterns_that_part_at_either_end_are_never_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_that_differ_at_either_end_are_never_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the cost of a check would grow with the square of the number of flows."""
     compared: list[tuple[str, str]] = []
 
@@ -278,7 +281,9 @@ def test_patterns_that_part_at_either_end_are_never_compared(monkeypatch: pytest
     assert compared == []
 
 
-def test_a_pattern_meets_more_names_than_branches_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pair_is_lost_if_a_pattern_meets_more_names_than_branches_are_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "_BREADTH", 8)
     names = [f"{first}{second}{third}-orders" for first, second, third in itertools.product("abcde", repeat=3)]
     selections = {name: Selection((name,)) for name in names} | {"any": Selection(("...-orders",))}

@@ -1,4 +1,4 @@
-"""Positions in a prefixless pair against their definition: nothing skipped, and read again exactly as announced."""
+"""Positions in a prefixless pair equal their definition: no record is skipped, and repeats are exactly as announced."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from components.kafka.walked_records import ExactPosition
 
 @dataclass
 class Pair:
-    """Both logs of a partition, each record by its number; those from HERE were produced on the source."""
+    """Both logs of a partition, each record by its number; the records in `here` were produced on the source."""
 
     source: list[int] = field(default_factory=list)
     target: list[int] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Pair:
             self.produced += 1
 
     def cross(self, count: int, *, back: bool) -> None:
-        """A task of one half goes on: it copies what was produced on its side."""
+        """A task of one half continues: it copies the records that were produced on its side."""
         begin = self.back_at if back else self.there_at
         of, to = (self.target, self.source) if back else (self.source, self.target)
         end = min(begin + count, len(of))
@@ -61,7 +61,7 @@ class Pair:
         )
 
     def starts(self, lowest: int) -> tuple[int, int]:
-        """Where the reader begins: no copy of the first records from there on is before the target's offset."""
+        """Where the reader begins on each side: the target holds no copy of the first records before its offset."""
         later = self.source[lowest:]
         if not any(each not in self.here for each in later):
             return 0, 0
@@ -70,7 +70,7 @@ class Pair:
         return lowest, min(on_target, default=len(self.target))
 
     def position_of(self, committed: int) -> ExactPosition:
-        """By definition. What stands at its offset or after it, a group need not have consumed, whatever it passed."""
+        """By definition. A record at or after the group's offset counts as unread, even if the group passed a copy."""
         consumed = set(self.source[:committed]) - set(self.source[committed:])
         last = {each: at for at, each in enumerate(self.target)}
         offset = min((at for each, at in last.items() if each not in consumed), default=len(self.target))
@@ -94,7 +94,7 @@ def pairs(draw: st.DrawFn) -> Pair:
 
 @settings(max_examples=300, deadline=None)
 @given(pairs(), st.data())
-def test_positions_of_a_pair_are_those_of_the_definition(pair: Pair, data: st.DataObject) -> None:
+def test_positions_of_a_pair_equal_their_definition(pair: Pair, data: st.DataObject) -> None:
     wanted = data.draw(st.sets(st.integers(0, len(pair.source)), min_size=1))
     found = pair_positions(wanted, pair.sides(), 0, 0)
     assert found.positions == {each: pair.position_of(each) for each in wanted}
@@ -103,7 +103,7 @@ def test_positions_of_a_pair_are_those_of_the_definition(pair: Pair, data: st.Da
 @settings(max_examples=300, deadline=None)
 @given(pairs(), st.data())
 def test_a_walk_from_the_middle_skips_nothing(pair: Pair, data: st.DataObject) -> None:
-    """If copies from before its beginning were sent again behind it, more is read again, or nothing is proven."""
+    """If older records were sent again after the beginning of the walk, more is read again, or nothing is proven."""
     wanted = data.draw(st.sets(st.integers(0, len(pair.source)), min_size=1))
     start, on_target = pair.starts(min(wanted))
     try:
@@ -114,8 +114,8 @@ def test_a_walk_from_the_middle_skips_nothing(pair: Pair, data: st.DataObject) -
         assert found.positions[each].offset <= pair.position_of(each).offset
 
 
-def test_what_the_target_has_lost_hides_none_of_its_own_records() -> None:
-    """It has lost the original of the source's first copy, and time led the reader past a record dated earlier."""
+def test_a_record_that_the_target_has_lost_hides_none_of_its_other_records() -> None:
+    """The target has lost the original of the source's first copy, and the search by time starts after the next one."""
     pair = Pair()
     pair.produce(3, on_source=False)
     pair.cross(9, back=True)
@@ -130,6 +130,6 @@ def test_a_group_that_reached_the_end_reads_nothing_again() -> None:
     pair.produce(2, on_source=False)
     pair.cross(9, back=False)
     pair.cross(9, back=True)
-    # The target holds 3 4 0 1 2, the source 0 1 2 3 4: a group at 2 has neither 2 nor 3 nor 4.
+    # The target holds 3 4 0 1 2, the source 0 1 2 3 4: a group at 2 has not read 2, 3 or 4.
     found = pair_positions([2, 4, 5], pair.sides(), 0, 0).positions
     assert found == {2: ExactPosition(2, 0, 2), 4: ExactPosition(4, 1, 3), 5: ExactPosition(5, 5)}

@@ -1,4 +1,4 @@
-"""Patterns of Java are evaluated as Java does, refused as Java does, or said to be not judged.
+"""Java's patterns are evaluated as Java evaluates them, refused as Java refuses them, or reported as not judged.
 
 tests/contract/test_patterns.py asks Java about the same patterns.
 """
@@ -35,7 +35,7 @@ from components.kafka.selection import Selection
         r"a\\z",
     ],
 )
-def test_a_pattern_that_can_be_evaluated_is_taken(pattern: str) -> None:
+def test_a_pattern_that_can_be_evaluated_is_accepted(pattern: str) -> None:
     assert pattern_error(pattern) is None
 
 
@@ -52,9 +52,9 @@ def test_a_pattern_that_can_be_evaluated_is_taken(pattern: str) -> None:
         pytest.param(r"a\y", id="an escape of neither language"),
         pytest.param("[b-a]", id="a range that ends before it begins"),
         pytest.param("a{b}", id="a brace that begins no repetition"),
-        pytest.param("(.*)*x", id="a repetition of a repetition, for which Python tries for ever"),
-        pytest.param("(?:(a+?))+b", id="the same in more groups"),
-        pytest.param("x|(orders-(.*){50})", id="so many that Java does, too"),
+        pytest.param("(.*)*x", id="a nested repetition that Python would try for ever"),
+        pytest.param("(?:(a+?))+b", id="a nested repetition in more groups"),
+        pytest.param("x|(orders-(.*){50})", id="a nested repetition that Java would try for ever, too"),
     ],
 )
 def test_a_pattern_that_connectors_cannot_use_is_refused(pattern: str) -> None:
@@ -82,7 +82,7 @@ def test_a_pattern_that_connectors_cannot_use_is_refused(pattern: str) -> None:
         pytest.param(r"(a)\2", id="a reference to a group that is not there"),
     ],
 )
-def test_a_pattern_that_java_compiles_and_nobody_evaluates_here_is_not_judged(pattern: str) -> None:
+def test_a_pattern_that_only_java_can_evaluate_is_not_judged(pattern: str) -> None:
     error = pattern_error(pattern)
     assert error is not None
     assert not error.refused
@@ -96,7 +96,7 @@ def test_a_pattern_that_java_compiles_and_nobody_evaluates_here_is_not_judged(pa
         ("[(?<a>]", ["a"], ["P"]),
     ],
 )
-def test_java_s_spelling_means_what_it_means_there(pattern: str, names: list[str], others: list[str]) -> None:
+def test_javas_own_syntax_matches_as_in_java(pattern: str, names: list[str], others: list[str]) -> None:
     assert [name for name in (*names, *others) if matches(pattern, name)] == names
 
 
@@ -121,7 +121,7 @@ def test_a_flag_holds_for_the_entries_after_it(entry: str, flags: str | None) ->
     ],
     ids=["a name", "several", "in a group", "escaped", "empty", "nothing else", "flags", "quoted", "numbered", "wrong"],
 )
-def test_a_pattern_of_several_alternatives_is_a_list_of_entries(pattern: str, entries: tuple[str, ...]) -> None:
+def test_a_pattern_of_several_alternatives_is_split_into_entries(pattern: str, entries: tuple[str, ...]) -> None:
     assert alternatives(pattern) == entries
 
 
@@ -134,7 +134,7 @@ def test_a_pattern_of_several_alternatives_is_a_list_of_entries(pattern: str, en
         (("a.*", "b.*"), "bc", True),
         ((".*",), "tmp-1", False),
     ],
-    ids=["by name", "a name is no beginning", "everything", "any of several", "exclusion wins"],
+    ids=["by name", "a name is not a prefix", "everything", "any of several", "exclusion wins"],
 )
 def test_a_selection_matches_whole_names_and_exclusions_win(
     patterns: tuple[str, ...], name: str, selected: bool

@@ -1,4 +1,4 @@
-"""Groups go back to exactly the record that they had reached on the remote partition: skipped 0, twice 0."""
+"""Groups return to exactly the record that they had reached on the remote partition: none skipped, none read twice."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ def back(origin: str, remote: str, *committed: int, start: int = 0, remote_start
     ids=["middle", "end", "transactions", "markers", "sent again, before", "sent again, within", "sent again, after",
          "oldest copies deleted", "equal records"],
 )  # fmt: skip
-def test_a_group_goes_on_after_the_last_record_that_it_got(
+def test_a_group_continues_after_the_last_record_that_it_consumed(
     origin: str, remote: str, committed: int, offset: int
 ) -> None:
     assert back(origin, remote, committed).positions[committed].offset == offset
 
 
-def test_records_that_only_the_old_source_has_are_named() -> None:
+def test_records_that_only_the_old_source_has_are_reported() -> None:
     found = back("abcdefgh", "abdef", 4)
     assert found.only_here == OffsetRange(6, 8)
     assert found.gaps == (OffsetRange(2, 3),)
@@ -56,12 +56,12 @@ def test_copies_of_records_that_the_source_has_deleted_are_passed_over() -> None
 
 
 @pytest.mark.parametrize(
-    ("origin", "remote", "said"),
+    ("origin", "remote", "message"),
     [("abcd", "abxcd", "record 2 equals none of the records after 1"), ("abcd", "xyz", "none in common")],
     ids=["written by somebody else", "other logs"],
 )
-def test_what_the_source_never_had_proves_nothing(origin: str, remote: str, said: str) -> None:
-    with pytest.raises(NotProvenError, match=said):
+def test_a_record_that_the_source_never_had_proves_nothing(origin: str, remote: str, message: str) -> None:
+    with pytest.raises(NotProvenError, match=message):
         back(origin, remote, 3)
 
 
@@ -77,7 +77,7 @@ def copied(records: Sequence[int], chance: random.Random) -> list[int]:
     return remote
 
 
-def test_nothing_is_skipped_and_nothing_read_twice_whatever_was_sent_again() -> None:
+def test_no_record_is_skipped_or_read_twice_whatever_was_sent_again() -> None:
     for seed in range(500):
         chance = random.Random(seed)
         records = list(range(chance.randrange(1, 40)))
@@ -94,29 +94,30 @@ def test_nothing_is_skipped_and_nothing_read_twice_whatever_was_sent_again() -> 
 @pytest.mark.parametrize(
     ("remote", "committed", "before", "at", "at_most"),
     [
-        pytest.param("abcdefcdef", 7, 3, 3, 3, id="it began behind the first copies"),
-        pytest.param("abcdefcdef", 8, 3, 4, 2, id="it began there, and has read one"),
-        pytest.param("abcdefcdef", 6, 0, 6, 0, id="it began before all that was sent again"),
-        pytest.param("abcdefcdef", 5, 3, 3, 2, id="it may have begun further before"),
+        pytest.param("abcdefcdef", 7, 3, 3, 3, id="it began after the first copies"),
+        pytest.param("abcdefcdef", 8, 3, 4, 2, id="it began after the first copies and has read one more record"),
+        pytest.param("abcdefcdef", 6, 0, 6, 0, id="it began before all records that were sent again"),
+        pytest.param("abcdefcdef", 5, 3, 3, 2, id="it may have begun earlier"),
         pytest.param("aba", 2, 1, 2, 0, id="the first record of all was sent again"),
         pytest.param("abcdefcdef", 10, 3, 6, 0, id="it has read the last copies"),
-        pytest.param("abcdef", 4, 6, 6, 0, id="it had read on where it left"),
+        pytest.param("abcdef", 4, 6, 6, 0, id="it continued where it had left"),
         pytest.param("abcdef", 4, 2, 4, 0, id="nothing was sent again"),
     ],
 )
-def test_what_was_sent_again_is_not_taken_for_consumed(
+def test_records_that_were_sent_again_do_not_count_as_consumed(
     remote: str, committed: int, before: int, at: int, at_most: int
 ) -> None:
-    """A failover lets groups begin behind the first copies, so that these are below their offset unread."""
+    """After a failover groups begin after the first copies: these are before a group's offset, although it has not read
+    them."""
     found = positions_back([committed], log(remote), log("abcdef"), 6, left_at=[before])
     assert found.going_on(committed, before) == (at, at_most)
 
 
-def test_what_was_deleted_before_a_group_came_to_it_is_read_where_it_still_is() -> None:
+def test_a_record_that_the_remote_deleted_unread_is_read_on_the_origin() -> None:
     found = positions_back([2], log("cdef", 4), log("abcdef"), 6, remote_start=4, left_at=[1])
     assert found.going_on(2, 1) == (1, 1)
 
 
-def test_a_walk_that_begins_among_what_was_sent_again_proves_nothing() -> None:
+def test_a_walk_that_begins_among_records_sent_again_proves_nothing() -> None:
     with pytest.raises(NotProvenError, match="holds its record 3 and then earlier ones that were sent again"):
         back("abcd", "...cdabc", 8)

@@ -14,7 +14,7 @@ def selected(names: list[str], kind: str = "default", separator: str = ".") -> l
     return Selection((".*",), a_policy(kind, separator).never_selected).of(names)
 
 
-def test_everything_never_includes_what_would_cycle_or_is_internal() -> None:
+def test_selecting_everything_leaves_out_internal_topics_and_topics_that_would_cycle() -> None:
     """The job must not wait on the target for a topic that came from there."""
     names = [
         "orders",
@@ -44,7 +44,7 @@ def test_the_identity_policy_does_not_stop_a_cycle() -> None:
     assert selected(["orders", "uswest.orders"], "identity") == ["orders", "uswest.orders"]
 
 
-def test_a_prefix_with_nothing_behind_it_is_a_name_and_no_cycle() -> None:
+def test_a_prefix_with_nothing_after_it_is_an_ordinary_name() -> None:
     """Java drops empty parts at the end when it splits a name."""
     assert selected(["uswest.", "uswest..", "uswest.orders."]) == ["uswest.", "uswest.."]
 
@@ -54,7 +54,7 @@ def test_remote_topics_carry_the_source_alias_only_under_the_default_policy() ->
     assert a_policy("identity").remote("orders") == "orders"
 
 
-def test_the_identity_policy_prefixes_what_looks_like_heartbeats() -> None:
+def test_the_identity_policy_prefixes_names_that_end_like_heartbeats() -> None:
     """On the target such a topic has another name, and it does not go back."""
     policy = a_policy("identity")
     assert policy.remote("device-heartbeats") == "useast.device-heartbeats"
@@ -63,20 +63,20 @@ def test_the_identity_policy_prefixes_what_looks_like_heartbeats() -> None:
     assert selected(["device-heartbeats", "uswest.device-heartbeats"], "identity") == ["device-heartbeats"]
 
 
-def test_heartbeat_topics_name_every_cluster_on_the_way_and_the_shortest_way() -> None:
+def test_heartbeat_topics_name_every_upstream_cluster_and_its_fewest_hops() -> None:
     names = ["heartbeats", "useast.heartbeats", "useast.eu.heartbeats", "ap.eu.heartbeats.", "x.y.eu.heartbeats"]
     assert upstream_hops(names, ".") == {"useast": 1, "eu": 2, "x": 1, "y": 2}
 
 
 @pytest.mark.parametrize("separator", [".", "_", "--", "..", "-.", "---"])
 @pytest.mark.parametrize("kind", ["default", "identity"])
-def test_every_rule_can_be_compared_with_other_patterns(kind: str, separator: str) -> None:
+def test_every_pattern_of_a_policy_has_an_exact_automaton(kind: str, separator: str) -> None:
     for pattern in a_policy(kind, separator).never_selected:
         assert automaton(pattern).is_exact, pattern
 
 
-def test_a_separator_of_several_characters_ends_at_its_first_place() -> None:
-    """Java finds `-uswest` behind the first `--`, and `-x` behind `uswest--`."""
+def test_a_separator_of_several_characters_splits_at_its_first_occurrence() -> None:
+    """Java finds `-uswest` after the first `--`, and `-x` after `uswest--`."""
     names = ["eu--uswest--x", "eu---uswest--x", "uswest---x", "uswest---", "uswest----", "orders"]
     assert selected(names, separator="--") == ["eu---uswest--x", "orders", "uswest----"]
     assert upstream_hops(["eu--us--heartbeats", "ap---heartbeats"], "--") == {"eu": 1, "us": 2}

@@ -1,4 +1,4 @@
-"""Where a flow that leads back begins."""
+"""Where a flow begins that replicates back to the old origin."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def test_the_flow_back_begins_after_the_last_copy() -> None:
     assert found == Beginning(3, 2, 2, 10)
 
 
-def test_what_was_sent_again_does_not_return() -> None:
+def test_records_that_were_sent_again_do_not_return() -> None:
     assert beginning(log(0, 1, 2), iter(log(0, 1, 2, 1, 10)), 0, whole=True) == Beginning(4, 1, 2, 10)
 
 
@@ -45,7 +45,7 @@ def test_a_part_of_the_log_decides_only_if_its_first_record_crossed() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_nothing_returns_and_nothing_is_left_behind(data: st.DataObject) -> None:
+def test_no_copy_returns_and_no_own_record_is_left_behind(data: st.DataObject) -> None:
     """Both logs lost a beginning, a task sent records again, and the old origin's last records never crossed."""
     crossed = data.draw(st.integers(0, 8))
     copies = list(range(crossed))
@@ -70,10 +70,10 @@ def test_nothing_returns_and_nothing_is_left_behind(data: st.DataObject) -> None
     assert not [each for each in returned if each.identity in kept]
 
 
-def test_groups_return_past_what_only_the_target_has_and_what_was_sent_twice() -> None:
+def test_groups_pass_over_foreign_records_and_records_that_were_sent_twice() -> None:
     """The flow took 10 and 11 back; the target had 3 and 4 of its own, and once sent 1 and 2 twice to the source.
 
-    A group that stands before the second 2 reads it, as it would on the source.
+    A group before the second 2 reads it, as it would on the source.
     """
     source, target = log(0, 1, 2, 1, 2, 10, 11), log(0, 1, 2, 3, 4, 10, 11)
     found = exact_positions([1, 4, 6, 7], iter(source), iter(target), 7, shared=True)
@@ -83,7 +83,7 @@ def test_groups_return_past_what_only_the_target_has_and_what_was_sent_twice() -
         exact_positions([1], iter(source), iter(target), 7)
 
 
-def test_what_has_not_returned_yet_is_waited_for() -> None:
+def test_a_record_that_has_not_returned_yet_is_counted_as_waiting() -> None:
     found = exact_positions([3], iter(log(0, 1, 2, 1, 10, 11)), iter(log(0, 1, 2, 3, 10)), 5, shared=True)
     assert (found.waiting, found.foreign) == (1, 1)
 
@@ -127,24 +127,25 @@ def test_the_copy_of_the_last_of_several_equal_records_is_read() -> None:
     assert found.positions[4].offset == 3
 
 
-def test_equal_records_of_which_some_are_forgotten_prove_nothing_for_a_group_before_them() -> None:
+def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None:
     here, there = log(0, 0, 0, 0, 0, 1), log(0, 0, 0, 0, 1)
     with pytest.raises(NotProvenError, match="let every group read past 4"):
         exact_positions([2], iter(here), iter(there), 5, 3, shared=True)
     assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
 
 
-def test_what_may_be_read_again_of_equal_records_is_announced() -> None:
-    """The group has consumed two of three equal records. The last may be the target's second, or not be a record."""
+def test_equal_records_that_may_be_read_again_are_announced() -> None:
+    """The group has consumed two of three equal records. The third may be the target's second, or only a repeat."""
     found = exact_positions([2], iter(log(7, 7, 7, 8)), iter(log(7, 7, 50, 8)), 4, shared=True)
     assert found.positions[2] == ExactPosition(2, 1, at_least=True)
 
 
 @dataclass
 class Origins:
-    """A partition of two origins: what was written there, by the number of the record on the cluster of its producer.
+    """A partition of two origins; each record is given by its number on the cluster where it was produced.
 
-    The target was the origin until the way turned, and others still write there. Numbers of the source are above 100.
+    The target was the origin until the direction was reversed, and others still write there. The source's own records
+    have numbers from 100 on.
     """
 
     source: list[int]
@@ -178,7 +179,7 @@ def _sent(draw: st.DrawFn, records: list[int]) -> list[int]:
 @settings(max_examples=500, deadline=None)
 @given(origins(), st.data())
 def test_equal_records_of_two_origins_are_never_skipped(history: Origins, data: st.DataObject) -> None:
-    """A group that goes on reads each content as often as records have it that it has not consumed."""
+    """A group that continues reads each content as often as there are unconsumed records with it."""
     contents: dict[int, int] = data.draw(
         st.fixed_dictionaries({each: st.integers(0, 2) for each in sorted({*history.source, *history.target})})
     )

@@ -14,7 +14,7 @@ def test_a_pair_without_a_guard_is_a_ring_seen_from_both_sides() -> None:
     assert found(back, there) == {"ledger": "uswest -> useast -> uswest"}
 
 
-def test_a_guarded_pair_is_none() -> None:
+def test_a_guarded_pair_is_not_a_ring() -> None:
     there, back = a_leg("useast", "uswest", guarded=True), a_leg("uswest", "useast", guarded=True)
     assert found(there, back) == {}
 
@@ -26,12 +26,12 @@ def test_a_pair_with_one_guard_is_a_ring_in_which_records_gain_marks() -> None:
     assert (str(ring), ring.marks) == ("useast -> uswest -> useast", ("replicated-from-useast",))
 
 
-def test_a_ring_of_three_is_named_along_its_way() -> None:
+def test_a_ring_of_three_clusters_is_named_by_its_path() -> None:
     legs = a_leg("a", "b"), a_leg("b", "c"), a_leg("c", "a")
     assert found(*legs) == {"ledger": "a -> b -> c -> a"}
 
 
-def test_one_direction_and_other_topics_and_prefixes_close_no_ring() -> None:
+def test_one_direction_other_topics_or_prefixes_form_no_ring() -> None:
     there = a_leg("useast", "uswest")
     assert found(there) == {}
     assert found(there, a_leg("uswest", "useast", "orders")) == {}
@@ -39,12 +39,12 @@ def test_one_direction_and_other_topics_and_prefixes_close_no_ring() -> None:
     assert found(a_leg("a", "b"), a_leg("b", "c"), a_leg("c", "b")) == {}
 
 
-def test_only_the_topics_that_both_ways_carry_are_in_the_ring() -> None:
+def test_only_topics_that_both_directions_replicate_are_in_the_ring() -> None:
     there, back = a_leg("useast", "uswest", ".*"), a_leg("uswest", "useast")
     assert found(there, back) == {"ledger": "useast -> uswest -> useast"}
 
 
-def test_selections_close_the_ring_that_their_topics_go_round() -> None:
+def test_selections_form_the_same_ring_as_the_topic_that_they_share() -> None:
     """The check and the job must not disagree on what a ring is."""
     there, back = a_leg("useast", "uswest", "led.*"), a_leg("uswest", "useast", ".*ger")
     ring = ring_of_selections(there, legs_by_source([there, back]))
@@ -53,7 +53,7 @@ def test_selections_close_the_ring_that_their_topics_go_round() -> None:
     assert rings_of_topics(there, [there, back], ["ledger"]) == {"ledger": ring}
 
 
-def test_a_prefix_on_the_way_closes_a_ring_only_for_a_topic_that_every_leg_selects_again() -> None:
+def test_legs_with_a_prefix_form_a_ring_only_for_a_topic_that_every_leg_selects_again() -> None:
     there, back = a_leg("useast", "uswest", ".*"), a_leg("uswest", "useast", "ledger", kind="default")
     assert ring_of_selections(there, legs_by_source([there, back])) is None
     back = a_leg("uswest", "useast", ".*ledger", kind="default")

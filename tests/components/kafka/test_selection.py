@@ -16,12 +16,12 @@ from components.kafka.topic_names import is_name, is_topic_name
         pytest.param("__consumer_offsets", False, id="Kafka's own"),
     ],
 )
-def test_names_are_selected_whole(name: str, selected: bool) -> None:
+def test_a_selection_matches_whole_names(name: str, selected: bool) -> None:
     selection = Selection(("orders", "payments-.*"), (r".*[\-\.]internal", "__.*"))
     assert (name in selection) is selected
 
 
-def test_exclusions_are_told_apart() -> None:
+def test_selected_and_excluded_names_are_listed_separately() -> None:
     selection = Selection((".*",), ("console-consumer-.*", "connect-.*", "__.*"))
     names = ["checkout-a", "connect-x", "console-consumer-1"]
     assert selection.of(names) == ["checkout-a"]
@@ -33,7 +33,7 @@ def test_a_pattern_that_does_not_compile_matches_nothing() -> None:
     assert "orders" in Selection(("orders",), ("(",))
 
 
-def test_a_dot_alone_makes_no_pattern() -> None:
+def test_a_dot_alone_does_not_make_an_entry_a_pattern() -> None:
     entries = ["orders", "a.b", "team:checkout", "payments-.*"]
     assert [entry for entry in entries if is_name(entry)] == ["orders", "a.b", "team:checkout"]
 

@@ -20,15 +20,17 @@ OURS, THEIRS = (DENIAL._replace(principal=f"Fence:{name}") for name in ("prod/or
 @pytest.mark.parametrize(
     ("entries", "marks", "denials"),
     [
-        pytest.param([], [OURS], [DENIAL], id="nothing is there"),
+        pytest.param([], [OURS], [DENIAL], id="no ACL exists"),
         pytest.param([OURS], [], [DENIAL], id="killed after the mark"),
-        pytest.param([OURS, DENIAL], [], [], id="all is there"),
+        pytest.param([OURS, DENIAL], [], [], id="both exist"),
         pytest.param([DENIAL], [], [], id="denied by somebody else"),
         pytest.param([THEIRS, DENIAL], [OURS], [], id="fenced by another flow"),
         pytest.param([DENIAL._replace(host="10.0.0.1")], [OURS], [DENIAL], id="denied from one host"),
     ],
 )
-def test_what_is_missing_is_added(entries: list[AclEntry], marks: list[AclEntry], denials: list[AclEntry]) -> None:
+def test_only_missing_marks_and_denials_are_added(
+    entries: list[AclEntry], marks: list[AclEntry], denials: list[AclEntry]
+) -> None:
     assert missing_marks(["orders"], "prod/orders", entries) == marks
     assert missing_denials(["orders"], entries) == denials
 
@@ -36,14 +38,16 @@ def test_what_is_missing_is_added(entries: list[AclEntry], marks: list[AclEntry]
 @pytest.mark.parametrize(
     ("entries", "denials", "marks"),
     [
-        pytest.param([], [], [], id="nothing is there"),
-        pytest.param([OURS, DENIAL], [DENIAL], [OURS], id="its own"),
-        pytest.param([OURS], [], [OURS], id="killed between both"),
+        pytest.param([], [], [], id="no ACL exists"),
+        pytest.param([OURS, DENIAL], [DENIAL], [OURS], id="its own mark and denial"),
+        pytest.param([OURS], [], [OURS], id="killed between mark and denial"),
         pytest.param([DENIAL], [], [], id="denied by somebody else"),
         pytest.param([OURS, THEIRS, DENIAL], [], [OURS], id="another flow needs it"),
     ],
 )
-def test_only_its_own_is_lifted(entries: list[AclEntry], denials: list[AclEntry], marks: list[AclEntry]) -> None:
+def test_a_fence_lifts_only_its_own_denials_and_marks(
+    entries: list[AclEntry], denials: list[AclEntry], marks: list[AclEntry]
+) -> None:
     assert denials_to_lift("prod/orders", entries) == denials
     assert marks_to_lift("prod/orders", entries) == marks
 
@@ -59,7 +63,7 @@ def test_a_fence_is_found_by_its_marks() -> None:
     [("LITERAL", "orders"), ("LITERAL", "*"), ("PREFIXED", "ord")],
     ids=["literal", "all", "prefix"],
 )
-def test_a_topic_with_a_grant_may_get_a_denial(pattern: str, name: str) -> None:
+def test_topics_without_an_allowing_acl_are_found(pattern: str, name: str) -> None:
     grant = AclEntry("User:app", "TOPIC", pattern, name, "READ")
     assert without_grant(["orders"], [grant]) == []
     assert without_grant(["payments"], [grant]) == ([] if name == "*" else ["payments"])
