@@ -35,14 +35,17 @@ def reached(role: Owner, key: str, **place: Any) -> tuple[list[str], list[str]]:
     [
         pytest.param(SOURCE, "offset.lag.max", "offset.lag.max", id="the connector's"),
         pytest.param(CHECKPOINT, "topics", "topics", id="its topic filter's"),
-        pytest.param(SOURCE, "consumer.poll.timeout.ms", "consumer.poll.timeout.ms", id="with a client's look"),
+        pytest.param(SOURCE, "consumer.poll.timeout.ms", "consumer.poll.timeout.ms", id="looks like a client's"),
         pytest.param(SOURCE, "errors.tolerance", "errors.tolerance", id="Connect's"),
         pytest.param(
-            SOURCE, "topic.creation.default.replication.factor", "replication.factor", id="of a group of topics"
+            SOURCE,
+            "topic.creation.default.replication.factor",
+            "replication.factor",
+            id="a group of topics that Connect creates",
         ),
     ],
 )
-def test_a_connectors_own_property_is_its_own(role: Owner, key: str, name: str) -> None:
+def test_a_property_that_the_connector_defines_is_recognized_as_its_own(role: Owner, key: str, name: str) -> None:
     assert own(role, key) == name
 
 
@@ -56,14 +59,16 @@ def test_nothing_that_a_connector_defines_is_unknown(role: Owner, version: str) 
 @pytest.mark.parametrize(
     ("role", "key", "place", "expected"),
     [
-        pytest.param(SOURCE, "source.consumer.fetch.max.bytes", {}, (["source-consumer"], []), id="both"),
-        pytest.param(SOURCE, "consumer.fetch.max.bytes", {}, (["source-consumer"], []), id="the kind"),
+        pytest.param(
+            SOURCE, "source.consumer.fetch.max.bytes", {}, (["source-consumer"], []), id="cluster and kind of client"
+        ),
+        pytest.param(SOURCE, "consumer.fetch.max.bytes", {}, (["source-consumer"], []), id="kind of client"),
         pytest.param(
             SOURCE,
             "source.cluster.ssl.protocol",
             {},
             (["source-consumer", "source-admin", "offset-syncs-producer"], []),
-            id="the cluster",
+            id="cluster",
         ),
         pytest.param(
             SOURCE,
@@ -116,7 +121,7 @@ def test_nothing_that_a_connector_defines_is_unknown(role: Owner, version: str) 
         ),
     ],
 )
-def test_a_clients_property_reaches_those_clients_and_misses_these(
+def test_a_client_property_reaches_some_clients_and_misses_others(
     role: Owner, key: str, place: dict[str, Any], expected: tuple[list[str], list[str]]
 ) -> None:
     assert reached(role, key, **place) == expected
@@ -127,7 +132,7 @@ def test_a_clients_property_reaches_those_clients_and_misses_these(
     [
         pytest.param(CHECKPOINT, "offset.lag.max", (SOURCE,), id="the source's on the checkpoint connector"),
         pytest.param(SOURCE, "sync.group.offsets.enabled", (CHECKPOINT,), id="the checkpoint's on the source"),
-        pytest.param(HEARTBEAT, "topics", (SOURCE, CHECKPOINT), id="that of two"),
+        pytest.param(HEARTBEAT, "topics", (SOURCE, CHECKPOINT), id="a property of two connectors"),
         pytest.param(SOURCE, "offset.flush.interval.ms", (Owner.WORKER,), id="the workers'"),
     ],
 )
@@ -145,7 +150,7 @@ def test_a_property_of_another_owner_names_the_owner(role: Owner, key: str, owne
             "source.cluster.fetch.max.bytes",
             "MirrorMaker passes only addresses and security settings from `source.cluster.` to its clients.",
             "`source.consumer.fetch.max.bytes`",
-            id="more than a connection behind a cluster",
+            id="no connection setting after the prefix of a cluster",
         ),
         pytest.param(
             SOURCE,
@@ -195,18 +200,20 @@ def test_a_property_of_another_owner_names_the_owner(role: Owner, key: str, owne
             "`consumer.override.` reaches one client only, which exists only with exactly-once, or "
             "with the connector's own `offsets.storage.topic`.",
             "`source.consumer.fetch.max.bytes`",
-            id="a client that is not there",
+            id="a client that this connector does not have",
         ),
         pytest.param(
             SOURCE,
             "consumer.enable.auto.commit",
             "Kafka always sets `enable.auto.commit` of this client to `false`.",
             "",
-            id="settled by MirrorMaker",
+            id="fixed by MirrorMaker",
         ),
     ],
 )
-def test_a_key_that_nobody_reads_says_why_and_what_to_set(role: Owner, key: str, why: str, instead: str) -> None:
+def test_a_key_that_no_client_reads_is_reported_with_the_reason_and_an_alternative(
+    role: Owner, key: str, why: str, instead: str
+) -> None:
     meaning = connector_key_meaning(role, key, "4.2")
     assert isinstance(meaning, WithoutEffect)
     assert (meaning.why, meaning.instead) == (why, instead)
@@ -219,11 +226,11 @@ def test_a_key_that_nobody_reads_says_why_and_what_to_set(role: Owner, key: str,
         pytest.param("consumer.fetch.max.byte", "consumer.fetch.max.bytes", (), id="misspelt behind a prefix"),
         pytest.param("sourc.consumer.fetch.max.bytes", "source.consumer.fetch.max.bytes", (), id="a misspelt prefix"),
         pytest.param("source.bootstrap.servers", "source.cluster.bootstrap.servers", (), id="half a prefix"),
-        pytest.param("target.fetch.max.bytes", None, (), id="half a prefix without a client"),
-        pytest.param("colour", None, (), id="nothing of the kind"),
-        pytest.param("topics.blacklist", None, ("3.9",), id="of an older Kafka"),
-        pytest.param("metric.names.formats", None, ("4.3",), id="of a newer Kafka"),
-        pytest.param("consumer.auto.include.jmx.reporter", None, ("3.9",), id="a client's of an older Kafka"),
+        pytest.param("target.fetch.max.bytes", None, (), id="half a prefix for which there is no client"),
+        pytest.param("colour", None, (), id="no similar key"),
+        pytest.param("topics.blacklist", None, ("3.9",), id="a key of an older Kafka"),
+        pytest.param("metric.names.formats", None, ("4.3",), id="a key of a newer Kafka"),
+        pytest.param("consumer.auto.include.jmx.reporter", None, ("3.9",), id="a client's key of an older Kafka"),
     ],
 )
 def test_an_unknown_key_names_the_nearest_and_the_versions_that_know_it(
@@ -261,6 +268,6 @@ def test_a_key_that_a_plugin_reads_is_passed_on(key: str, config: dict[str, obje
     ["org.apache.kafka.connect.mirror.IdentityReplicationPolicy", "${cfmap:ns/replication:replication.policy.class}"],
     ids=["Kafka's own class", "a placeholder of ours"],
 )
-def test_a_misspelt_key_is_unknown_although_a_plugin_might_read_it(value: str) -> None:
+def test_a_misspelt_key_is_unknown_if_no_custom_class_could_read_it(value: str) -> None:
     config = {"replication.policy.class": value}
     assert isinstance(connector_key_meaning(SOURCE, "replication.polcy.separator", "4.2", config=config), Unknown)

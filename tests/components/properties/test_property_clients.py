@@ -39,7 +39,7 @@ def test_offset_syncs_are_on_the_side_that_the_location_names(role: Owner, kind:
     assert client.prefixes == (f"{location}.cluster.", f"{kind}.", f"{location}.{kind}.")
 
 
-def test_without_offset_syncs_nothing_writes_them() -> None:
+def test_without_offset_syncs_no_client_writes_them() -> None:
     assert not any(name.startswith("offset-syncs") for name in names(Owner.SOURCE, ""))
 
 
@@ -86,7 +86,7 @@ def test_a_user_cannot_override_what_mirrormaker_fixes() -> None:
     assert client_properties(SOURCE_CONSUMER, config) == reached
 
 
-def test_overrides_of_the_data_producer_win_over_the_workers_own() -> None:
+def test_the_data_producer_has_one_prefix_on_the_connector_and_another_on_the_worker() -> None:
     assert client_properties(DATA_PRODUCER, {"producer.linger.ms": 1, "producer.override.linger.ms": 2}) == {
         "linger.ms": (2, "producer.override.linger.ms")
     }

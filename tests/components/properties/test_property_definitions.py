@@ -39,7 +39,7 @@ def test_text_that_is_not_a_version_is_refused() -> None:
         data_version("latest")
 
 
-def test_a_definition_carries_what_kafka_says() -> None:
+def test_a_definition_holds_kafkas_own_default_documentation_and_values() -> None:
     assert definitions("4.2", Owner.SOURCE)["offset-syncs.topic.location"] == Definition(
         name="offset-syncs.topic.location",
         type=PropertyType.STRING,
@@ -82,9 +82,9 @@ def test_no_password_has_a_default() -> None:
         ("metric.names.formats", {"4.3"}),
         ("topics.blacklist", {"3.9"}),
     ],
-    ids=["new in 4.0", "new in 4.3", "gone in 4.0"],
+    ids=["new in 4.0", "new in 4.3", "removed in 4.0"],
 )
-def test_versions_differ_in_what_they_know(key: str, versions: set[str]) -> None:
+def test_each_version_knows_only_its_own_properties(key: str, versions: set[str]) -> None:
     assert {version for version in supported_versions() if key in definitions(version, Owner.SOURCE)} == versions
 
 

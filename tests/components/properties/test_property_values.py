@@ -21,10 +21,10 @@ def problem(owner: Owner, name: str, value: Value) -> str | None:
         pytest.param(Owner.SOURCE, "topics", "orders , payments-.*", id="a list of anything"),
         pytest.param(Owner.SOURCE, "topics", "", id="an empty list"),
         pytest.param(Owner.PRODUCER, "linger.ms", "${cfmap:ns/name:linger}", id="a placeholder"),
-        pytest.param(Owner.PRODUCER, "acks", -1, id="a word that looks like a number"),
-        pytest.param(Owner.PRODUCER, "compression.gzip.level", "-1", id="a value beside the range"),
+        pytest.param(Owner.PRODUCER, "acks", -1, id="an accepted word that is a number"),
+        pytest.param(Owner.PRODUCER, "compression.gzip.level", "-1", id="a special value outside the range"),
         pytest.param(Owner.PRODUCER, "buffer.memory", 2**40, id="a long"),
-        pytest.param(Owner.CONSUMER, "auto.offset.reset", "by_duration:P7D", id="a form of words"),
+        pytest.param(Owner.CONSUMER, "auto.offset.reset", "by_duration:P7D", id="a duration"),
         pytest.param(Owner.CONSUMER, "sasl.login.refresh.window.factor", "8e-1", id="a fraction"),
         pytest.param(Owner.CONSUMER, "sasl.jaas.config", "anything", id="a password"),
         pytest.param(Owner.SOURCE, "replication.policy.class", "com.example.Policy$Inner", id="a class"),
@@ -55,14 +55,14 @@ def test_a_value_that_kafka_accepts_is_accepted(owner: Owner, name: str, value: 
             "checkpoints.topic.replication.factor",
             40000,
             "must be an integer from -32768 to 32767",
-            id="more than the type holds, of which nothing else is said",
+            id="more than the type holds, if no range is defined",
         ),
         pytest.param(
             Owner.PRODUCER,
             "compression.gzip.level",
             0,
             "must be an integer from 1 to 9, or -1",
-            id="between a range and the value beside it",
+            id="between the range and the special value",
         ),
         pytest.param(
             Owner.CONSUMER,
@@ -71,9 +71,11 @@ def test_a_value_that_kafka_accepts_is_accepted(owner: Owner, name: str, value: 
             "must be a number from 0.5 to 1.0",
             id="a fraction out of range",
         ),
-        pytest.param(Owner.SOURCE, "sync.topic.acls.enabled", "yes", "must be true or false", id="another yes"),
+        pytest.param(Owner.SOURCE, "sync.topic.acls.enabled", "yes", "must be true or false", id="yes for true"),
         pytest.param(Owner.SOURCE, "sync.topic.acls.enabled", 1, "must be true or false", id="a number for a boolean"),
-        pytest.param(Owner.SOURCE, "errors.tolerance", "All", "must be `none` or `all`", id="case where it counts"),
+        pytest.param(
+            Owner.SOURCE, "errors.tolerance", "All", "must be `none` or `all`", id="the wrong case where case matters"
+        ),
         pytest.param(
             Owner.CONSUMER,
             "isolation.level",
@@ -86,7 +88,7 @@ def test_a_value_that_kafka_accepts_is_accepted(owner: Owner, name: str, value: 
             "auto.offset.reset",
             "by_duration",
             "must be `latest`, `earliest`, `none` or `by_duration:PnDTnHnMn.nS`",
-            id="half a form of words",
+            id="an incomplete duration",
         ),
         pytest.param(
             Owner.SOURCE,
@@ -108,5 +110,5 @@ def test_each_element_of_a_list_must_be_accepted() -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [(True, "true"), (0, "0"), (0.5, "0.5"), (" x ", " x ")])
-def test_a_value_is_written_as_a_connector_carries_it(value: Value, text: str) -> None:
+def test_a_value_is_written_as_the_text_of_a_connector_property(value: Value, text: str) -> None:
     assert value_text(value) == text

@@ -15,7 +15,7 @@ from components.properties.worker_keys import worker_key_meaning
 
 
 @pytest.mark.parametrize("version", supported_versions())
-def test_what_the_worker_defines_is_its_own(version: str) -> None:
+def test_every_property_that_the_worker_defines_is_its_own(version: str) -> None:
     meaning = {key: worker_key_meaning(key, version) for key in definitions(version, Owner.WORKER)}
     assert {key: each for key, each in meaning.items() if not isinstance(each, OwnProperty)} == {}
 
@@ -24,9 +24,11 @@ def test_what_the_worker_defines_is_its_own(version: str) -> None:
     ("key", "clients", "missed"),
     [
         pytest.param("producer.linger.ms", ["data-producer"], [], id="the producer of the records"),
-        pytest.param("linger.ms", ["storage-producer"], ["data-producer"], id="only that of the workers' topics"),
+        pytest.param(
+            "linger.ms", ["storage-producer"], ["data-producer"], id="only the producer of the workers' topics"
+        ),
         pytest.param("admin.retries", ["connect-admin"], [], id="the admin client"),
-        pytest.param("consumer.security.protocol", ["offsets-consumer"], [], id="security, given to all alike"),
+        pytest.param("consumer.security.protocol", ["offsets-consumer"], [], id="security is given to all alike"),
     ],
 )
 def test_a_clients_property_reaches_the_clients_of_the_workers(key: str, clients: list[str], missed: list[str]) -> None:
@@ -45,7 +47,7 @@ def test_a_clients_property_reaches_the_clients_of_the_workers(key: str, clients
     ],
     ids=["a connector's override", "a connector's client", "a consumer of sinks", "of another kind"],
 )
-def test_a_key_that_no_worker_reads_says_what_to_set(key: str, instead: str) -> None:
+def test_a_key_that_no_worker_reads_is_reported_with_an_alternative(key: str, instead: str) -> None:
     meaning = worker_key_meaning(key, "4.2")
     assert isinstance(meaning, WithoutEffect)
     assert meaning.instead == instead
@@ -78,6 +80,6 @@ def test_an_unknown_key_names_the_nearest_and_the_versions_that_know_it(
     assert worker_key_meaning(key, "4.2") == Unknown(nearest, known_in)
 
 
-def test_a_key_that_others_read_is_passed_on() -> None:
+def test_a_key_of_a_storage_topic_or_a_configuration_provider_is_passed_on() -> None:
     assert worker_key_meaning("config.storage.max.message.bytes", "4.2") == PassedOn("the topic of configurations")
     assert worker_key_meaning("config.providers.secret.class", "4.2") == PassedOn("a configuration provider")

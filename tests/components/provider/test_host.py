@@ -1,4 +1,4 @@
-"""What the plugin takes and refuses, as Pulumi's server calls it. contract/test_component_provider.py has an engine."""
+"""What the plugin accepts and refuses if called as by Pulumi. contract/test_component_provider.py runs an engine."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def void(_: object) -> None:
 
 
 def refusal(**given: Any) -> str:
-    """What the host says of a valid topology with these arguments instead of its own; None leaves one out."""
+    """The host's message for a valid topology with these arguments replaced; None leaves an argument out."""
     inputs = {**a_topology(clusters=CLUSTERS), "secrets": {"password": "hunter2"}, **given}
     with pytest.raises(InputPropertiesError) as caught:
         Host().construct("mirrors", TYPE, {key: each for key, each in inputs.items() if each is not None})
@@ -36,7 +36,7 @@ def refusal(**given: Any) -> str:
     return caught.value.message
 
 
-def test_a_component_of_each_kind_stands_below_it_and_the_region_chooses_which() -> None:
+def test_replications_of_each_kind_become_components_and_the_region_selects_them() -> None:
     replications = {
         "orders": a_flow(),
         "back": a_flow(source="uswest", target="useast", topics=["ledger"]),
@@ -60,10 +60,12 @@ def test_a_component_of_each_kind_stands_below_it_and_the_region_chooses_which()
     ("given", "sentence"),
     [
         pytest.param(
-            {"regoin": "us-west-2"}, ("`regoin` is not an argument. It would have no effect."), id="no argument"
+            {"regoin": "us-west-2"}, ("`regoin` is not an argument. It would have no effect."), id="an unknown argument"
         ),
-        pytest.param({"region": "mars"}, "no replication has its target in the region `mars`", id="an empty region"),
-        pytest.param({"region": ""}, "no replication has its target in the region ``", id="no name of a region"),
+        pytest.param(
+            {"region": "mars"}, "no replication has its target in the region `mars`", id="a region without replications"
+        ),
+        pytest.param({"region": ""}, "no replication has its target in the region ``", id="an empty name of a region"),
         pytest.param({"replications": {}}, "no replication has its target in any region", id="no replication"),
         pytest.param({"secrets": {}}, "Remedy: add it to `secrets`, or to `addresses`", id="no credential"),
         pytest.param({"secrets": None}, "`password` is not set, at clusters", id="no credentials at all"),
@@ -80,17 +82,17 @@ def test_a_bad_argument_is_refused_in_a_sentence(given: dict[str, Any], sentence
     assert sentence in refusal(**given)
 
 
-def test_an_output_where_the_structure_is_decided_is_refused_wherever_it_stands() -> None:
-    said: list[str] = []
+def test_an_output_is_refused_wherever_it_would_decide_the_structure() -> None:
+    messages: list[str] = []
 
     def program() -> None:
         secret = pulumi.Output.secret("hunter2")
-        said.append(refusal(region=secret))
-        said.append(refusal(replications={"orders": a_flow(topics=["ledger", secret])}))
+        messages.append(refusal(region=secret))
+        messages.append(refusal(replications={"orders": a_flow(topics=["ledger", secret])}))
 
     record(program)
-    assert "not-plain: `region` is an output" in said[0]
-    assert "at replications.orders.topics.1." in said[1]
+    assert "not-plain: `region` is an output" in messages[0]
+    assert "at replications.orders.topics.1." in messages[1]
 
 
 def test_a_missing_argument_is_named() -> None:

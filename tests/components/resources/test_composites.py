@@ -1,4 +1,4 @@
-"""BidirectionalPrefixlessPair and ConnectClusterSplit register their flows under themselves, each where it belongs."""
+"""BidirectionalPrefixlessPair and ConnectClusterSplit register their flows as children, each in the right place."""
 
 from typing import Any
 

@@ -20,11 +20,11 @@ def worker_config(**overrides: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("step", "support"), [("disabled", None), ("preparing", "preparing"), ("enabled", "enabled")])
-def test_each_step_is_what_the_workers_run(step: str, support: str | None) -> None:
+def test_each_step_sets_exactly_once_support_of_the_workers(step: str, support: str | None) -> None:
     assert worker_config(exactlyOnce=step).get(SUPPORT) == support
 
 
-def test_only_enabled_workers_have_connectors_that_require_it() -> None:
+def test_only_the_enabled_step_has_connectors_that_require_exactly_once() -> None:
     """Preparing workers refuse a connector that already requires exactly-once."""
     usual, preparing, enabled = (
         connector_config(a_resolved_flow(exactlyOnce=step), "source") for step in ("disabled", "preparing", "enabled")
@@ -54,9 +54,9 @@ def test_heartbeats_keep_their_offsets_and_transactions_on_the_source() -> None:
         {"kind": "KafkaConnect", "spec": {"config": {SUPPORT: "disabled"}}},
         {"kind": "KafkaMirrorMaker2", "spec": {"clusters": [{"alias": "a"}, {"alias": "b", "config": {}}]}},
     ],
-    ids=["not said", "disabled", "in no cluster of a KafkaMirrorMaker2"],
+    ids=["not set", "disabled", "in no cluster of a KafkaMirrorMaker2"],
 )
-def test_running_workers_do_not_go_to_exactly_once_in_one_step(inputs: dict[str, Any]) -> None:
+def test_running_workers_may_not_enable_exactly_once_in_one_step(inputs: dict[str, Any]) -> None:
     with pytest.raises(CannotRunError, match=r"at replications\.orders\.exactlyOnce.*exactlyOnce: preparing") as caught:
         refuse_exactly_once("replications.orders.exactlyOnce", inputs)
     assert str(caught.value).startswith("exactly-once-in-one-step: ")
@@ -64,7 +64,7 @@ def test_running_workers_do_not_go_to_exactly_once_in_one_step(inputs: dict[str,
 
 @pytest.mark.parametrize("support", ["preparing", "enabled"])
 @pytest.mark.parametrize("place", ["spec.config", "spec.target.config", "spec.clusters"])
-def test_prepared_workers_go_on(support: str, place: str) -> None:
+def test_prepared_workers_may_enable_exactly_once(support: str, place: str) -> None:
     places: dict[str, Any] = {
         "spec.config": {"config": {SUPPORT: support}},
         "spec.target.config": {"target": {"config": {SUPPORT: support}}},

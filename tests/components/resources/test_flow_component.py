@@ -103,13 +103,13 @@ def test_outputs_contain_names_and_digest() -> None:
 
 
 def test_the_parameters_of_the_validation_job_are_an_output() -> None:
-    told: list[Any] = []
+    parameters: list[Any] = []
 
     def program() -> None:
-        ReplicationFlow("orders", an_args()).validation.apply(told.append)
+        ReplicationFlow("orders", an_args()).validation.apply(parameters.append)
 
     record(program)
-    assert [each["source"]["bootstrapServers"] for each in told] == ["kafka.useast:9093"]
+    assert [each["source"]["bootstrapServers"] for each in parameters] == ["kafka.useast:9093"]
 
 
 def test_problems_are_raised_before_anything_is_registered() -> None:

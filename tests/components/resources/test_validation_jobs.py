@@ -39,8 +39,8 @@ def test_a_job_begins_when_everything_that_it_validates_exists(recorded: Recorde
     assert {recorded.named(name).urn for name in needed} <= set(job.dependencies)
 
 
-def test_a_job_also_waits_for_the_flows_beside_it() -> None:
-    """A change of these in the same namespace makes its verdict too old as well."""
+def test_a_job_waits_for_all_flows_in_its_namespace() -> None:
+    """A later change of any flow in the namespace would also make its verdict too old."""
     namespaces = {"orders": "kafka", "ledger": "kafka", "audit": "apart"}
     topology = parse_topology(
         a_topology(replications={name: a_flow(namespace={"name": each}) for name, each in namespaces.items()})
@@ -69,7 +69,7 @@ def test_a_deployment_does_not_wait_for_the_verdict(recorded: Recorder) -> None:
     assert annotations["pulumi.com/skipAwait"] == "true"
 
 
-def test_its_output_names_the_job_of_each_flow(recorded: Recorder) -> None:
+def test_the_output_of_the_component_names_the_job_of_each_flow(recorded: Recorder) -> None:
     (component,) = [each for each in recorded.resources if each.token == "replication:kafka:ValidationJobs"]
     name = recorded.named("validation-job-orders").inputs["metadata"]["name"]
     assert recorded.finished[component.urn] == {"jobs": {"orders": name}}

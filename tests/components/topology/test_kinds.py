@@ -1,4 +1,4 @@
-"""The kind of a replication: in a program the class says it, in a file only the key does."""
+"""The kind of a replication: a program gives it by the class, a file only by the key `kind`."""
 
 import pytest
 
@@ -19,12 +19,12 @@ from tests.builders import a_flow, a_topology
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_program_does_not_repeat_it(replication: Replication, kind: str) -> None:
+def test_a_program_need_not_repeat_the_kind(replication: Replication, kind: str) -> None:
     assert replication.kind == kind
 
 
-def test_a_file_without_it_is_refused() -> None:
-    """A guess could replicate in one direction what was meant in two."""
+def test_a_file_without_a_kind_is_refused() -> None:
+    """A guess could replicate in one direction what was meant for both."""
     flow = {key: value for key, value in a_flow().items() if key != "kind"}
     with pytest.raises(ReplicationError) as caught:
         parse_topology(a_topology(flow))

@@ -9,7 +9,7 @@ from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 
-def told(data: object) -> list[str]:
+def problem_texts(data: object) -> list[str]:
     with pytest.raises(ReplicationError) as refused:
         parse_topology(data)
     return [str(problem) for problem in refused.value.problems]
@@ -66,14 +66,14 @@ def told(data: object) -> list[str]:
             "replications.orders.connect.config.topic.creation.enable. It must be text or true or false or a whole "
             "number or a number. Remedy: write `topic.creation.enable` as text or true or false or a whole number or "
             "a number.",
-            id="none of several types, in one problem",
+            id="a value of none of several types, in one problem",
         ),
         pytest.param(
             {"intervals": {False: 5}},
             "wrong-type: a key is true or false: False, at replications.orders.intervals.false. Without quotation "
             "marks YAML does not read it as text: `no`, `off`, `yes` and `on` become true or false. Remedy: put the "
             "key in quotation marks.",
-            id="a key of which YAML makes no text",
+            id="a key that YAML does not read as text",
         ),
         pytest.param(
             {"intervals": {5: 5}},
@@ -93,7 +93,7 @@ def told(data: object) -> list[str]:
             {"connectors": {"sources": {"Fast_1": {"topics": ["orders"]}}}},
             "not-accepted: the key `Fast_1` is not accepted here, at replications.orders.connectors.sources.Fast_1. "
             "Accepted: lower-case letters, digits and, between them, `-`. Remedy: rename it accordingly.",
-            id="a name that becomes one of Kubernetes",
+            id="a name that becomes a Kubernetes name",
         ),
         pytest.param(
             {"connect": {"resources": {"limits": {"memory": "2GB"}}}},
@@ -105,19 +105,19 @@ def told(data: object) -> list[str]:
             {"connect": {"template": {"pod": {"volumes": None}}}},
             "wrong-type: `volumes` is empty, at replications.orders.connect.template.pod.volumes. It must be a list. "
             "Remedy: write `volumes: [VALUE]`.",
-            id="an empty list of a template that is joined with ours",
+            id="an empty list in a template",
         ),
     ],
 )
 def test_a_value_of_the_wrong_type_is_reported_in_yamls_terms(settings: dict[str, Any], words: str) -> None:
-    assert told(a_topology(a_flow(**settings))) == [words]
+    assert problem_texts(a_topology(a_flow(**settings))) == [words]
 
 
 @pytest.mark.parametrize(
     ("data", "what"), [(None, "is empty"), ([], "is a list"), ("strimzi", "is text")], ids=["empty", "list", "text"]
 )
-def test_a_file_without_keys_says_which_to_write(data: object, what: str) -> None:
-    assert told(data) == [
+def test_a_file_without_keys_is_reported_with_the_keys_to_write(data: object, what: str) -> None:
+    assert problem_texts(data) == [
         f"no-mapping: the file {what}, at the top of the file. Nothing is declared in it. Remedy: write the keys "
         "`strimzi:`, `clusters:`, `replications:`, each at the beginning of a line."
     ]
@@ -126,7 +126,7 @@ def test_a_file_without_keys_says_which_to_write(data: object, what: str) -> Non
 def test_a_replication_without_a_kind_is_reported() -> None:
     flow = a_flow()
     del flow["kind"]
-    assert told(a_topology(flow)) == [
+    assert problem_texts(a_topology(flow)) == [
         "missing-key: `kind` is missing, at replications.orders.kind. It has no default. Remedy: set `kind`."
     ]
 
@@ -134,7 +134,7 @@ def test_a_replication_without_a_kind_is_reported() -> None:
 @pytest.mark.parametrize(("between", "fewer"), [(["useast"], "more"), (["useast", "uswest", "eu"], "fewer")])
 def test_a_pair_must_have_two_clusters(between: list[str], fewer: str) -> None:
     pair = {"kind": "prefixlessPair", "between": between, "topics": ["ledger"]}
-    assert told(a_topology(pair)) == [
+    assert problem_texts(a_topology(pair)) == [
         f"out-of-range: the number of entries in `between` is {len(between)}, at replications.orders.between. It needs "
         f"{fewer}. Remedy: give `between` {fewer} entries."
     ]
@@ -144,7 +144,7 @@ def test_a_pair_must_have_two_clusters(between: list[str], fewer: str) -> None:
 def test_a_credential_in_the_file_is_reported_without_showing_it(password: object) -> None:
     topology = a_topology()
     topology["clusters"]["useast"]["authentication"]["password"] = password
-    (problem,) = told(topology)
+    (problem,) = problem_texts(topology)
     assert problem.startswith(
         "plain-text-secret: `password` is given as plain text, at clusters.useast.authentication."
     )
@@ -159,7 +159,7 @@ def test_a_secret_name_that_kubernetes_refuses_is_refused(password: dict[str, st
     """A slash or a colon in it would also end a placeholder too early."""
     topology = a_topology()
     topology["clusters"]["useast"]["authentication"]["password"] = password
-    (problem,) = told(topology)
+    (problem,) = problem_texts(topology)
     assert problem.startswith(
         f"not-accepted: `{key}` is {password[key]!r}, at clusters.useast.authentication.password."
     )
@@ -171,10 +171,10 @@ def test_a_secret_name_that_kubernetes_refuses_is_refused(password: dict[str, st
         pytest.param(
             {"parts": {"sales": {"topics": ["orders"]}}},
             "It is a key of `kind: split`, and would have no effect here. Remedy: remove it, or set `kind: split`.",
-            id="of another kind",
+            id="a key of another kind",
         ),
         pytest.param(
-            {"TopicsExclude": []}, "It would have no effect. Remedy: did you mean `topicsExclude`?", id="case"
+            {"TopicsExclude": []}, "It would have no effect. Remedy: did you mean `topicsExclude`?", id="the wrong case"
         ),
         pytest.param(
             {"sync_topic_acl": True}, "It would have no effect. Remedy: did you mean `syncTopicAcls`?", id="underscores"
@@ -187,7 +187,7 @@ def test_a_secret_name_that_kubernetes_refuses_is_refused(password: dict[str, st
     ],
 )
 def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], words: str) -> None:
-    (problem,) = told(a_topology(a_flow(**settings)))
+    (problem,) = problem_texts(a_topology(a_flow(**settings)))
     assert problem == f"unknown-key: `{next(iter(settings))}` is not a key here, at replications.orders." + (
         f"{next(iter(settings))}. {words}"
     )
@@ -200,7 +200,7 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
             {"secret": "ca", "config": "ca", "pattern": "*.crt"},
             "config",
             "It cannot be combined with `pattern`, `secret`. Remedy: remove either `config` or `pattern`, `secret`.",
-            id="of another form",
+            id="a key of another form",
         ),
         pytest.param(
             {"secret": "ca", "key": "ca.crt", "password": {"config": "store"}},
@@ -212,11 +212,13 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
 )
 def test_the_remedy_for_an_unknown_key_is_never_the_key_itself(trust: dict[str, Any], key: str, words: str) -> None:
     topology = a_topology(clusters={"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")})
-    assert told(topology) == [f"unknown-key: `{key}` is not a key here, at clusters.useast.tls.trust.{key}. {words}"]
+    assert problem_texts(topology) == [
+        f"unknown-key: `{key}` is not a key here, at clusters.useast.tls.trust.{key}. {words}"
+    ]
 
 
-def test_a_key_below_a_name_of_ones_own_is_known() -> None:
+def test_a_misspelt_key_below_a_user_chosen_name_has_a_remedy() -> None:
     parts = {"sales": {"topics": ["orders"], "connec": {"replicas": 1}}}
     split = {"kind": "split", "source": "useast", "target": "uswest", "groups": ["shop"], "parts": parts}
-    (problem,) = told(a_topology(split))
+    (problem,) = problem_texts(a_topology(split))
     assert problem.endswith("Remedy: did you mean `connect`?")

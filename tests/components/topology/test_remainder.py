@@ -1,4 +1,4 @@
-"""Beside mistakes in its form, a topology is checked as far as it is known, and no mistake follows from another."""
+"""A topology with mistakes in its form is checked as far as possible, and no mistake causes a second report."""
 
 import copy
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.builders import a_cluster, a_flow, a_topology
 
 
 def found_beside(data: dict[str, Any]) -> set[tuple[str, str]] | None:
-    """Code and path of what the checks find beside mistakes in the form."""
+    """The code and path of each problem that the checks find besides the mistakes in the form."""
     left = remainder(data)
     if left is None:
         return None
@@ -25,38 +25,38 @@ def found_beside(data: dict[str, Any]) -> set[tuple[str, str]] | None:
 @pytest.mark.parametrize(
     "mistake",
     [
-        pytest.param({"offsetSync": {"lagMax": 3}}, id="a key that is misspelt"),
-        pytest.param({"quantity": 3}, id="a key that is none"),
+        pytest.param({"offsetSync": {"lagMax": 3}}, id="a misspelt key"),
+        pytest.param({"quantity": 3}, id="an unknown key"),
         pytest.param({"policy": "identiy"}, id="a value that is not accepted"),
         pytest.param({"connect": {"replicas": "many"}}, id="a value of another type"),
         pytest.param({"topics": "orders"}, id="text for a list"),
     ],
 )
-def test_a_mistake_is_found_beside_one_in_the_form_of_the_same_replication(mistake: dict[str, Any]) -> None:
+def test_a_mistake_is_found_despite_one_in_the_form_of_the_same_replication(mistake: dict[str, Any]) -> None:
     assert found_beside(a_topology(a_flow(target="useast", **mistake))) == {
         ("equal-aliases", "replications.orders.target")
     }
 
 
-def test_what_a_misspelt_key_was_meant_to_set_is_not_missing() -> None:
+def test_a_misspelt_key_is_not_also_reported_as_missing() -> None:
     flow = a_flow(groops=["checkout"], topcs=["orders"])
     del flow["topics"], flow["groups"]
     assert found_beside(a_topology(flow)) == set()
 
 
-def test_what_an_unknown_key_may_have_been_meant_to_set_is_not_missing() -> None:
+def test_nothing_is_reported_as_missing_beside_an_unknown_key() -> None:
     flow = a_flow(selection=["orders"])
     del flow["topics"]
     assert found_beside(a_topology(flow)) == set()
 
 
-def test_a_replication_whose_cluster_has_a_mistake_names_no_unknown_cluster() -> None:
+def test_a_cluster_with_a_mistake_is_not_also_reported_as_unknown() -> None:
     topology = a_topology(a_flow(connectors={"source": {"config": {"producer.override.acks": "0"}}}))
     del topology["clusters"]["useast"]["region"]
     assert found_beside(topology) == set()
 
 
-def test_the_other_replications_are_checked_against_each_other() -> None:
+def test_replications_without_mistakes_are_checked_against_each_other() -> None:
     topology = a_topology()
     topology["replications"] |= {"again": a_flow(), "broken": a_flow(source=[])}
     codes = {code for code, _ in found_beside(topology) or ()}
@@ -64,13 +64,13 @@ def test_the_other_replications_are_checked_against_each_other() -> None:
 
 
 @pytest.mark.parametrize("top", ["strimzi", "clusters", "replications"])
-def test_without_a_part_that_all_depend_on_nothing_is_checked(top: str) -> None:
+def test_nothing_is_checked_if_a_top_level_key_is_missing(top: str) -> None:
     topology = a_topology(a_flow(target="useast"))
     del topology[top]
     assert found_beside(topology) is None
 
 
-def test_a_version_without_quotation_marks_is_known() -> None:
+def test_a_version_without_quotation_marks_does_not_stop_the_checks() -> None:
     assert found_beside(a_topology(a_flow(target="useast"), strimzi=1.2)) == {
         ("equal-aliases", "replications.orders.target")
     }
@@ -104,8 +104,8 @@ def with_one_mistake(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
             yield f"{'.'.join(map(str, path))} {kind}", changed
 
 
-def test_no_mistake_follows_from_another() -> None:
-    """Every single mistake in the form of a topology without mistakes; the checks find nothing beside any of them."""
+def test_a_single_mistake_causes_no_second_report() -> None:
+    """Each possible mistake in the form of a correct topology, one at a time; the checks find nothing besides it."""
     flow = a_flow(
         policy="identity",
         loopGuard=True,

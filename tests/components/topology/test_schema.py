@@ -1,4 +1,4 @@
-"""The schemas for editors are JSON Schema: a keyword that it does not know would be ignored without a word."""
+"""The schemas for editors are valid JSON Schema: an editor would silently ignore a keyword that it does not know."""
 
 import json
 from collections.abc import Iterator
