@@ -1,4 +1,4 @@
-"""Workflow files in the form that GitHub takes, with the least rights, and with no code that may change under us."""
+"""Workflow files are valid, have the fewest permissions, and run no code that others could change."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file
 
 
 def lint(file: Path) -> "subprocess.CompletedProcess[str]":
-    # Both are programs of other languages, which not every machine has.
+    # shellcheck and pyflakes are separate programs, which not every machine has.
     command = [str(go_program(ACTIONLINT)), "-no-color", "-shellcheck=", "-pyflakes=", str(file)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -44,8 +44,8 @@ def test_actionlint_finds_nothing(file: Path) -> None:
     assert (answer.returncode, answer.stdout) == (0, "")
 
 
-def test_actionlint_finds_what_is_wrong(tmp_path: Path) -> None:
-    """A linter that is called in a wrong way finds nothing either."""
+def test_actionlint_finds_a_mistake(tmp_path: Path) -> None:
+    """A linter that is called incorrectly finds nothing either."""
     workflow = load("review")
     workflow["jobs"]["comment"]["needs"] = "nothing"
     (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(workflow))
@@ -70,7 +70,7 @@ def test_an_action_has_one_version_in_all_workflows() -> None:
 
 
 @each_workflow
-def test_rights_are_given_to_jobs_and_only_those_that_they_use(file: Path) -> None:
+def test_workflows_have_no_permissions_and_only_commenting_jobs_may_write(file: Path) -> None:
     workflow = load(file.stem)
     assert workflow["permissions"] == {}
     given = {name: job["permissions"] for name, job in workflow["jobs"].items()}
@@ -87,21 +87,21 @@ def test_no_checkout_leaves_its_token_behind(file: Path) -> None:
 
 
 @each_workflow
-def test_no_command_is_put_together_from_expressions(file: Path) -> None:
-    """The name of a branch would be run as code; a variable is not."""
+def test_no_command_contains_an_expression(file: Path) -> None:
+    """An expression would run the name of a branch as code; a variable does not."""
     assert [step["run"] for step in steps_of(load(file.stem)) if "${{" in step.get("run", "")] == []
 
 
-def test_a_job_that_may_write_runs_nothing_of_a_pull_request_without_credentials() -> None:
+def test_the_comment_job_runs_no_code_and_the_preview_job_only_with_credentials() -> None:
     jobs = load("review")["jobs"]
     assert [step["uses"].split("@")[0] for step in jobs["comment"]["steps"]] == ["actions/github-script"]
     conditions = {step["name"] if "name" in step else step["uses"]: step["if"] for step in jobs["preview"]["steps"]}
-    said = conditions.pop("Say that there are no credentials")
-    assert said == "${{ env.CREDENTIALS != 'true' }}"
+    condition = conditions.pop("Say that there are no credentials")
+    assert condition == "${{ env.CREDENTIALS != 'true' }}"
     assert set(conditions.values()) == {"${{ env.CREDENTIALS == 'true' }}"}
 
 
-def test_the_comment_of_an_earlier_run_is_found_by_what_the_review_begins_with() -> None:
+def test_an_earlier_comment_is_found_by_the_marker_at_its_beginning() -> None:
     (step,) = load("review")["jobs"]["comment"]["steps"]
     assert f"startsWith('{MARKER}')" in step["with"]["script"]
 
@@ -116,14 +116,14 @@ def test_no_two_promotions_run_at_once_and_each_environment_has_its_own_approval
 
 @each_workflow
 def test_credentials_are_given_to_jobs_of_an_environment_only(file: Path) -> None:
-    """Its reviewers and branches decide who gets them; those of the repository go to whoever may push a branch."""
+    """An environment restricts them by reviewers and branches; everyone who may push a branch gets a repository's."""
     jobs = load(file.stem)["jobs"]
     assert {name for name, job in jobs.items() if "secrets." in str(job)} <= {
         name for name, job in jobs.items() if "environment" in job
     }
 
 
-def test_what_is_promoted_by_hand_is_merged() -> None:
+def test_only_the_main_branch_is_promoted() -> None:
     jobs = load("promote")["jobs"]
     assert jobs["plan"]["if"] == "${{ github.ref == 'refs/heads/main' }}"
     assert jobs["promote"]["needs"] == "plan"

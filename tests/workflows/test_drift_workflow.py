@@ -1,4 +1,4 @@
-"""The commands of the drift workflow: what they ask, where they tell it, and that a difference fails the job."""
+"""The commands of the drift workflow: what they run, where they report it, and that a difference fails the job."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ CREDENTIALS = "secrets.KUBECONFIG != ''"
 
 
 def a_runner(tmp_path: Path, *, credentials: bool) -> Runner:
-    """A machine whose `replicate` prints what it is asked and finds a difference."""
+    """A machine whose `replicate` prints its arguments and finds a difference."""
     repository = a_repository(tmp_path / "repository")
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -16,13 +16,13 @@ def a_runner(tmp_path: Path, *, credentials: bool) -> Runner:
     return Runner(repository, temporary, {CREDENTIALS: credentials, "secrets.KUBECONFIG": "a secret"})
 
 
-def test_without_credentials_it_only_says_so(tmp_path: Path) -> None:
+def test_without_credentials_the_drift_job_only_says_so(tmp_path: Path) -> None:
     runner = a_runner(tmp_path, credentials=False)
     assert list(runner.run_job(load("drift")["jobs"]["drift"])) == ["Say that there are no credentials"]
     assert runner.summary.startswith("No cluster was compared")
 
 
-def test_a_difference_is_told_in_the_summary_and_fails_the_job(tmp_path: Path) -> None:
+def test_a_difference_is_reported_in_the_summary_and_fails_the_job(tmp_path: Path) -> None:
     runner = a_runner(tmp_path, credentials=True)
     answers = runner.run_job(load("drift")["jobs"]["drift"])
     assert [each.returncode == 0 for each in answers.values()] == [True, True, False]

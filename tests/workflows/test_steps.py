@@ -37,7 +37,7 @@ def a_runner(repository: Path, **values: object) -> Runner:
 
 
 def reviewed(repository: Path) -> tuple[Runner, dict[str, "subprocess.CompletedProcess[str]"], dict[str, Any]]:
-    """Run the job that reviews; its answers, and what it hands on to the other jobs."""
+    """Run the review job; returns the results of its steps, and what it passes on to the other jobs."""
     runner = a_runner(repository, **{"github.base_ref": "main"})
     answers = runner.run_job(load("review")["jobs"]["review"])
     return runner, answers, json.loads(runner.outputs["review"])
@@ -58,8 +58,8 @@ def test_a_changed_topology_is_reviewed_for_the_stack_that_reads_it(repository: 
     assert any("invoices" in file.read_text() for file in rendered.rglob("replication-config.yaml"))
 
 
-def test_a_changed_program_is_reviewed_for_every_stack_against_what_it_made_before(repository: Path) -> None:
-    """The stack files are the same on both sides; only the earlier program knows what they meant to it."""
+def test_a_changed_program_is_reviewed_for_every_stack_against_its_earlier_output(repository: Path) -> None:
+    """The stack files are the same before and after; only the earlier program knows what they meant before."""
     planned = repository / "components" / "render" / "planned_objects.py"
     replace(planned, '"kafka-replication"', '"somebody-else"')
     commit(repository)
@@ -74,7 +74,7 @@ def test_a_changed_program_is_reviewed_for_every_stack_against_what_it_made_befo
     assert "app.kubernetes.io/managed-by: kafka-replication → somebody-else" in handed_on["comment"].replace("`", "")
 
 
-def test_a_mistake_fails_the_review_and_is_still_told(repository: Path) -> None:
+def test_a_mistake_fails_the_review_and_is_still_reported(repository: Path) -> None:
     replace(repository / TOPOLOGY, "target: uswest", "target: useast")
     commit(repository)
     runner, answers, handed_on = reviewed(repository)
@@ -104,7 +104,7 @@ def test_a_preview_without_credentials_only_says_so(repository: Path) -> None:
     assert runner.summary.startswith("No preview of prod-us-west-2, because PULUMI_ACCESS_TOKEN or KUBECONFIG")
 
 
-def test_a_preview_with_credentials_keeps_them_to_itself(repository: Path) -> None:
+def test_a_preview_keeps_its_credentials_out_of_its_output(repository: Path) -> None:
     credentials = "secrets.PULUMI_ACCESS_TOKEN != '' && secrets.KUBECONFIG != ''"
     values = {credentials: True, "matrix.stack": "prod-us-west-2", "secrets.KUBECONFIG": "a\nsecret"}
     runner = a_runner(repository, **values)
@@ -119,8 +119,8 @@ def test_a_preview_with_credentials_keeps_them_to_itself(repository: Path) -> No
 @pytest.mark.parametrize(
     ("stacks", "environments"),
     [
-        pytest.param("local-useast", [], id="the local stack runs on no machine of theirs"),
-        pytest.param("prod-us-west-2", ["first"], id="a cluster of yours"),
+        pytest.param("local-useast", [], id="a local stack, which GitHub cannot reach"),
+        pytest.param("prod-us-west-2", ["first"], id="a stack on a cluster"),
     ],
 )
 def test_the_plan_says_which_environments_are_promoted(repository: Path, stacks: str, environments: list[str]) -> None:
@@ -132,11 +132,11 @@ def test_the_plan_says_which_environments_are_promoted(repository: Path, stacks:
     assert json.loads(runner.outputs["environments"]) == environments
 
 
-def test_an_environment_is_promoted_alone_and_by_the_name_of_who_merged(repository: Path) -> None:
+def test_one_environment_is_promoted_in_the_name_of_whoever_merged(repository: Path) -> None:
     temporary = repository.parent / "temporary"
     temporary.mkdir()
-    said = '#!/bin/sh\nprintf \'<%s>\' "$@" "as $REPLICATE_USER"\n'
-    set_up(repository, replicate=said)
+    script = '#!/bin/sh\nprintf \'<%s>\' "$@" "as $REPLICATE_USER"\n'
+    set_up(repository, replicate=script)
     programs = repository.parent / "programs"
     programs.mkdir()
     (programs / "pulumi").write_text('#!/bin/sh\necho "$@"\n')

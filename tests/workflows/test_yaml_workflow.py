@@ -21,7 +21,7 @@ WORKFLOW: dict[str, Any] = yaml.safe_load(FILE.read_text())
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    """A machine with the package installed, on a branch of a repository that has YAML and nothing of ours."""
+    """A machine with the package installed, on a branch of a repository that holds only YAML."""
     folder, temporary = tmp_path / "repository", tmp_path / "temporary"
     (folder / "kafka").mkdir(parents=True)
     temporary.mkdir()
@@ -35,7 +35,7 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def run(runner: Runner, old: str, new: str) -> tuple[bool, dict[str, Any]]:
-    """Commit a change and run every step but the installation; whether all succeeded, and what is handed on."""
+    """Commit a change and run all steps except the installation; returns whether all succeeded, and their output."""
     file = runner.workspace / "kafka" / "mm2.yaml"
     assert file.read_text().count(old) == 1
     file.write_text(file.read_text().replace(old, new))
@@ -51,14 +51,14 @@ def test_actionlint_finds_nothing() -> None:
     assert (answer.returncode, answer.stdout) == (0, "")
 
 
-def test_its_actions_are_those_of_our_own_workflows() -> None:
+def test_the_workflow_uses_only_the_actions_of_our_own_workflows() -> None:
     ours = {step["uses"] for file in WORKFLOWS for step in steps_of(load(file.stem)) if "uses" in step}
     assert {step["uses"] for step in steps_of(WORKFLOW) if "uses" in step} <= ours
     lines = [line for line in FILE.read_text().splitlines() if "uses:" in line]
     assert all(USES.match(line) for line in lines)
 
 
-def test_only_the_job_that_comments_may_write_and_it_runs_nothing_of_the_pull_request() -> None:
+def test_only_the_comment_job_may_write_and_it_runs_no_code_of_the_pull_request() -> None:
     assert WORKFLOW["permissions"] == {}
     rights = {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()}
     assert rights == {"review": {"contents": "read"}, "comment": {"pull-requests": "write"}}
@@ -68,20 +68,20 @@ def test_only_the_job_that_comments_may_write_and_it_runs_nothing_of_the_pull_re
     assert "secrets." not in FILE.read_text()
 
 
-def test_no_command_is_put_together_from_expressions_and_no_token_stays() -> None:
+def test_no_command_contains_an_expression_and_no_token_is_kept() -> None:
     assert not [step for step in steps_of(WORKFLOW) if "${{" in step.get("run", "")]
     (checkout,) = [step for step in steps_of(WORKFLOW) if step.get("uses", "").startswith("actions/checkout@")]
     assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
 
 
-def test_it_posts_what_the_change_does(runner: Runner) -> None:
+def test_the_comment_says_what_the_change_does(runner: Runner) -> None:
     succeeded, result = run(runner, "topicsPattern: stock", "topicsPattern: other")
     assert succeeded
     assert "The most severe effect: **data**" in result["comment"]
     assert result["comment"].strip() in runner.summary
 
 
-def test_a_mistake_fails_the_job_and_is_posted_all_the_same(runner: Runner) -> None:
+def test_a_mistake_fails_the_job_and_is_still_posted(runner: Runner) -> None:
     succeeded, result = run(runner, "topicsPattern: stock", "topicsPattern: stock,orders")
     assert not succeeded
     assert "**Mistakes that this change introduces: 1**" in result["comment"]

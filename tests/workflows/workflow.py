@@ -1,4 +1,4 @@
-"""Workflow files as data, and the commands of their steps run as Actions runs them. No action itself is run."""
+"""Loads workflow files, and runs the commands of their steps as GitHub Actions does. It runs no action itself."""
 
 import os
 import re
@@ -33,9 +33,9 @@ def steps_of(workflow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Runner:
-    """A machine of a job: where the repository is checked out, and what its expressions come to.
+    """The machine of a job: where the repository is checked out, and the values of the workflow's expressions.
 
-    `values` are by the expression's text; one that is not in it is an error, and so is a condition.
+    `values` maps the text of an expression to its value. An unknown expression or condition is an error.
     """
 
     workspace: Path
@@ -46,7 +46,7 @@ class Runner:
     summary: str = ""
 
     def run_job(self, job: Mapping[str, Any]) -> dict[str, "subprocess.CompletedProcess[str]"]:
-        """Run the commands of a job whose conditions hold, as far as they go; answers by the steps' names."""
+        """Run the commands of the job's steps whose conditions hold; returns the results by the steps' names."""
         answers: dict[str, subprocess.CompletedProcess[str]] = {}
         failed = False
         job_variables = {key: self._filled(value) for key, value in job.get("env", {}).items()}
@@ -102,14 +102,14 @@ def _said(value: object) -> str:
 
 
 def _lines(file: Path) -> dict[str, str]:
-    """What a step hands on, one `name=value` a line, which is the form that holds no more than it seems to."""
+    """What a step passes on, one `name=value` a line. In the multi-line form, a value could set other names."""
     lines = file.read_text().splitlines()
     assert all("=" in line for line in lines), lines
     return dict(line.split("=", 1) for line in lines)
 
 
 def set_up(workspace: Path, **programs: str) -> None:
-    """Let `make setup` find its work done: the programs of the environment that runs the tests, or scripts by name."""
+    """Leave nothing for `make setup` to do: link the programs of the tests' environment, or write these scripts."""
     bin_folder = workspace / ".venv" / "bin"
     bin_folder.mkdir(parents=True)
     for name in ("python", "replicate"):
@@ -132,7 +132,7 @@ def a_repository(folder: Path) -> Path:
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """Run git, as somebody."""
+    """Run git with the name of some author."""
     identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.com", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
 
