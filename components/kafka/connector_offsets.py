@@ -29,7 +29,7 @@ def is_within(stored: int, log: OffsetRange) -> bool:
 
 
 def can_resume_at(offset: int, start_from: str) -> bool:
-    """Whether Connect can store it: a stored offset is never negative, so offset 0 can only be reached without one."""
+    """Whether a connector can resume at `offset`. A stored offset is never negative, so 0 needs no stored one."""
     return offset > 0 or start_from == "earliest"
 
 

@@ -23,7 +23,7 @@ _KNOWN = (
 )
 _HEADERS = ("DropHeaders", "Filter", "HeaderFrom", "InsertHeader")
 
-#: A pattern of everything but what `name` matches.
+#: A pattern that matches everything except what `name` matches.
 _ALL_BUT = re.compile(r"\^?\(\?!(?P<name>.+?)(?P<end>\$?)\)\.\*\$?")
 
 #: What a predicate asks: its class, its properties, and how many earlier transforms may have changed the answer.
@@ -90,7 +90,7 @@ def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bo
 
 
 def _followed(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:
-    """Each filter that a record reaches, and whether it drops the record; `headers` are those known to be there."""
+    """Each filter that a record reaches, and whether it drops the record; `headers` are those known to be present."""
     headers: dict[str, bool] = {}
     for each in steps:
         applies = _answer(each, headers, answers) is not each.negate

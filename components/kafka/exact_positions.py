@@ -74,7 +74,7 @@ def exact_positions(
             came_again.add(record.identity)
         if walked.goes_on(record):
             continue
-        # What a task sent twice to a shared source does not return, so no copy of it is expected.
+        # A record that a task sent to a shared source twice does not return, so no copy of it is expected.
         while shared and expected is not None and expected.identity != record.identity and walked.passes_over(expected):
             expected = next(source, None)
         if expected is not None and expected.identity == record.identity:
@@ -84,7 +84,7 @@ def exact_positions(
             if not shared:
                 raise _unknown(record, expected)
             foreign += 1
-    # Without a foreign record, an equal one at the end may just as well have yet to cross.
+    # Without a foreign record, an equal record at the end may simply not have crossed yet.
     while foreign and expected is not None and walked.passes_over(expected):
         expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)

@@ -1,6 +1,6 @@
 """Where a group continues if the source is lost, derived from what was proven while both sides could be read. Pure. A
 group's checkpoint on the target says how far the group had come on the source, and translates that coarsely. A span
-that was proven earlier translates it exactly. Neither skips anything, so the further one counts.
+that was proven earlier translates it exactly. Neither skips a record, so the one further ahead is used.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 class Place(NamedTuple):
-    """An offset of the target, from which on a group skips nothing and reads at most `read_again` records again.
+    """An offset of the target. A group that continues there skips nothing and reads at most `read_again` records again.
 
     Copies of a restarted task are not counted.
     """
@@ -56,7 +56,7 @@ def place_in(span: Span, committed: int) -> Place | None:
 
 
 def further(*places: Place | None) -> Place | None:
-    """The furthest one: none of them skips anything."""
+    """The place furthest ahead, since none of them skips a record."""
     return max((each for each in places if each is not None), key=lambda each: each.offset, default=None)
 
 
@@ -65,17 +65,17 @@ def place_after_loss(
 ) -> int:
     """The offset on the target at which a group with this newest checkpoint continues.
 
-    `span` and `kept` were published about the partition and the group; `target` is the log now. A group may have been
-    set back on the source since then. MirrorMaker then writes a checkpoint if it can translate the offset, so what was
-    published for a later offset than the checkpoint's does not count. The result is never before the log: there, a
-    consumer would use its `auto.offset.reset`, which for most is the end.
+    `span` and `kept` were published about the partition and the group; `target` is the log now. Since then, a
+    group may have been reset to an earlier offset on the source. MirrorMaker then writes a checkpoint if it can
+    translate the offset, so a position that was published for a later offset than the checkpoint's is ignored. The
+    result is never before the start of the log: a consumer would apply its `auto.offset.reset` there, usually the end.
     """
     return max([target.start, downstream, *_usable(upstream, span, kept, target)])
 
 
 def _usable(upstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange) -> Iterator[int]:
     if span is None or target.end < span.target:
-        # The target has lost its end since, and now holds other records there.
+        # The target has since lost the end of its log, and now holds other records there.
         return
     known = place_in(span, upstream)
     found = [known] if known is not None else []

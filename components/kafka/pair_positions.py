@@ -42,8 +42,8 @@ def pair_positions(
     """Walk both directions, and return the position of each committed offset.
 
     `left` has the committed offsets of groups that have consumed on the target before, each with the offset at which
-    they left it. The walk begins at the two starts, the first at or before the lowest committed offset, and is repeated
-    from further back if a position is before the second. Raises NotProvenError.
+    they left it. The walk begins at the two starts; that of the source is at or before the lowest committed offset. If
+    a position is before that of the target, the walk is repeated from there. Raises NotProvenError.
     """
     wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
@@ -64,7 +64,7 @@ def _walked(
     back = Copies()
     returned = exact_positions([], own, theirs, 0, copies=back)
     if returned.passed_over and target_start > sides.target_first:
-        # Timestamps may be out of order: only the whole log shows that the target has lost what these are copies of.
+        # Timestamps may be out of order: only the whole log shows that the target lost the originals of these copies.
         return _walked(wanted, sides, source_start, sides.target_first, left)
     # The first of the target's own records that has no copy on the source.
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
@@ -142,7 +142,7 @@ class _StillToCome:
         self._back, self._found, self._from = back, array("q"), len(back.target_again)
 
     def since(self, committed: int) -> "array[int]":
-        """Offsets on the target; must be requested for ever lower offsets on the source."""
+        """Offsets on the target; must be requested in descending order of offsets on the source."""
         begin = bisect_left(self._back.target_again, committed)
         for each in self._back.source_again[begin : self._from]:
             at = bisect_left(self._found, each)

@@ -125,7 +125,7 @@ def _in_python(found: re.Match[str]) -> str:
 
 
 def _plain(found: re.Match[str]) -> str:
-    """Nothing for a class or a quotation, in which operators are literals."""
+    """The text without classes and quotations, because operators are literals in them."""
     return "" if found["quoted"] is not None or found[0].startswith("[") else found[0]
 
 
@@ -140,7 +140,7 @@ def flags_for_later_entries(pattern: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def alternatives(pattern: str) -> tuple[str, ...]:
-    """The entries of a list that select what one pattern does, such as `a` and `b.*` for `a|b.*`; else the pattern.
+    """The list entries that select the same as one pattern, such as `a` and `b.*` for `a|b.*`; or else the pattern.
 
     Filters also join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
     """

@@ -1,10 +1,11 @@
 """Where consumer groups return to: from offsets of a remote partition to offsets of its original partition. Pure.
 MirrorMaker never translates in this direction. A group at offset `c` on the remote partition has consumed, at most, the
-records with a copy below `c`. It returns to the offset after the last of them: copies keep the order of their records,
-so every record below was consumed, or never reached the remote partition and is counted. That is too far for a group
-that began after the first copies of records that were sent again. A failover lets it begin at or before the last copy
-of the first record that it had not consumed. So it has certainly consumed only what it consumed before it left, and
-what lies between that copy and `c`.
+records with a copy below `c`. It returns to the offset after the last of them. Copies keep the order of their records,
+so each earlier record was consumed, or never reached the remote partition; the latter are counted.
+
+This offset is too high for a group that began after the first copies of records that were sent again. After a failover
+a group begins at or before the last copy of the first record that it had not consumed. So it has certainly consumed
+only the records that it consumed before it left, and those between that copy and `c`.
 """
 
 import itertools
@@ -28,7 +29,8 @@ class PositionBack:
     is the offset of the record whose copy is the last one below `committed`; `unless_before` is the lowest of those
     that were sent again after it. `never_crossed` records below `offset` have no copy, so the group did not get them on
     the remote partition. `deleted` records that the group has not consumed are only on the remote partition, because
-    retention was faster on the other side. If it has `lost` records, the remote partition deleted them first.
+    retention was faster on the other side. With `lost`, the remote partition has deleted records that the group may not
+    have read.
     """
 
     committed: int
@@ -140,7 +142,7 @@ def positions_back(
 
 
 def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
-    """The positions, with what was sent again after them, and whether something was deleted there."""
+    """The positions, with the records sent again after them, and whether records at them were deleted."""
     lowest = math.inf
     in_order = sorted(found, key=lambda each: each.committed)
     for placed in range(len(in_order), 0, -1):

@@ -48,7 +48,7 @@ class ReplicationPolicy:
 
     @property
     def prefix(self) -> str:
-        """The text that a prefixed topic's name on the target has before its name on the source."""
+        """The text before a topic's own name in its prefixed name on the target."""
         return f"{self.source}{self.separator}"
 
     @property
@@ -101,7 +101,7 @@ class ReplicationPolicy:
 
     @property
     def came_from_target(self) -> str:
-        """A pattern of the topics that count as a cycle: the target's alias is one of those before their names.
+        """A pattern of the topics that count as a cycle: one of the aliases before their names is the target's.
 
         Source: MirrorSourceConnector.isCycle.
         """

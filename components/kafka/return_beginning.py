@@ -1,8 +1,8 @@
-"""Where a flow that leads back begins in a partition that has the same name on both clusters. Pure.
+"""Where a flow back to the old origin begins, in a partition that has the same name on both clusters. Pure.
 
 After a failover with the identity policy, the new origin's partition holds copies of the old origin's records, followed
-by what producers wrote there. The flow back begins at the first of the latter, so that no copy returns to where it came
-from.
+by records that producers wrote there. The flow back begins at the first record of a producer, so that no copy returns
+to its origin.
 """
 
 from collections.abc import Iterable, Iterator

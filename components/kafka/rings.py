@@ -50,7 +50,7 @@ class Leg:
         return self.policy.prefix_of("")
 
     def refuses_prefix_of(self, following: "Leg") -> bool:
-        """Whether the next leg adds a prefix by which this one refuses the topic when it returns.
+        """Whether the following leg adds a prefix because of which this leg refuses the topic when it returns.
 
         Source: MirrorSourceConnector.isCycle.
         """
@@ -119,7 +119,7 @@ def _may_take(leg: Leg, prefix: str) -> bool:
 
 
 def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Ring]:
-    """A shortest ring for each topic that `first` and other legs replicate under its own name, and no guard stops."""
+    """A shortest ring for each topic that `first` and other legs replicate under its own name, if no guard stops it."""
     if first.policy.kind is not Policy.IDENTITY:
         return {}
     identity = [leg for leg in legs if leg.policy.kind is Policy.IDENTITY]
@@ -154,7 +154,7 @@ def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
 
 
 def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Ring | None:
-    """A shortest ring along legs that drop nothing that a guard on one of the other legs marks."""
+    """A shortest ring along legs that drop no record that the guard of another leg has marked."""
     marks = {leg.guard.adds for leg in carrying if leg.guard is not None}
     unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in marks]
     return _shortest_ring(first, legs_by_source(unguarded)) if first in unguarded else None
@@ -199,7 +199,7 @@ def _way_to(leg: Leg, came_from: Mapping[str, Leg | None]) -> list[Leg]:
 
 
 def _disjoint(before: Leg, added: str, after: Leg) -> bool:
-    """Whether `after` selects no topic of `before`, with the prefix that has been added to its name since."""
+    """Whether `after` selects no topic of `before` once the prefix `added` stands before its name."""
     return isinstance(overlap_of_selections(prefixed(before.topics, added), after.topics), Disjoint)
 
 

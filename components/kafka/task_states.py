@@ -14,8 +14,8 @@ _ENDED = frozenset({"UNASSIGNED", "FAILED"})
 
 def unended_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connector: str) -> list[int]:
     """The tasks of a connector whose last report does not say that they have ended; `records` are keys and values in
-    order. A record without a value is not the task's report: the leader deletes its status, perhaps before it has
-    ended.
+    order. A record without a value is not the task's report: the leader deletes a status, perhaps before the
+    task has ended.
     """
     states: dict[int, str] = {}
     for key, value in records:

@@ -89,7 +89,7 @@ class BytesBecomeText:
 class JsonEnvelope:
     """JsonConverter without `schemas.enable`, whose default is true.
 
-    Reading, it accepts only values with `schema` and `payload`. Writing what has no schema, it adds both.
+    It reads only values with `schema` and `payload`, and adds both when it writes a value without a schema.
     """
 
     at: str
