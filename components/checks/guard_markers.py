@@ -1,6 +1,6 @@
-"""Headers by which loop guards recognize records: none of the user's own transforms drops or writes one. A guard
-recognizes the records that come from its target, and drops them, by a header that another guard has added. Only exact
-names count, because Connect compares them literally.
+"""None of the user's own transforms drops or writes a header by which loop guards recognize records. A guard drops the
+records that come from its target, and recognizes them by a header that another guard has added. Only exact names count,
+because Connect compares them literally.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ class _Touch:
 
 
 def check_guard_markers(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No transform drops or writes a header by which this flow's guard, or one further on, recognizes records."""
+    """No transform drops or writes a header by which the guard of this flow, or of a later one, recognizes records."""
     guarded = [flow for flow in flows if flow.settings.loop_guard]
     if not guarded:
         return
@@ -58,7 +58,7 @@ def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, s
 def _guard_that_needs(
     flow: ExpandedFlow, settings: Flow, alias: str, flows: Sequence[ExpandedFlow]
 ) -> ExpandedFlow | None:
-    """The guarded flow that recognizes records from a cluster among those that this flow replicates.
+    """The guarded flow that needs the marker of the cluster `alias` on records that this flow replicates.
 
     It is the flow itself, or a flow into that cluster that the records may reach.
     """
@@ -75,7 +75,7 @@ def _guard_that_needs(
 
 
 def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
-    """The clusters that records may reach from a cluster without passing another."""
+    """The clusters that records may reach from `start` without passing through `end`."""
     found, waiting = {start}, deque([start])
     while waiting:
         here = waiting.popleft()

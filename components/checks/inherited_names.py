@@ -109,7 +109,7 @@ def _check_connectors(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iter
         namespace = namespace_name(flow.workers, flow.settings)
         for given in _connectors(topology, flow):
             other = seen.setdefault((_region(topology, flow), namespace, given.name), given)
-            # Replications whose workers share a name are a problem of their own.
+            # Replications whose workers share a name are reported separately.
             alike = flow.name == other.flow.name and flow is not other.flow
             if other is not given and not alike:
                 yield Problem(

@@ -63,7 +63,7 @@ def _not_known(where: str, name: str, role: Role) -> Problem:
 
 
 def _meant(name: str, role: Role) -> str | None:
-    """The Kafka class that a wrong name was probably meant for, without `$Value` if the name lacks a half."""
+    """The Kafka class that a wrong name probably means; without `$Value` if the name lacks `$Key` or `$Value`."""
     if "." in name and not name.startswith(_OF_KAFKA):
         return next(iter(difflib.get_close_matches(name, sorted(CLASSES[role]), 1, _MISSPELT)), None)
     outer, _, half = simple_name(name).partition("$")

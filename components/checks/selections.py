@@ -69,7 +69,7 @@ def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No name ends like a prefix of names. One may, but it was probably meant as a pattern."""
+    """No name ends with a separator. Such a name is valid, but the author probably meant a prefix."""
     for where, name in _entries(flow, pattern_lists(flow.settings)):
         if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS):
             meant = re.sub(r"\.$", r"\\.", name)

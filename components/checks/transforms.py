@@ -123,7 +123,7 @@ def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
 
 
 def _topics(flow: Flow, kafka: str) -> list[str]:
-    """Topics on the target: one for each name, and one that each pattern selects."""
+    """Example topics on the target: one for each name, and one for each pattern."""
     excluded = topic_selection(flow, kafka, ()).excluded
     names = []
     for entry in flow.topics:

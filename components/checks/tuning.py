@@ -24,7 +24,7 @@ _MOST_IN_FLIGHT = 5
 
 @dataclass(frozen=True)
 class _Limit:
-    """The most bytes of a partition that `name` allows in flight: `times` its value at once."""
+    """The most bytes of a partition that the property `name` allows in flight: its value, multiplied by `times`."""
 
     name: str
     value: int

@@ -5,12 +5,12 @@ from enum import StrEnum
 
 #: The API group of Strimzi's custom resources.
 STRIMZI_GROUP = "kafka.strimzi.io"
-#: The kinds that run workers, and with KafkaConnector all those that replicate.
+#: The kinds that run workers. Together with KafkaConnector they are all the kinds that replicate.
 WORKER_KINDS = ("KafkaConnect", "KafkaMirrorMaker2")
 REPLICATING_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
 #: The label that names the cluster to which an object belongs.
 CLUSTER_LABEL = "strimzi.io/cluster"
-#: The annotations with which a KafkaConnect takes its connectors from KafkaConnectors, and nothing is reconciled.
+#: The annotations that make a KafkaConnect take its connectors from KafkaConnectors, and that pause reconciliation.
 USES_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
 PAUSE = "strimzi.io/pause-reconciliation"
 

@@ -185,7 +185,7 @@ def client_properties(
 def worker_properties(
     client: Client, worker: Mapping[str, object], kafka_version: str = ""
 ) -> dict[str, tuple[object, str]]:
-    """Return what the worker's configuration sets for a client, as `client_properties` does; the connector's wins."""
+    """Return what the worker's configuration sets for a client, as `client_properties` does; connector keys win."""
     known = definitions(kafka_version or supported_versions()[-1], client.kind)
     effective: dict[str, tuple[object, str]] = {}
     for prefix in client.worker_prefixes:

@@ -14,8 +14,8 @@ from components.resources.exactly_once import enables, refuse_exactly_once
 
 
 def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
-    """Return the hooks of the resource `name` if it declares workers that cannot be reached from every earlier
-    state.
+    """Return the hooks of the resource `name`, if some deployed workers cannot change to the declared ones in one
+    step.
     """
     switches = planned.kind in REQUIRED and flow.strimzi.written_as is StrimziApi.V1
     exactly_once = flow.expanded.where("exactlyOnce") if enables(planned) else None

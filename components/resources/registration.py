@@ -20,7 +20,7 @@ from components.topology.model import Replication, Topology
 T = TypeVar("T")
 #: The engine loads the provider of this version.
 _PROVIDER = version("pulumi_kubernetes")
-#: A Secret that the provider reads back holds its values in both.
+#: The two fields in which a Secret holds its values when the provider reads it back.
 _SECRET_OUTPUTS = ["data", "stringData"]
 
 

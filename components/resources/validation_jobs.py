@@ -34,7 +34,7 @@ class ValidationJobsArgs:
 class ValidationJobs(pulumi.ComponentResource):
     """A Job that validates each flow after a deployment, and a CronJob that validates it between deployments.
 
-    Either may be its counterpart of the Spark operator. `outputs` maps the name of each flow to that of its Job.
+    Either may be the Spark operator's equivalent. `outputs` maps the name of each flow to that of its Job.
     """
 
     outputs: pulumi.Output[dict[str, str]]
@@ -42,7 +42,7 @@ class ValidationJobs(pulumi.ComponentResource):
     def __init__(self, name: str, args: ValidationJobsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("replication:kafka:ValidationJobs", name, None, opts)
         planned = validation_objects(args.flows, args.stack, args.in_cluster, args.spark)
-        # A verdict from before the last change in its namespace is too old, so a Job also waits for its neighbours.
+        # A verdict from before the last change in its namespace is too old, so a Job waits for all flows there.
         beside: dict[str, dict[str, pulumi.Resource]] = {}
         for flow in args.flows:
             if (replication := args.after.get(flow.expanded.replication)) is not None:

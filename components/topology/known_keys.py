@@ -13,10 +13,10 @@ from components.topology.clusters import Model
 from components.topology.foreign_keys import OF_SAME_FORM, OURS
 
 Path = tuple[str | int, ...]
-#: Below this, an unknown key would be taken for one that it resembles by chance.
+#: Below this similarity, an unknown key would be taken for a key that it resembles only by chance.
 _SIMILAR_ENOUGH = 0.7
 _Node = Mapping[str, Any]
-#: How keys begin that other tools reserve for users' anchors.
+#: Prefixes of the keys that other tools reserve for users' anchors.
 _FOR_ANCHORS = ("x-", ".", "_")
 
 

@@ -109,7 +109,7 @@ def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Mod
 
 
 def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: type[Model]) -> bool:
-    """Whether a key is missing because it is misspelt: one resembles it, or none of the keys beside it is known."""
+    """Whether a key is missing because it is misspelt: an unknown key resembles it, or all keys are unknown."""
     beside = [path for path in unknown if path[:-1] == missing[:-1]]
     given = value_at(data, missing[:-1])
     if isinstance(given, Mapping) and len(beside) == len(given) > 0:
