@@ -1,4 +1,4 @@
-"""Objects of the JVM as JSON, in answers that fit into one buffer of the connection."""
+"""Java objects are read as JSON, in answers that fit into one buffer of the connection."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -35,16 +35,16 @@ def test_a_text_of_any_length_arrives_whole(spark: SparkSession, texts: list[str
 
 
 @pytest.mark.parametrize("before", ["", "x"])
-def test_no_character_is_parted_between_two_answers(spark: SparkSession, before: str) -> None:
-    """A Java text counts the emoji as two characters."""
+def test_no_character_is_split_between_two_answers(spark: SparkSession, before: str) -> None:
+    """Java counts the emoji as two characters."""
     texts = [before + "ü😀" * 10_000]
     assert read(spark, texts) == texts
 
 
-def test_an_answer_that_the_jvm_cannot_write_is_an_error_and_not_a_wait(
+def test_an_answer_that_the_jvm_cannot_write_raises_an_error_instead_of_waiting(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other end of the pipe waits until somebody opens it."""
+    """Without a writer, the reading end of the pipe would wait forever."""
 
     def no_pipe(*_: object) -> None:
         raise OSError("no room")
@@ -68,7 +68,7 @@ def test_two_threads_get_their_own_answers(spark: SparkSession) -> None:
 
 
 def test_no_answer_is_longer_than_the_buffer(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is behind the buffer's end waits for about 40 ms."""
+    """Anything beyond the end of the buffer is delayed by about 40 ms."""
     assert spark._jvm is not None
     client: Any = type(spark._jvm._gateway_client)
     sends, sizes = client.send_command, []

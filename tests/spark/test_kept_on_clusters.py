@@ -1,4 +1,4 @@
-"""Positions that a validation publishes, on two real clusters: exact by records, and what a failover makes of them."""
+"""Positions that a validation of two real clusters publishes: they are exact, and a failover uses them."""
 
 import time
 
@@ -25,7 +25,7 @@ from tests.spark.scenes import CALL_SECONDS, Scene
 NAMESPACE = "kept-tests"
 
 
-def test_a_group_goes_on_at_its_very_record_after_the_source_is_lost(
+def test_a_group_continues_at_its_exact_record_after_the_source_is_lost(
     check: Check, started: Spark, endpoints: Endpoints
 ) -> None:
     assert check
@@ -53,7 +53,8 @@ def test_a_group_goes_on_at_its_very_record_after_the_source_is_lost(
     assert kept.positions == {("kept-web", "kept", 0): KeptPosition(157, 157, 0)}
     assert kept.topics["kept"].spans == {0: Span(0, 280, 0, 280, dense=True)}
 
-    # The group reads on, and MirrorMaker translates that to the offset sync before it. Then the source is lost.
+    # The group consumes more, and MirrorMaker translates its offset to the last offset sync before it. Then the source
+    # is lost.
     scene.translate("kept-web", 249, 201, at_ms=time.time_ns() // 1_000_000)
     target = KafkaReader("uswest", scene.target.client_config("admin"))
     assert target.topic_ids([remote]) == {remote: kept.topics["kept"].target_id}

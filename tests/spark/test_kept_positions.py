@@ -1,4 +1,4 @@
-"""Positions of groups are kept with the verdict: exact where every record has its place, and bounded."""
+"""The verdict keeps the positions of groups: exact if every offset holds a record, and limited in size."""
 
 import base64
 import gzip
@@ -48,13 +48,13 @@ def span_of(first_pass: FirstPass, **changes: Any) -> Span | None:
     return found["orders"].spans[0] if found else None
 
 
-def test_a_partition_of_equal_logs_without_holes_has_a_place_for_each_record() -> None:
+def test_a_span_is_dense_if_both_logs_are_equal_and_have_no_holes() -> None:
     first_pass = a_pass(OffsetRange(10, 110), OffsetRange(5, 105), 100)
     assert first_pass.disagreeing == []
     assert span_of(first_pass) == Span(10, 110, 5, 105, dense=True)
 
 
-def test_markers_on_either_side_leave_only_the_end_of_a_span() -> None:
+def test_a_span_is_not_dense_if_either_log_has_transaction_markers() -> None:
     found = span_of(a_pass(OffsetRange(10, 120), OffsetRange(5, 105), 100))
     assert found == Span(10, 120, 5, 105, dense=False)
     found = span_of(a_pass(OffsetRange(10, 110), OffsetRange(5, 115), 100))
@@ -69,13 +69,13 @@ def test_markers_on_either_side_leave_only_the_end_of_a_span() -> None:
         pytest.param(Proven(10, 60, 4, 55, 50, 0), False, id="with a marker on the target before"),
     ],
 )
-def test_an_incremental_comparison_goes_on_from_the_earlier_one(before: Proven, dense: bool) -> None:
+def test_an_incremental_comparison_extends_the_span_of_the_earlier_one(before: Proven, dense: bool) -> None:
     read = {ORDERS: OffsetRange(60, 110)}
     first_pass = a_pass(OffsetRange(20, 110), OffsetRange(5, 105), 50, source_read=read, proven={ORDERS: before})
     assert span_of(first_pass) == Span(10, 110, before.target_start, 105, dense)
 
 
-def test_what_differs_was_unread_or_is_never_compared_has_no_span_but_up_to_where_it_was_equal() -> None:
+def test_a_span_covers_only_what_was_compared_and_is_equal() -> None:
     first_pass = a_pass(OffsetRange(0, 100), OffsetRange(0, 100), 100)
     assert span_of(replace(first_pass, unread={ORDERS: OffsetRange(100, 110)})) is None
     assert span_of(first_pass, startFrom="latest") is None
@@ -93,7 +93,7 @@ def outcomes(*given: Translated, parity_finding: Finding | None = None) -> tuple
     return replace(offsets(), translated=given), replace(found, spans=TOPICS)
 
 
-def test_a_position_is_the_furthest_that_is_proven() -> None:
+def test_each_group_keeps_the_furthest_position_that_is_proven() -> None:
     kept = kept_positions(
         "d",
         "t",
@@ -116,7 +116,7 @@ def test_a_position_is_the_furthest_that_is_proven() -> None:
     assert kept.left_out == 2
 
 
-def test_without_a_passed_parity_nothing_is_kept() -> None:
+def test_no_position_is_kept_unless_parity_passed() -> None:
     given = Translated("exact", "orders", 0, 150, 120, 30)
     trusted = Finding("compacted", Severity.ACCEPTED, "…", 1, "why")
     for finding in (fail("missing-records", "…"), error("compacted", "…"), trusted):
@@ -128,7 +128,7 @@ def test_without_a_passed_parity_nothing_is_kept() -> None:
 
 
 def many(groups: int, partitions: int) -> KeptPositions:
-    """Each group at offsets of its own, some way behind."""
+    """Each group has offsets of its own and has some records to read again."""
     given = random.Random(1).randrange
     topics = {"orders": SpannedTopic("S", "T", dict.fromkeys(range(partitions), SPAN))}
     positions = {
@@ -144,14 +144,14 @@ def published(outcome: FlowOutcome, before: dict[str, str] | None = None) -> dic
     return entries({"data": found.data, "binaryData": found.binary_data})
 
 
-def test_a_thousand_groups_on_a_hundred_partitions_fit_and_all_come_back() -> None:
+def test_positions_of_1000_groups_on_100_partitions_fit_and_are_read_back() -> None:
     kept = many(1_000, 100)
     data = published(replace(flow(), positions=kept))
     assert size(data) < MEBIBYTE
     assert read_positions(data) == kept
 
 
-def test_where_there_is_no_room_those_that_read_most_again_are_kept_and_the_others_counted() -> None:
+def test_if_space_is_short_the_positions_that_read_most_again_are_kept_and_the_rest_counted() -> None:
     kept = many(100, 100)
     packed = packed_positions(kept, 30_000)
     assert packed is not None
@@ -166,7 +166,7 @@ def test_where_there_is_no_room_those_that_read_most_again_are_kept_and_the_othe
     assert size(data) < MEBIBYTE
 
 
-def test_the_report_lists_the_worst() -> None:
+def test_the_report_lists_the_positions_that_read_most_again() -> None:
     document: Any = replace(flow(), positions=many(10, 10)).document()["positions"]
     assert len(document["rows"]) == 50
     assert document["rowsLeftOut"] == 50
@@ -174,8 +174,8 @@ def test_the_report_lists_the_worst() -> None:
     assert flow().document()["positions"] is None
 
 
-def test_a_run_that_proves_nothing_leaves_the_positions_unless_it_contradicts_them() -> None:
-    """The first validation after the loss of the source must not remove what a failover stands on."""
+def test_a_run_that_proves_nothing_keeps_the_earlier_positions_unless_it_contradicts_them() -> None:
+    """The first validation after the loss of the source must not remove what a failover relies on."""
     first = published(replace(flow(), positions=many(2, 2)))
     unreachable = published(flow("orders", "a", "b", failure=error("unreachable", "…")), first)
     assert unreachable[POSITIONS] == first[POSITIONS]

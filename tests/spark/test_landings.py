@@ -1,4 +1,4 @@
-"""Translated offsets where the target has removed the record, or where the source aborted it."""
+"""Translated offsets whose record the target has removed or the source has aborted."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LOG = OffsetRange(0, 100)
 
 
 def records(*offsets: int, source: int = 0) -> list[Record]:
-    """Each stands `source` offsets further on the source."""
+    """Records at these offsets of the target; on the source, each is `source` offsets further on."""
     return [Record(at, 0, str(at + source)) for at in offsets]
 
 
@@ -28,15 +28,17 @@ def test_a_landing_on_an_aborted_record_moves_to_the_next_committed_one() -> Non
 @pytest.mark.parametrize(
     ("on_target", "on_source", "compacted", "code", "read_again"),
     [
-        pytest.param([48, 49, 56], range(40, 61), True, None, 0, id="compacted further than the source"),
+        pytest.param([48, 49, 56], range(40, 61), True, None, 0, id="the target has compacted more than the source"),
         pytest.param([48, 49, 56], range(40, 61), False, "offset-skips-records", 0, id="not compacted"),
-        pytest.param([45, 56], range(40, 61), True, None, 4, id="and in front of the group"),
-        pytest.param([56], range(40, 61), True, "source-record-not-found", 0, id="nothing is left near it"),
-        pytest.param([48, 56], [52, 56], True, "source-record-not-found", 0, id="the source has removed that one"),
-        pytest.param([50, 56], range(40, 61), True, None, 0, id="the record itself is there"),
+        pytest.param([45, 56], range(40, 61), True, None, 4, id="records before the group are compacted too"),
+        pytest.param([56], range(40, 61), True, "source-record-not-found", 0, id="the target has no record nearby"),
+        pytest.param(
+            [48, 56], [52, 56], True, "source-record-not-found", 0, id="the source has removed the record before"
+        ),
+        pytest.param([50, 56], range(40, 61), True, None, 0, id="the target still has the record"),
     ],
 )
-def test_what_only_the_source_of_a_compacted_topic_still_holds_is_not_skipped(
+def test_records_that_only_the_target_has_compacted_away_do_not_count_as_skipped(
     on_target: list[int], on_source: list[int], compacted: bool, code: str | None, read_again: int
 ) -> None:
     position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)
@@ -46,7 +48,7 @@ def test_what_only_the_source_of_a_compacted_topic_still_holds_is_not_skipped(
     assert (proof.finding.code if proof.finding else None, proof.read_again) == (code, read_again)
 
 
-def test_a_group_that_skips_a_record_in_front_of_the_removed_ones_fails() -> None:
+def test_a_group_that_skips_a_record_before_the_compacted_ones_fails() -> None:
     position = Position("checkout-a", ORDERS, 45, Checkpoint(45, 50), 50)
     held = records(44, 48, 56)
     candidates = Candidates(OffsetRange(40, 70), records(*range(40, 61)))

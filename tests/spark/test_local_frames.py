@@ -1,4 +1,4 @@
-"""What the driver holds becomes a frame without Python on the executors, and nothing is left out."""
+"""Rows that the driver holds become a frame without Python on the executors, and none is lost."""
 
 import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -18,14 +18,14 @@ def test_every_row_arrives(spark: SparkSession, count: int) -> None:
     assert sorted(map(tuple, frame.collect())) == sorted(rows)
 
 
-def test_bytes_come_as_they_were(spark: SparkSession) -> None:
+def test_bytes_are_not_changed(spark: SparkSession) -> None:
     texts = ['[{"value": ""}, {"value": null}, {"value": "AP8="}]', "[]"]
     rows = frame_of_json(spark, texts, "value binary").collect()
     assert [None if each.value is None else bytes(each.value) for each in rows] == [b"", None, b"\x00\xff"]
 
 
-@pytest.mark.parametrize("text", ['[{"partition": "x"}]', "[{"], ids=["another type", "half a text"])
-def test_what_does_not_fit_the_schema_fails(spark: SparkSession, text: str) -> None:
-    """By default Spark leaves it out, and a comparison would lack records."""
+@pytest.mark.parametrize("text", ['[{"partition": "x"}]', "[{"], ids=["wrong type", "truncated JSON"])
+def test_a_row_that_does_not_fit_the_schema_raises_an_error(spark: SparkSession, text: str) -> None:
+    """By default Spark drops such a row, and a comparison would miss records."""
     with pytest.raises((PySparkException, Py4JJavaError)):
         frame_of_json(spark, [text], SCHEMA).collect()

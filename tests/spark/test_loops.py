@@ -1,4 +1,4 @@
-"""What is a loop and what only looks like one, judged by what arrives on both sides."""
+"""Records that loop are distinguished from records that only seem to, by what arrives on both sides."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def loops(source: Arrivals, target: Arrivals) -> list[Loop]:
     ("source", "target"),
     [
         pytest.param(ROUND, ROUND, id="the same ten records again and again"),
-        pytest.param(ROUND, Arrivals(330, 40, 70, 40), id="producers write beside it"),
+        pytest.param(ROUND, Arrivals(330, 40, 70, 40), id="producers write while records loop"),
     ],
 )
 def test_copies_that_arrive_on_both_sides_are_a_loop(source: Arrivals, target: Arrivals) -> None:
@@ -34,13 +34,13 @@ def test_copies_that_arrive_on_both_sides_are_a_loop(source: Arrivals, target: A
     [
         pytest.param(Arrivals(50, 50, 20, 0), Arrivals(50, 50, 20, 0), id="producers write, a flow replicates"),
         pytest.param(Arrivals(50, 50, 20, 0), Arrivals(60, 50, 20, 10), id="a worker was restarted and sends again"),
-        pytest.param(Arrivals(50, 50, 0, 0), Arrivals(90, 50, 40, 40), id="the source stands"),
+        pytest.param(Arrivals(50, 50, 0, 0), Arrivals(90, 50, 40, 40), id="nothing new arrives on the source"),
         pytest.param(Arrivals(300, 10, 0, 0), Arrivals(300, 10, 0, 0), id="a loop that was stopped"),
         pytest.param(Arrivals(95, 90, 50, 5), Arrivals(95, 90, 50, 5), id="a producer sends some records twice"),
         pytest.param(Arrivals(100, 50, 50, 50), Arrivals(50, 50, 0, 0), id="a failback copies everything once"),
     ],
 )
-def test_what_only_looks_like_a_loop_is_not_reported(source: Arrivals, target: Arrivals) -> None:
+def test_arrivals_that_only_look_like_a_loop_are_not_reported(source: Arrivals, target: Arrivals) -> None:
     assert loops(source, target) == []
 
 

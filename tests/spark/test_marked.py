@@ -1,4 +1,4 @@
-"""Records that carry a guard's mark from elsewhere, on literal records of both sides of a pair."""
+"""Records with a guard's mark that no guard appended, found among literal records of both sides of a pair."""
 
 from datetime import UTC, datetime
 
@@ -64,13 +64,13 @@ def found(spark: SparkSession, east: Log, west: Log, starts: tuple[int, int] = (
         ),
     ],
 )
-def test_a_mark_from_elsewhere_is_told_from_one_of_the_guard(
+def test_a_mark_that_no_guard_appended_is_distinguished_from_a_guards_mark(
     spark: SparkSession, east: Log, west: Log, starts: tuple[int, int], kinds: dict[str, tuple[int, int]]
 ) -> None:
     assert found(spark, east, west, starts) == kinds
 
 
-def test_each_kind_of_mark_is_said_in_its_own_words() -> None:
+def test_each_kind_of_foreign_mark_has_its_own_message() -> None:
     at = TopicPartition("ledger", 0)
     kinds = (MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND)
     findings = mark_findings([Difference(at, kind, 2, 5, 6) for kind in kinds], GUARD, "useast", "uswest")

@@ -1,4 +1,4 @@
-"""What the state machines write again of Spark's comparison in plain Python, held to Spark on random logs."""
+"""The state machines repeat Spark's comparison in plain Python; on random logs both must find the same."""
 
 import random
 from collections import defaultdict
@@ -32,7 +32,7 @@ Kinds = dict[str, tuple[int, int, int]]
 
 
 def two_logs(draw: random.Random) -> tuple[Log, Log]:
-    """Records of a source and what a target made of them: some left out, sent again, strange, or in another order."""
+    """A source's log, and a target's log that lacks, repeats or reorders some of its records, or has foreign ones."""
     numbers = draw.sample(range(40), draw.randint(0, 12))
     source = [each for each in numbers for _ in range(draw.choice((1, 1, 1, 2)))]
     target = [each for each in source for _ in range(draw.choice((0, 1, 1, 1, 1, 2)))]
@@ -44,7 +44,7 @@ def two_logs(draw: random.Random) -> tuple[Log, Log]:
 
 
 def _at_offsets(draw: random.Random, numbers: Sequence[int]) -> Log:
-    """With offsets that no record has between some of them."""
+    """The records in this order, with gaps between some of their offsets."""
     begin = draw.randint(0, 30)
     return list(zip(sorted(draw.sample(range(begin, begin + 40), len(numbers))), numbers, strict=True))
 
@@ -56,7 +56,7 @@ def kinds_of(rows: Sequence[Row]) -> Mapping[int, Kinds]:
     return found
 
 
-def test_the_machine_of_records_compares_as_spark_does(spark: SparkSession) -> None:
+def test_the_plain_python_comparison_of_records_agrees_with_spark(spark: SparkSession) -> None:
     draw = random.Random(12)
     scenes = [two_logs(draw) for _ in range(SCENES)]
     rows = [
@@ -95,7 +95,7 @@ def test_the_machine_of_records_compares_as_spark_does(spark: SparkSession) -> N
 
 
 def a_pair(draw: random.Random) -> Pair:
-    """Both regions after users, some of whom write marks, both connectors, and retention."""
+    """Both regions after users wrote records, some with marks, connectors replicated, and retention removed records."""
     pair, marks = Pair(), list(MARKS.values())
     for _ in range(draw.randint(1, 14)):
         region = draw.choice(REGIONS)
@@ -115,7 +115,7 @@ def a_pair(draw: random.Random) -> Pair:
     return pair
 
 
-def test_the_machine_of_pairs_sees_marks_as_spark_does(spark: SparkSession) -> None:
+def test_the_pair_machine_finds_the_same_marks_as_spark(spark: SparkSession) -> None:
     draw = random.Random(12)
     pairs, source = [a_pair(draw) for _ in range(SCENES)], REGIONS[0]
     frames = []
@@ -141,7 +141,7 @@ def test_the_machine_of_pairs_sees_marks_as_spark_does(spark: SparkSession) -> N
         assert {(each.side, each.offset): each.role for each in seen} == {
             (side, offset): row.role for (at, side, offset), row in by_place.items() if at == scene
         }
-        # The digests are others, but equal for the same records.
+        # The digests are different numbers, but they are equal for the same records.
         both = {(each.digest, by_place[scene, each.side, each.offset].digest) for each in seen}
         assert len({here for here, _ in both}) == len({there for _, there in both}) == len(both)
         starts = (pair.starts[each] for each in REGIONS)

@@ -1,4 +1,4 @@
-"""How far the source connectors have come by their own account."""
+"""How far the source connectors have read, according to the offsets that they store."""
 
 import pytest
 
@@ -51,14 +51,16 @@ def test_the_newest_stored_offset_of_each_partition_counts() -> None:
         pytest.param(Movement(None, {}, None), "stored offsets not looked at", {"storedOffsets": 0}, id="not readable"),
     ],
 )
-def test_the_numbers_stand_beside_the_status(movement: Movement, summary: str, counts: dict[str, int]) -> None:
+def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
+    movement: Movement, summary: str, counts: dict[str, int]
+) -> None:
     outcome = with_movement(RUNS, movement, 8)
     assert outcome.summary == f"1 of 1 connector runs; {summary}"
     assert outcome.counts == {"connectors": 1, **counts}
     assert outcome.findings == ()
 
 
-def test_a_stored_offset_past_the_end_of_the_source_is_named() -> None:
+def test_a_stored_offset_past_the_end_of_the_source_is_noted() -> None:
     (finding,) = with_movement(RUNS, Movement({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8).findings
     assert (finding.code, finding.severity) == ("stored-past-end", Severity.NOTE)
     assert finding.message.startswith("orders-0 (stored 100, end 100): stored offset past the end of the source")

@@ -49,7 +49,7 @@ def found(
         pytest.param([(None, 1, "x")], [(None, 2, "y")], {}, id="records without a key"),
     ],
 )  # fmt: skip
-def test_the_newest_record_of_each_key_decides(
+def test_only_the_newest_record_of_each_key_is_compared(
     spark: SparkSession, source: Log, target: Log, kinds: dict[str, tuple[int, int]]
 ) -> None:
     assert found(spark, source, target) == kinds
@@ -62,7 +62,7 @@ def test_a_key_from_before_the_start_need_not_be_on_the_target(spark: SparkSessi
     assert found(spark, old, [], started=None) == {"newest-unproven": (1, 4)}
 
 
-def test_a_key_that_is_written_on_both_sides_is_not_judged(spark: SparkSession) -> None:
+def test_a_difference_in_a_key_that_is_written_on_both_sides_is_not_proven(spark: SparkSession) -> None:
     """The target's own record may have replaced the one that was replicated."""
     assert found(spark, [("a", 4, "x")], [], aside="a") == {"newest-unproven": (1, 4)}
     assert found(spark, [("a", 4, "x")], [("a", 4, "x")], aside="a") == {}

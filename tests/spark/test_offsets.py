@@ -1,11 +1,11 @@
-"""offsets-translate, where there is nothing to translate."""
+"""offsets-translate for a flow that has no offsets to translate."""
 
 from components.contract.report import Coverage, Verdict
 from spark.checks.offsets import nothing_to_translate
 from tests.spark.documents import a_flow
 
 
-def test_a_flow_whose_groups_do_not_exist_yet_has_nothing_to_translate() -> None:
+def test_a_flow_without_groups_or_commits_passes_with_a_note() -> None:
     outcome = nothing_to_translate(a_flow(), [], ())
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["no-group-selected"])
     assert outcome.findings[0].message == "no consumer group on useast matches checkout-.* yet"
@@ -13,7 +13,7 @@ def test_a_flow_whose_groups_do_not_exist_yet_has_nothing_to_translate() -> None
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["no-commit"])
 
 
-def test_groups_that_only_the_connector_sees_are_not_proven() -> None:
+def test_groups_that_only_the_connector_sees_are_an_error() -> None:
     """A user that may not describe groups sees none, which looks like a flow without groups."""
     outcome = nothing_to_translate(a_flow(), [], {"checkout-b", "checkout-a"})
     assert (outcome.verdict, outcome.coverage) == (Verdict.ERROR, Coverage("groups", 0, {"groups-not-visible": 2}))

@@ -20,7 +20,7 @@ def open_transaction(scene: Scene, region: Region, topic: str, partition: int = 
     return transaction(scene, region, topic, partition, range(RECORDS, RECORDS + OPEN))
 
 
-def test_offsets_are_unread_from_the_first_open_transaction_on() -> None:
+def test_offsets_from_the_first_open_transaction_on_count_as_unread() -> None:
     other = TopicPartition("orders", 1)
     logs = {ORDERS: OffsetRange(3, 40), other: OffsetRange(0, 70)}
     assert unread(logs, {ORDERS: 55, other: 60}) == {ORDERS: OffsetRange(40, 55)}
@@ -48,8 +48,8 @@ def test_transactions_that_stay_open_on_the_source_are_an_error(check: Check, en
     with open_transaction(scene, scene.source, one), open_transaction(scene, scene.source, other):
         outcome = named(check(scene.parameters()), "parity")
     assert outcome.verdict is Verdict.ERROR, outcome
-    told = sorted((each.code, each.message.split()[0].rstrip(":")) for each in outcome.findings)
-    assert told == [("open-transaction", one), ("open-transaction", other), ("records-not-judged", other)], outcome
+    reported = sorted((each.code, each.message.split()[0].rstrip(":")) for each in outcome.findings)
+    assert reported == [("open-transaction", one), ("open-transaction", other), ("records-not-judged", other)], outcome
     where = f" on useast: {OPEN} offsets in 1 partition cannot be read (partition 0 from offset {RECORDS}"
     assert all(where in each.message for each in outcome.findings if each.code == "open-transaction"), outcome
     counts = outcome.counts
@@ -59,8 +59,8 @@ def test_transactions_that_stay_open_on_the_source_are_an_error(check: Check, en
 
 @pytest.fixture(scope="module")
 def hidden(check: Check, endpoints: Endpoints) -> CheckOutcome:
-    """A topic with an open transaction on the source, after records that are missing, and one with an open transaction
-    on the target that hides records, judged once."""
+    """One check of two topics: one has an open transaction on the source after records that the target lacks, the other
+    has an open transaction on the target that hides records."""
     scene = Scene(endpoints, "hidden")
     lost, waiting = "hidden.lost", "hidden.waiting"
     scene.replicate(lost, records=0)
@@ -73,14 +73,16 @@ def hidden(check: Check, endpoints: Endpoints) -> CheckOutcome:
         return named(check(scene.parameters()), "parity")
 
 
-def test_an_open_transaction_does_not_hide_what_is_wrong_before_it(hidden: CheckOutcome) -> None:
+def test_missing_records_before_an_open_transaction_are_reported(hidden: CheckOutcome) -> None:
     assert "hidden.lost: 3 records" in failures(hidden)["missing-records"]
     assert "partition 0 offsets 10 to 12" in failures(hidden)["missing-records"]
     where = f"hidden.lost on useast: {OPEN} offsets in 1 partition cannot be read"
     assert [each.code for each in hidden.findings if each.message.startswith(where)] == ["open-transaction"]
 
 
-def test_a_transaction_that_stays_open_on_the_target_is_reported_with_what_it_hides(hidden: CheckOutcome) -> None:
+def test_a_transaction_that_stays_open_on_the_target_is_reported_with_the_records_it_hides(
+    hidden: CheckOutcome,
+) -> None:
     assert set(failures(hidden)) == {"missing-records", "not-replicated-yet"}
     assert codes_of(hidden, "hidden.waiting") == {"not-replicated-yet": OPEN}
     where = f"useast.hidden.waiting on uswest: {OPEN} offsets in 1 partition cannot be read (partition 1 from"
@@ -92,7 +94,7 @@ def test_records_before_an_open_transaction_are_counted_and_those_in_it_are_not(
     assert (hidden.counts["sourceRecords"], hidden.counts["targetRecords"]) == (both + OPEN, both - 3)
 
 
-def test_a_transaction_that_is_committed_in_time_is_counted_whole(
+def test_all_records_of_a_transaction_that_is_committed_in_time_are_counted(
     check_while: CheckWhile, endpoints: Endpoints
 ) -> None:
     scene = Scene(endpoints, "source-late").replicate()

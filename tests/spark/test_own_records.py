@@ -1,4 +1,4 @@
-"""What MirrorMaker's own records say: newest checkpoints, stretches of offset syncs, heartbeats of a flow."""
+"""What MirrorMaker's own records show: the newest checkpoints, the offset syncs and the heartbeats of a flow."""
 
 import pytest
 
@@ -38,11 +38,13 @@ def segments(*syncs: tuple[int, int]) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("syncs", "kept"),
     [
-        pytest.param([(0, 0), (5, 5), (9, 9)], [(0, 0), (9, 9)], id="an even topic is its first and last sync"),
-        pytest.param([(0, 0), (5, 5), (7, 7), (9, 9)], [(0, 0), (9, 9)], id="however many stand between them"),
+        pytest.param(
+            [(0, 0), (5, 5), (9, 9)], [(0, 0), (9, 9)], id="a constant difference keeps the first and the last sync"
+        ),
+        pytest.param([(0, 0), (5, 5), (7, 7), (9, 9)], [(0, 0), (9, 9)], id="however many syncs are between them"),
         pytest.param([(0, 0), (5, 5), (9, 8), (12, 11)], [(0, 0), (5, 5), (9, 8), (12, 11)], id="both sides of a jump"),
         pytest.param([(7, 0)], [(7, 0)], id="one sync"),
-        pytest.param([(0, 0), (8, 8), (2, 2), (9, 9)], [(0, 0), (8, 8), (2, 2), (9, 9)], id="a target that fell back"),
+        pytest.param([(0, 0), (8, 8), (2, 2), (9, 9)], [(0, 0), (8, 8), (2, 2), (9, 9)], id="syncs that go back"),
     ],
 )
 def test_offset_syncs_are_reduced_to_where_the_difference_changes(
@@ -51,13 +53,13 @@ def test_offset_syncs_are_reduced_to_where_the_difference_changes(
     assert segments(*syncs) == kept
 
 
-def test_no_more_than_the_newest_changes_and_the_first_sync_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A topic with transactions changes at nearly every sync: the driver must not keep them all."""
+def test_only_the_first_sync_and_the_newest_changes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With transactions, the difference changes at nearly every sync: the driver must not keep all syncs."""
     monkeypatch.setattr(own_records, "SEGMENTS", 2)
     assert segments((0, 0), (2, 1), (4, 2), (6, 3), (8, 4)) == [(0, 0), (6, 3), (8, 4)]
 
 
-def test_each_partition_has_its_own_syncs_and_another_format_is_none_of_them() -> None:
+def test_each_partition_has_its_own_syncs_and_undecodable_records_are_ignored() -> None:
     bills = TopicPartition("bills", 2)
     records = written(
         (forging.offset_sync_key(*ORDERS), forging.offset_sync_value(1, 1)),

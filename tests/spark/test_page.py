@@ -1,4 +1,4 @@
-"""The page of a report: it says all that the report says, loads nothing, and a name in a cluster cannot change it."""
+"""The page of a report says all that the report says and loads nothing, and names from a cluster cannot change it."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ HOSTILE = '<script>alert(1)</script><img src=//evil.example onerror="x()">\'"&am
 
 @dataclass
 class Parsed(HTMLParser):
-    """The page as a strict reader sees it: each tag must be closed by its own end."""
+    """The page as a strict reader sees it: each tag must be closed by its own end tag."""
 
     source: str
     tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
@@ -84,7 +84,7 @@ def findings(report: Report) -> Iterator[Finding]:
 
 
 @pytest.mark.parametrize("report", [proven(), troubled()], ids=["proven", "troubled"])
-def test_every_finding_its_remedy_and_every_flow_with_its_state_is_on_the_page(report: Report) -> None:
+def test_the_page_shows_every_flow_with_its_verdict_and_every_finding_with_its_remedy(report: Report) -> None:
     text = Parsed(page(report)).text
     for finding in findings(report):
         for part in finding.message.split(MARK):
@@ -98,7 +98,7 @@ def test_every_finding_its_remedy_and_every_flow_with_its_state_is_on_the_page(r
     assert text.split("UTC in 31 s ")[1].startswith("Fail over now: ")
 
 
-def test_what_was_not_judged_is_listed_also_when_the_check_does_not_apply() -> None:
+def test_the_page_lists_what_was_not_judged_and_which_checks_do_not_apply() -> None:
     pair = replace(flow(), not_run={"offsets-translate": "offsets of a pair are not translated"})
     text = Parsed(page(a_report(pair, *troubled().flows))).text
     assert "orders, offsets-translate: does not apply: offsets of a pair are not translated" in text
@@ -139,7 +139,7 @@ def test_the_page_is_usable_by_keyboard_and_screen_reader() -> None:
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def test_names_from_a_cluster_are_text_and_nothing_else() -> None:
+def test_names_from_a_cluster_are_escaped_and_never_become_html() -> None:
     finding = fail("missing-records", f"{HOSTILE}: 3 records. {MARK}look at `{HOSTILE}`")
     check = CheckOutcome(CheckName.ACCESS, HOSTILE, {}, (finding, note("n", HOSTILE)), ({HOSTILE: HOSTILE},))
     hostile = replace(
@@ -163,14 +163,14 @@ def test_names_from_a_cluster_are_text_and_nothing_else() -> None:
     assert " 49" not in parsed.text
 
 
-def test_a_name_cannot_turn_around_or_hide_what_stands_beside_it() -> None:
+def test_a_name_with_control_characters_cannot_reverse_or_hide_the_text_beside_it() -> None:
     """`\\u202e` shows what follows from right to left; a lone surrogate could not even be written to a file."""
     html = page(a_report(flow("orders", "a", "b", offsets(groups=(group("web\u202eevil\x00\udc80"),)))))
     assert "web\\u202eevil\\x00\\udc80" in html
     html.encode()
 
 
-def test_of_thousands_of_groups_the_worst_are_shown_and_the_others_counted() -> None:
+def test_only_the_worst_of_many_groups_are_shown_and_the_rest_are_counted() -> None:
     many = tuple(group(f"g{each:04}", again=each) for each in range(2_000))
     lost = tuple(fail("missing-records", f"t{each:04}: 1 record") for each in range(300))
     report = a_report(flow("orders", "a", "b", offsets(groups=many), parity(*lost)))
@@ -228,7 +228,7 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         pytest.param(
             (flow("orders", "a", "b", offsets(Finding("no-offset-sync", Severity.ACCEPTED, "…", 1, "why"))),),
             "loses 0.9 s, re-reads 14, skips 0, if the accepted findings are right",
-            id="something is taken on trust",
+            id="a finding is accepted",
         ),
         pytest.param(
             (flow("orders", "a", "b", parity(fail("missing-records", "…"))),),
@@ -263,7 +263,7 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-before-the-start", "…", 4950))),),
             "not proven, because groups of orders are before its start (group-before-the-start)",
-            id="a group stands before the start",
+            id="a group is before the start",
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-active", "…"))),),
@@ -283,17 +283,17 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         pytest.param(
             (flow("orders", "a", "b", CheckOutcome(CheckName.OFFSETS, "", {"committedOffsets": 0})),),
             "not proven, because no group of orders has committed an offset yet",
-            id="no offset to look at",
+            id="no committed offset",
         ),
         pytest.param(
             (flow("orders", "a", "b", CheckOutcome(CheckName.PARITY, "", {"sourceRecords": 0})),),
             "not proven, because orders had no record to compare",
-            id="no record to look at",
+            id="no record to compare",
         ),
         pytest.param((), "not proven, because the report holds no flow", id="no flow"),
     ],
 )
-def test_the_first_line_is_a_yes_only_about_what_was_looked_at(flows: tuple[FlowOutcome, ...], line: str) -> None:
+def test_the_headline_gives_figures_only_if_all_of_them_are_proven(flows: tuple[FlowOutcome, ...], line: str) -> None:
     assert headline(a_report(*flows)) == f"Fail over now: {line}"
 
 
@@ -301,11 +301,11 @@ def test_the_first_line_is_a_yes_only_about_what_was_looked_at(flows: tuple[Flow
 def test_a_check_that_did_not_run_proves_nothing(name: CheckName) -> None:
     without = replace(flow(), checks=tuple(each for each in flow().checks if each.name != name))
     assert headline(a_report(without)) == f"Fail over now: not proven, because {name} did not run on orders"
-    told = replace(without, not_run={name: "a reason"})
-    assert headline(a_report(told)) == f"Fail over now: not proven, because {name} did not run on orders: a reason"
+    explained = replace(without, not_run={name: "a reason"})
+    assert headline(a_report(explained)) == f"Fail over now: not proven, because {name} did not run on orders: a reason"
 
 
-def test_the_first_line_names_the_flows_if_the_stack_has_others() -> None:
+def test_the_headline_names_the_checked_flows_if_the_stack_has_others() -> None:
     report = replace(a_report(flow("orders"), flow("ledger", "uswest", "useast")), not_validated=("catalogue",))
     assert headline(report) == "Fail over orders, ledger now: loses 0.9 s, re-reads 28, skips 0"
     assert "The job was not asked to check catalogue." in Parsed(page(report)).text
@@ -317,7 +317,7 @@ def test_a_job_that_could_not_run_proves_nothing() -> None:
     assert "Next: raise --driver-memory" in Parsed(page(report)).text
 
 
-def test_a_direction_that_is_proven_keeps_its_figures_beside_one_that_is_not() -> None:
+def test_a_proven_direction_keeps_its_figures_if_another_direction_is_not_proven() -> None:
     orders, apac, ledger = failovers(troubled())
     assert [str(figure) for _, figure in ledger.figures] == ["0.9 s", "2", "0"]
     assert ledger.accepted == ("no-offset-sync",)

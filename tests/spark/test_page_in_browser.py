@@ -20,7 +20,7 @@ BEAT_MS = round(datetime.fromisoformat(TIME).timestamp() * 1000)
 WIDTHS = (360, 768, 1280)
 PAPER = {"light": "rgb(252, 252, 250)", "dark": "rgb(21, 23, 26)"}
 TAB, ENTER, RIGHT = ("Tab", 9), ("Enter", 13, "\r"), ("ArrowRight", 39)
-#: Whatever the keyboard must reach, in the order of the page; what is folded away, only once it is unfolded.
+#: What the keyboard must reach, in the order of the page. The content of a closed section is left out.
 REACHABLE = """[...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
     .filter(each => !each.closest('details:not([open]) > :not(summary)'))"""
 
@@ -40,7 +40,7 @@ def with_history(report: Report) -> tuple[Report, dict[str, History]]:
 
 
 def earlier(outcome: FlowOutcome) -> History:
-    """Of a flow that once could not be reached, and whose latency and lag go up and down."""
+    """Fifteen verdicts of a flow whose latency and lag vary, and which could not be checked once."""
     found = []
     for day in range(1, 16):
         past = past_verdict(replace(flow(outcome.name), checked_at=f"2026-11-{day:02}T03:04:05+00:00"))
@@ -62,7 +62,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with everything on it, a group with a name that is too long for a phone among it."""
+    """A page with everything on it, including a group whose name is too long for a phone."""
     report = troubled()
     crowded = flow("crowded", "useast", "uswest", offsets(groups=(group("g" * 200),)), heartbeats())
     found, histories = with_history(replace(report, flows=(*report.flows, crowded)))
@@ -81,7 +81,7 @@ def test_the_page_fits_every_width_in_both_schemes_and_loads_nothing(
     assert browser.value("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
     wide = browser.value("document.documentElement.scrollWidth")
     assert wide <= width, f"{wide} pixels are wider than a window of {width}"
-    # Whatever is wider stands in a region that scrolls by itself, and does not hide what is beside it.
+    # Only a region that scrolls by itself may have content beyond the edge of the window.
     beyond = browser.value(
         "[...document.querySelectorAll('main *, header *')].filter(each => !each.closest('.scroll, .skip') && "
         "each.getBoundingClientRect().right > innerWidth + 1).map(each => each.outerHTML.slice(0, 80))"
@@ -92,14 +92,14 @@ def test_the_page_fits_every_width_in_both_schemes_and_loads_nothing(
         "parseFloat(getComputedStyle(each).fontSize) < 12).length"
     )
     assert small == 0
-    asked = [each for each in browser.events if each.get("method") == "Network.requestWillBeSent"]
-    assert [each["params"]["request"]["url"] for each in asked] == [file.as_uri()]
-    told = [each for each in browser.events if each.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
-    assert told == []
+    requests = [each for each in browser.events if each.get("method") == "Network.requestWillBeSent"]
+    assert [each["params"]["request"]["url"] for each in requests] == [file.as_uri()]
+    errors = [each for each in browser.events if each.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+    assert errors == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_everything_is_reached_by_keyboard_and_shows_that_it_is(browser: Browser, file: Path, width: int) -> None:
+def test_every_control_is_reached_by_keyboard_and_shows_its_focus(browser: Browser, file: Path, width: int) -> None:
     browser.events.clear()
     browser.open(file, width, "light")
     count = browser.value(f"(window.wanted = {REACHABLE}).length")
@@ -115,9 +115,7 @@ def test_everything_is_reached_by_keyboard_and_shows_that_it_is(browser: Browser
         browser.press(*TAB)
 
 
-def test_a_key_skips_to_the_findings_opens_what_is_folded_and_scrolls_what_is_wide(
-    browser: Browser, file: Path
-) -> None:
+def test_keys_skip_to_the_findings_open_closed_sections_and_scroll_wide_tables(browser: Browser, file: Path) -> None:
     browser.events.clear()
     browser.open(file, WIDTHS[0], "dark")
     browser.press(*TAB)

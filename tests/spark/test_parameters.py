@@ -19,7 +19,7 @@ def refusal(document: Any) -> str:
     return str(raised.value)
 
 
-def test_the_document_of_the_program_is_accepted_whole() -> None:
+def test_a_complete_document_is_accepted() -> None:
     parameters = parse_document(json.dumps(a_document()), "params.json")
     (flow,) = parameters.flows
     assert (flow.name, flow.heartbeats.target_topic, flow.checkpoints.sync_interval_seconds) == (
@@ -40,15 +40,17 @@ def test_the_document_of_the_program_is_accepted_whole() -> None:
         pytest.param({"colour": "red"}, "colour", id="an unknown key"),
         pytest.param({"shape": "ring"}, "shape", id="an unknown shape"),
         pytest.param({"guard": {"filter": "a", "mark": "a"}}, "guard", id="a guard that stops what it marks"),
-        pytest.param({"guard": {"filter": "a"}}, "guard.mark", id="half a guard"),
-        pytest.param({"parts": [A_PART, A_PART]}, "", id="two parts of one name"),
-        pytest.param({"parts": [{**A_PART, "topics": ["("]}]}, "parts.0.topics", id="a part's pattern"),
+        pytest.param({"guard": {"filter": "a"}}, "guard.mark", id="a guard without a mark"),
+        pytest.param({"parts": [A_PART, A_PART]}, "", id="two parts with the same name"),
+        pytest.param(
+            {"parts": [{**A_PART, "topics": ["("]}]}, "parts.0.topics", id="a part's pattern that does not compile"
+        ),
         pytest.param(
             {"offsetSyncs": {**a_flow_document()["offsetSyncs"], "enabled": False}},
             "",
-            id="checkpoints without the offset syncs of which they are made",
+            id="checkpoints without offset syncs",
         ),
-        pytest.param({"refreshTopicsSeconds": 0}, "refreshTopicsSeconds", id="an interval of nothing"),
+        pytest.param({"refreshTopicsSeconds": 0}, "refreshTopicsSeconds", id="an interval of zero"),
         pytest.param({"source": a_cluster(authentication=None)}, "source", id="SASL without a login"),
         pytest.param({"source": a_cluster(securityProtocol="SSL")}, "source", id="a password without SASL"),
         pytest.param(
@@ -59,11 +61,11 @@ def test_the_document_of_the_program_is_accepted_whole() -> None:
         pytest.param(
             {"source": a_cluster(trust={"format": "PEM", "certificates": {"file": "/x", "env": "X"}})},
             "source.trust.certificates",
-            id="a reference of two kinds",
+            id="a reference to a file and a variable",
         ),
     ],
 )
-def test_what_is_wrong_is_named_by_its_key(changes: dict[str, Any], key: str) -> None:
+def test_a_wrong_value_is_reported_by_its_key(changes: dict[str, Any], key: str) -> None:
     message = refusal(a_document(a_flow_document(**changes)))
     assert message.startswith("parameters-invalid: ")
     assert f"flows.0.{key}".removesuffix(".") in message
@@ -89,7 +91,7 @@ def test_a_missing_file_is_reported_by_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("type_", "side"), [("oauth", "source"), ("custom", "target")])
-def test_a_login_that_the_job_cannot_use_is_refused_with_what_to_set(type_: str, side: str) -> None:
+def test_a_login_that_the_job_cannot_use_is_refused_with_the_key_to_set(type_: str, side: str) -> None:
     alias = {"source": "useast", "target": "uswest"}[side]
     message = refusal(a_document(a_flow_document(**{side: a_cluster(alias, authentication={"type": type_})})))
     assert message.startswith("parameters-invalid: ")
@@ -97,7 +99,7 @@ def test_a_login_that_the_job_cannot_use_is_refused_with_what_to_set(type_: str,
     assert "validation.authentication" in message
 
 
-def test_a_pattern_that_the_job_cannot_evaluate_is_refused_before_it_judges_anything() -> None:
+def test_a_pattern_that_the_job_cannot_evaluate_is_refused() -> None:
     message = refusal(a_document(a_flow_document(topics=["orders", r"\p{Alpha}+"])))
     assert message.startswith("parameters-invalid: flows.0: the job cannot evaluate the pattern")
 
@@ -106,7 +108,7 @@ def test_the_document_of_a_stack_without_flows_is_refused() -> None:
     assert refusal({**a_document(), "flows": []}).startswith("parameters-invalid: flows: ")
 
 
-def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
+def test_one_flow_can_be_chosen_and_the_error_for_an_unknown_flow_lists_all_flows() -> None:
     parameters = parse_document(
         json.dumps(a_document(a_flow_document(), a_flow_document(name="ledger"))), "params.json"
     )
@@ -116,13 +118,13 @@ def test_one_flow_can_be_chosen_and_an_unknown_one_names_the_known() -> None:
         chosen_flows(parameters, "billing")
 
 
-def test_a_document_without_shapes_is_an_undivided_flow_without_a_guard() -> None:
+def test_a_flow_without_a_shape_has_neither_parts_nor_a_guard() -> None:
     (flow,) = parse_document(json.dumps(a_document()), "params.json").flows
     assert (flow.replication, flow.shape, flow.guard, flow.parts) == ("orders", "flow", None, ())
     assert (flow.offset_syncs.enabled, flow.transformed, flow.start_from) == (True, False, "earliest")
 
 
-def test_choosing_a_flow_keeps_the_flows_through_which_its_records_may_return() -> None:
+def test_a_flow_is_chosen_by_name_or_replication_and_the_document_keeps_the_others() -> None:
     pair = [
         {**a_flow_document(), "name": name, "replication": "ledger"}
         for name in ("ledger-to-uswest", "ledger-to-useast")

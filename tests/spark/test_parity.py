@@ -1,4 +1,4 @@
-"""What parity concludes from the counts of the first pass, and counts after the comparison."""
+"""What parity concludes from the counts of the first pass, and what it counts after the comparison."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_the_source_is_read_as_far_as_the_target_has_come(
     assert read_as_far(source, target, end) == read
 
 
-def test_records_that_take_no_part_do_not_make_two_sides_differ() -> None:
+def test_records_that_are_not_compared_do_not_make_the_sides_differ() -> None:
     assert a_pass(Sums(5, 1, 2, aside=7), Sums(5, 1, 2, aside=9, looped=1)).disagreeing == []
 
 
@@ -58,15 +58,22 @@ HUGE = 0xFFFFFFFF
     ("source", "target", "same"),
     [
         pytest.param(placed((0, 7), (1, 9)), placed((0, 7), (1, 9)), True, id="equal"),
-        pytest.param(placed((100, 7), (101, HUGE)), placed((3, 7), (4, HUGE)), True, id="further down"),
-        pytest.param(placed((0, 7), (1, HUGE)), placed((MODULUS, 7), (MODULUS + 1, HUGE)), True, id="far up"),
-        pytest.param(placed((0, 7), (1, 9)), placed((0, 9), (1, 7)), False, id="the other way round"),
+        pytest.param(placed((100, 7), (101, HUGE)), placed((3, 7), (4, HUGE)), True, id="lower offsets on the target"),
+        pytest.param(
+            placed((0, 7), (1, HUGE)),
+            placed((MODULUS, 7), (MODULUS + 1, HUGE)),
+            True,
+            id="much higher offsets on the target",
+        ),
+        pytest.param(placed((0, 7), (1, 9)), placed((0, 9), (1, 7)), False, id="the opposite order"),
         pytest.param(placed((0, 7), (2, 9)), placed((0, 7), (1, 9)), False, id="a marker between them"),
         pytest.param(Sums(), Sums(), True, id="no record"),
     ],
 )
-def test_equal_records_at_other_distances_are_compared_one_by_one(source: Sums, target: Sums, same: bool) -> None:
-    """The order-free digests agree, but blocks may be reversed, and a group that moves would skip one of them."""
+def test_equal_records_with_other_distances_between_them_are_compared_one_by_one(
+    source: Sums, target: Sums, same: bool
+) -> None:
+    """Equal digests say nothing about the order: if two blocks are swapped, a group that moves skips one of them."""
     assert same_places(source, target) is same
     assert a_pass(source, target).disagreeing == ([] if same else [LEDGER])
 
@@ -86,7 +93,7 @@ def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure(
     assert young_topics({LEDGER, other}, {LEDGER, other}) == {"ledger"}
 
 
-def test_an_empty_source_is_an_error_but_one_that_only_received_is_not() -> None:
+def test_an_empty_source_is_an_error_but_one_with_only_replicated_records_is_not() -> None:
     (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
     assert (empty.code, empty.severity) == ("empty-range", Severity.ERROR)
     (received,) = nothing_to_compare(a_pass(Sums(aside=9), Sums(aside=1)))
@@ -94,7 +101,7 @@ def test_an_empty_source_is_an_error_but_one_that_only_received_is_not() -> None
     assert nothing_to_compare(a_pass(Sums(1), Sums())) == []
 
 
-def test_transformed_records_are_not_judged_unless_none_arrived() -> None:
+def test_transformed_records_that_differ_or_never_arrive_are_an_error() -> None:
     (differ,) = not_compared(a_pass(Sums(5, 1, 1), Sums(4, 9, 9)))
     assert (differ.code, differ.severity) == ("records-not-compared", Severity.ERROR)
     (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
@@ -112,7 +119,7 @@ def test_records_that_arrive_while_the_job_waits_are_counted() -> None:
     }
 
 
-def test_the_differences_show_what_the_target_holds() -> None:
+def test_the_number_of_target_records_follows_from_the_differences() -> None:
     kinds = {"missing-hole": 7, "missing-tail": 5, "unmarked": 3, "duplicated": 20, "extra": 2, "extra-head": 1}
     differences = [Difference(LEDGER, kind, records, 0, 9) for kind, records in kinds.items()]
     counts = totals(final_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences).values())
@@ -134,7 +141,7 @@ def test_records_that_were_only_counted_keep_their_counts() -> None:
     assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 0}
 
 
-def test_marked_records_are_compared_only_where_they_may_be_of_somebody_else() -> None:
+def test_marked_records_are_compared_only_if_something_else_may_have_marked_them() -> None:
     came = Sums(5, 1, 1, aside=3, low_aside=9)
     assert a_pass(came, came).with_other_marks == []
     assert a_pass(Sums(5, 1, 1), came).with_other_marks == []

@@ -32,11 +32,21 @@ def sides(
     [
         pytest.param("missing-hole", sides(), "missing-records", Severity.FAIL, id="a hole"),
         pytest.param(
-            "missing-head", sides(), "missing-records", Severity.FAIL, id="the head, though the target has it"
+            "missing-head", sides(), "missing-records", Severity.FAIL, id="a head, although nothing has expired"
         ),
-        pytest.param("missing-head", sides(target=(7, 90)), "expired-on-target", Severity.NOTE, id="target retention"),
         pytest.param(
-            "missing-head", sides(target=(1, 90)), "missing-records", Severity.FAIL, id="more than have expired"
+            "missing-head",
+            sides(target=(7, 90)),
+            "expired-on-target",
+            Severity.NOTE,
+            id="a head that expired on the target",
+        ),
+        pytest.param(
+            "missing-head",
+            sides(target=(1, 90)),
+            "missing-records",
+            Severity.FAIL,
+            id="a head longer than what has expired",
         ),
         pytest.param(
             "duplicated",
@@ -51,14 +61,14 @@ def sides(
             replace(sides(target=(0, 40)), written_end=60),
             "remote-topic-recreated",
             Severity.FAIL,
-            id="a log cut behind what was written",
+            id="a log shorter than what was written",
         ),
         pytest.param(
             "missing-tail",
             replace(sides(target=(0, 60)), written_end=60),
             "not-replicated-yet",
             Severity.FAIL,
-            id="a log that ends with what was written",
+            id="a log as long as what was written",
         ),
         pytest.param(
             "missing",
@@ -110,7 +120,7 @@ def sides(
             replace(sides(source=(9, 100)), source_anew=True),
             "expired-on-source",
             Severity.NOTE,
-            id="source retention of a topic that was made anew long ago",
+            id="source retention of a topic that was recreated long ago",
         ),
         pytest.param(
             "missing",
@@ -124,11 +134,17 @@ def sides(
             replace(sides(target=(9, 100)), source_anew=True),
             "losses-not-visible",
             Severity.ERROR,
-            id="the head of a topic that was made anew, where the flow may have begun later",
+            id="the head of a recreated topic, where the flow may have begun later",
         ),
         pytest.param("unmarked", sides(), "records-unmarked", Severity.FAIL, id="replicated without the guard's mark"),
         pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
-        pytest.param("extra-head", sides(), "extra-records", Severity.FAIL, id="older than a source that has all"),
+        pytest.param(
+            "extra-head",
+            sides(),
+            "extra-records",
+            Severity.FAIL,
+            id="an older record, although the source has removed nothing",
+        ),
         pytest.param("extra-head", sides(source=(9, 100)), "expired-on-source", Severity.NOTE, id="source retention"),
         pytest.param(
             "extra", sides(source=(9, 9), at_source=0), "expired-on-source", Severity.NOTE, id="an emptied source"
@@ -150,7 +166,9 @@ def sides(
         ),
         pytest.param("newest-outdated", sides(compacted=True), "keys-outdated", Severity.FAIL, id="an older value"),
         pytest.param("newest-undeleted", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="no tombstone"),
-        pytest.param("newest-foreign", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="a key of its own"),
+        pytest.param(
+            "newest-foreign", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="a key only on the target"
+        ),
         pytest.param(
             "newest-foreign", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="expired or stray"
         ),
@@ -170,24 +188,30 @@ def sides(
             replace(sides(compacted=True), source_anew=True),
             "source-topic-recreated",
             Severity.FAIL,
-            id="keys of a source made anew",
+            id="keys of a recreated source",
         ),
         pytest.param(
-            "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted"
+            "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted topic"
         ),
         pytest.param(
             "missing",
             sides(target=(0, 0), held=0, compacted=True),
             "not-replicated-yet",
             Severity.FAIL,
-            id="nothing arrived in a compacted",
+            id="nothing arrived in a compacted topic",
         ),
         pytest.param(
-            "missing", sides(compacted=True), "records-differ", Severity.FAIL, id="nothing is equal in a compacted"
+            "missing",
+            sides(compacted=True),
+            "records-differ",
+            Severity.FAIL,
+            id="nothing is equal in a compacted topic",
         ),
     ],
 )
-def test_a_difference_is_named_after_its_cause(kind: str, given: Sides, code: str, severity: Severity) -> None:
+def test_a_difference_gets_the_code_and_severity_of_its_cause(
+    kind: str, given: Sides, code: str, severity: Severity
+) -> None:
     (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given})
     assert (finding.code, finding.severity, finding.count) == (code, severity, 3)
 
@@ -233,18 +257,26 @@ def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "code"),
     [
-        pytest.param("missing", sides(target=(4, 4), held=0), "expired-on-target", id="an empty target removed all"),
-        pytest.param("missing", sides(target=(4, 9), held=0), "not-replicated-yet", id="it holds aborted records"),
         pytest.param(
-            "missing", replace(sides(target=(4, 9), held=0), guarded=True), "losses-not-visible", id="it has its own"
+            "missing", sides(target=(4, 4), held=0), "expired-on-target", id="the target has removed everything"
         ),
         pytest.param(
-            "missing-head", replace(sides(target=(4, 9)), guarded=True), "losses-not-visible", id="some are its own"
+            "missing", sides(target=(4, 9), held=0), "not-replicated-yet", id="the target holds aborted records"
+        ),
+        pytest.param(
+            "missing",
+            replace(sides(target=(4, 9), held=0), guarded=True),
+            "losses-not-visible",
+            id="the target holds records of its own",
+        ),
+        pytest.param(
+            "missing-head",
+            replace(sides(target=(4, 9)), guarded=True),
+            "losses-not-visible",
+            id="some of the target's records are its own",
         ),
     ],
 )
-def test_a_target_with_records_of_its_own_does_not_show_what_has_expired_there(
-    kind: str, given: Sides, code: str
-) -> None:
+def test_expiry_on_the_target_is_not_assumed_if_it_may_hold_other_records(kind: str, given: Sides, code: str) -> None:
     (finding,) = parity_findings([Difference(ORDERS, kind, 4, 0, 3)], {ORDERS: given})
     assert finding.code == code

@@ -33,7 +33,7 @@ def test_topics_that_each_belong_to_one_connector_pass_and_are_counted() -> None
     assert (outcome.counts["parts"], outcome.counts["topics"]) == (2, 3)
 
 
-def test_a_topic_of_two_connectors_is_refused_by_name() -> None:
+def test_a_topic_of_two_connectors_is_reported_with_both() -> None:
     message = found(several(a_part("bulk", "logs-.*"), a_part("core", "orders", "logs-b")))["topic-in-two-parts"]
     assert message.startswith(
         "logs-b belongs to part bulk (connector orders-source-bulk) and part core (connector orders-source-core):"
@@ -50,14 +50,14 @@ def test_a_connector_that_selects_nothing_is_noted() -> None:
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["part-without-topic"])
 
 
-def test_a_topic_of_two_parts_of_a_split_is_reported_by_both_and_by_no_third() -> None:
+def test_a_topic_in_two_parts_of_a_split_is_reported_for_these_two_parts_only() -> None:
     first, second, third = a_split("logs-1", "logs-.*"), a_split("logs-2", "logs-b"), a_split("logs-3", "orders")
     assert "part logs-1 (namespace mirror-orders) and part logs-2" in found(first, second, third)["topic-in-two-parts"]
     assert "topic-in-two-parts" in found(second, first, third)
     assert found(third, first, second) == {}
 
 
-def test_a_part_of_which_only_some_topics_are_looked_at_is_no_second_part() -> None:
+def test_a_part_that_is_checked_for_only_some_topics_is_not_counted_twice() -> None:
     whole = a_split("logs-1", "logs-.*")
     outcome = check_division(whole.model_copy(update={"topics": ("logs-a",)}), (whole,), TOPICS)
     assert (outcome.verdict, outcome.counts["parts"]) == (Verdict.PASS, 1)
@@ -69,7 +69,7 @@ def test_another_direction_or_replication_may_have_the_same_topics() -> None:
     assert found(first, back, a_split("archive", "logs-.*", replication="archive")) == {}
 
 
-def test_the_part_that_is_behind_is_named_with_its_topics_and_no_other() -> None:
+def test_only_the_part_that_is_behind_is_reported_with_its_topics() -> None:
     flow = several(a_part("bulk", "logs-.*"), a_part("core", "orders"))
     (finding,) = behind(flow, {"logs-a": 100, "logs-b": 30})
     assert (finding.code, finding.count) == ("part-behind", 130)
@@ -78,7 +78,7 @@ def test_the_part_that_is_behind_is_named_with_its_topics_and_no_other() -> None
     )
 
 
-def test_an_undivided_flow_has_no_part_to_be_behind() -> None:
+def test_an_undivided_flow_reports_no_part_as_behind() -> None:
     assert behind(a_flow(), {"orders": 5}) == []
     assert labels(a_flow(), ["orders"]) == {}
 
@@ -88,7 +88,7 @@ def test_topics_are_labelled_with_their_connector() -> None:
     assert labels(flow, ["orders"]) == {"orders": "orders (part core (connector orders-source-core))"}
 
 
-def test_a_topic_that_only_its_connector_leaves_out_is_neither_expected_nor_missed() -> None:
+def test_a_topic_that_its_connector_excludes_is_neither_expected_nor_reported() -> None:
     bulk = {**a_part("bulk", "logs-.*"), "topicsExclude": ["logs-b"]}
     flow = several(bulk, a_part("core", "orders"))
     assert found(flow) == {}

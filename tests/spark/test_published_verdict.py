@@ -1,4 +1,4 @@
-"""A verdict of any size fits into a ConfigMap, and whoever reads it finds what was published."""
+"""A verdict of any size fits into a ConfigMap, and its readers find what was published."""
 
 import base64
 import random
@@ -42,7 +42,7 @@ def findings(groups: int, partitions: int) -> tuple[Finding, ...]:
 
 
 def noise(count: int) -> tuple[Finding, ...]:
-    """Failures whose messages nothing compresses."""
+    """Failures whose messages cannot be compressed."""
     given = random.Random(1)
     return tuple(fail("checkpoint-ahead", given.randbytes(450).hex()) for _ in range(count))
 
@@ -57,7 +57,7 @@ def size(data: dict[str, str]) -> int:
     return sum(len(base64.b64decode(value)) if key in BINARY else len(value.encode()) for key, value in data.items())
 
 
-def test_fifty_thousand_findings_fit_and_all_come_back() -> None:
+def test_fifty_thousand_findings_fit_into_the_config_map_and_are_read_back() -> None:
     """500 groups on 100 partitions: over 14 MB as JSON."""
     big = outcome(*findings(500, 100))
     data = verdict_data(big, None)
@@ -67,7 +67,7 @@ def test_fifty_thousand_findings_fit_and_all_come_back() -> None:
     assert data["checks"].splitlines()[3].startswith("offsets-translate: fail, ")
 
 
-def test_what_does_not_fit_even_so_is_counted_and_no_code_is_lost() -> None:
+def test_findings_that_do_not_fit_are_counted_and_every_code_is_kept() -> None:
     accepted = replace(error("target-expired", "…"), severity=Severity.ACCEPTED, accepted="why")
     big = outcome(*noise(3_000), accepted, error("no-offset-sync", "x" * 5_000))
     data = verdict_data(big, None)
@@ -83,7 +83,7 @@ def test_what_does_not_fit_even_so_is_counted_and_no_code_is_lost() -> None:
     )
 
 
-def test_the_ids_of_topics_give_way_to_the_findings() -> None:
+def test_topic_ids_are_left_out_if_the_findings_need_their_space() -> None:
     given = random.Random(1)
     ids = {alias: {given.randbytes(100).hex(): given.randbytes(11).hex() for _ in range(5_000)} for alias in "ab"}
     data = verdict_data(replace(outcome(*noise(3)), topic_ids=ids), None)
@@ -92,7 +92,7 @@ def test_the_ids_of_topics_give_way_to_the_findings() -> None:
     assert read_topic_ids(data) == {}
 
 
-def test_a_small_verdict_is_plain_text_as_before() -> None:
+def test_a_small_verdict_is_published_as_plain_text() -> None:
     published = config_map(outcome())
     assert published.data is not None
     assert published.data["report.json"].startswith("{\n")
@@ -117,18 +117,18 @@ def test_promotion_drift_and_the_next_run_read_the_packed_report() -> None:
 
 
 @pytest.mark.parametrize("packed", ["!", "aGVsbG8=", base64.b64encode(b"\x1f\x8b\x08\x00").decode()])
-def test_a_packed_report_that_was_damaged_is_said_to_be_unreadable(packed: str) -> None:
+def test_a_damaged_packed_report_is_refused(packed: str) -> None:
     with pytest.raises(ValueError, match=r"cannot be unpacked|Expecting value"):
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", PACKED: packed})
 
 
 @pytest.mark.parametrize("report", ['{"checks": ["x"]}', '{"checks": [{"coverage": "x"}]}', '{"checks": [[]]}'])
-def test_a_report_of_another_form_is_refused(report: str) -> None:
+def test_a_report_of_the_wrong_form_is_refused(report: str) -> None:
     with pytest.raises(ValueError, match="validation error"):
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", "report.json": report})
 
 
-def test_a_quick_verdict_in_its_place_is_refused() -> None:
+def test_a_published_quick_verdict_is_refused() -> None:
     with pytest.raises(ValueError, match="the verdict is partial, which is never published"):
         read_verdict(verdict_data(outcome(), None) | {"verdict": "partial"})
     quick = replace(parity(), left_out="not compared: all")
@@ -138,7 +138,7 @@ def test_a_quick_verdict_in_its_place_is_refused() -> None:
 
 
 @pytest.mark.parametrize("finding", [fail("missing-records", "3"), error("compacted", "…")], ids=["fail", "error"])
-def test_a_pass_that_the_checks_contradict_is_no_pass(finding: Finding) -> None:
+def test_a_published_pass_that_its_checks_contradict_is_refused(finding: Finding) -> None:
     data = verdict_data(outcome(finding), None) | {"verdict": "pass"}
     words = f"the verdict is pass, but the checks of the report say {finding.severity}"
     with pytest.raises(ValueError, match=words):
@@ -156,7 +156,7 @@ def a_run(began: str, ended: str, *instead: CheckOutcome, digest: str = "sha256:
     return replace(flow("orders", "useast", "uswest", *instead), began_at=began, checked_at=ended, digest=digest)
 
 
-#: It went on from what was proven when it began.
+#: It continued from what was proven when it began.
 INCREMENTAL = replace(a_run(CHANGED, LATE), depth=Depth.INCREMENTAL)
 
 
@@ -169,7 +169,7 @@ def published(*runs: FlowOutcome) -> dict[str, str]:
     return found
 
 
-def test_a_run_that_a_change_overtook_proves_nothing_of_what_runs_now() -> None:
+def test_a_run_that_began_before_a_change_is_stale_after_it() -> None:
     """It read some of the records before the change; only its end is later."""
     proof = proof_of(published(a_run(EARLY, LATE)))
     changed = datetime.fromisoformat(CHANGED)
@@ -179,7 +179,7 @@ def test_a_run_that_a_change_overtook_proves_nothing_of_what_runs_now() -> None:
     assert proof.passing_since == proof.at, "nor does its soak time begin after the change"
 
 
-def test_a_verdict_of_an_earlier_release_began_when_it_ended() -> None:
+def test_a_verdict_of_an_earlier_release_without_a_start_is_dated_by_its_end() -> None:
     assert proof_of(published(a_run("", LATE))).at == datetime.fromisoformat(LATE)
 
 
@@ -187,43 +187,51 @@ def test_a_verdict_of_an_earlier_release_began_when_it_ended() -> None:
     ("first", "second", "newest"),
     [
         pytest.param(a_run(CHANGED, CHANGED, FAILED), a_run(EARLY, LATE), "fail", id="a pass hides no failure"),
+        pytest.param(a_run(EARLY, LATE, FAILED), INCREMENTAL, "fail", id="an incremental pass hides no failure"),
         pytest.param(
-            a_run(EARLY, LATE, FAILED), INCREMENTAL, "fail", id="nor does one that did not compare everything"
+            a_run(EARLY, LATE, FAILED), a_run(CHANGED, LATE), "pass", id="a full pass that began later counts"
         ),
-        pytest.param(a_run(EARLY, LATE, FAILED), a_run(CHANGED, LATE), "pass", id="a full one that began later counts"),
         pytest.param(a_run(EARLY, CHANGED), INCREMENTAL, "pass", id="an incremental pass follows a pass"),
         pytest.param(a_run(CHANGED, CHANGED), a_run(EARLY, LATE, FAILED), "fail", id="a failure replaces a pass"),
-        pytest.param(a_run(EARLY, EARLY, FAILED), a_run(CHANGED, LATE), "pass", id="mended between the two"),
+        pytest.param(a_run(EARLY, EARLY, FAILED), a_run(CHANGED, LATE), "pass", id="repaired between the runs"),
         pytest.param(a_run(EARLY, "9999-01-01T00:00:00+00:00", FAILED), a_run(EARLY, LATE), "pass", id="wrong clock"),
         pytest.param(
-            a_run(CHANGED, CHANGED), a_run(EARLY, LATE, FAILED, digest="sha256:0e"), "pass", id="of the model before"
+            a_run(CHANGED, CHANGED),
+            a_run(EARLY, LATE, FAILED, digest="sha256:0e"),
+            "pass",
+            id="failure of the earlier model",
         ),
         pytest.param(
-            a_run(EARLY, LATE, FAILED, digest="sha256:0e"), a_run(CHANGED, LATE), "pass", id="model before, ended first"
+            a_run(EARLY, LATE, FAILED, digest="sha256:0e"),
+            a_run(CHANGED, LATE),
+            "pass",
+            id="the run of the earlier model ended first",
         ),
     ],
 )
-def test_of_two_runs_at_a_time_the_newest_verdict_is(first: FlowOutcome, second: FlowOutcome, newest: str) -> None:
+def test_two_overlapping_runs_publish_the_verdict_that_counts_as_newest(
+    first: FlowOutcome, second: FlowOutcome, newest: str
+) -> None:
     found = published(first, second)
     assert found["verdict"] == newest
     assert read_verdict(found).verdict == newest
     assert len(read_history(found).verdicts) == 2, "both are in the history"
 
 
-def test_the_pass_counts_that_began_after_the_change() -> None:
-    """Otherwise a slow run from before the deployment would make the proof too old again."""
+def test_of_two_equal_verdicts_the_one_that_began_later_stays() -> None:
+    """Otherwise a slow run that began before the deployment would make the proof stale again."""
     assert published(a_run(CHANGED, CHANGED), a_run(EARLY, LATE))["began"] == CHANGED
     assert published(a_run(EARLY, LATE), a_run(CHANGED, LATE))["began"] == CHANGED
     assert published(a_run(CHANGED, CHANGED, FAILED), a_run(EARLY, LATE, FAILED))["began"] == CHANGED
 
 
-def test_an_incremental_failure_does_not_bring_back_what_another_run_refuted() -> None:
-    """The next validation would go on from it."""
+def test_an_incremental_failure_does_not_replace_the_failure_of_a_full_run() -> None:
+    """The next incremental validation would continue from records that the full run found wrong."""
     other = replace(INCREMENTAL, checks=(*INCREMENTAL.checks[:1], heartbeats(fail("heartbeats-stopped", "…"))))
     assert published(a_run(EARLY, LATE, FAILED), other)["began"] == EARLY
 
 
 @pytest.mark.parametrize("damage", [{"time": ""}, {"time": "2026-01-02T03:14:00"}, {"began": "yesterday"}])
-def test_a_verdict_that_cannot_be_read_does_not_stay(damage: dict[str, str]) -> None:
+def test_a_published_verdict_with_an_unreadable_time_does_not_stay(damage: dict[str, str]) -> None:
     assert stays(published(a_run(EARLY, LATE, FAILED)), INCREMENTAL)
     assert not stays({**published(a_run(EARLY, LATE, FAILED)), **damage}, INCREMENTAL)

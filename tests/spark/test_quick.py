@@ -18,7 +18,9 @@ def parity(check: Check, scene: Scene) -> CheckOutcome:
     return named(check(scene.parameters()), "parity")
 
 
-def test_it_says_in_numbers_what_it_compared_and_never_passes(check_quickly: Check, endpoints: Endpoints) -> None:
+def test_a_quick_validation_is_partial_and_says_how_much_it_compared(
+    check_quickly: Check, endpoints: Endpoints
+) -> None:
     scene = Scene(endpoints, "quick").replicate(records=LONG)
     scene.translate("quick-a", 245, 241)
     outcome = check_quickly(scene.parameters())
@@ -39,7 +41,7 @@ def test_it_says_in_numbers_what_it_compared_and_never_passes(check_quickly: Che
     assert headline(report).startswith("Fail over now: not proven, because ")
 
 
-def test_it_finds_a_hole_in_the_newest_records_and_says_nothing_of_older_ones(
+def test_a_quick_validation_reports_missing_records_only_among_the_newest(
     check_quickly: Check, endpoints: Endpoints
 ) -> None:
     scene = Scene(endpoints, "quick-hole").replicate(records=0, partitions=1)
@@ -52,15 +54,13 @@ def test_it_finds_a_hole_in_the_newest_records_and_says_nothing_of_older_ones(
     assert "(partition 0 offsets 200 to 201)" in found.findings[0].message
 
 
-def test_records_that_are_late_fail_once_the_time_to_catch_up_is_over(
-    check_quickly: Check, endpoints: Endpoints
-) -> None:
+def test_late_records_are_a_failure_after_the_time_to_catch_up(check_quickly: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "quick-late").replicate(partitions=1)
     scene.write(scene.source, scene.name, 0, range(60, 70))
     assert codes_of(parity(check_quickly, scene), scene.name) == {"not-replicated-yet": 10}
 
 
-def test_resent_records_and_an_emptied_head_are_nothing_wrong(check_quickly: Check, endpoints: Endpoints) -> None:
+def test_resent_records_and_an_expired_head_are_not_a_failure(check_quickly: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "quick-again").replicate(records=LONG, partitions=1)
     scene.write(scene.target, scene.remote(scene.name), 0, range(200, LONG))
     scene.sync(scene.name, 0, (200, LONG))
@@ -76,10 +76,10 @@ def test_an_open_transaction_is_an_error(check_quickly: Check, endpoints: Endpoi
         assert parity(check_quickly, scene).verdict is Verdict.ERROR
 
 
-def test_records_of_one_time_that_are_too_many_prove_nothing(
+def test_an_old_timestamp_among_the_newest_records_leaves_the_tail_unproven(
     check_quickly: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record from the past among the newest ones: its time does not say where its copy stands."""
+    """The time of such a record does not show where the target holds the newest records."""
     monkeypatch.setattr(quick_parity, "REACH", 50)
     scene = Scene(endpoints, "quick-old").replicate(records=LONG, partitions=1)
     for region, topic in ((scene.source, scene.name), (scene.target, scene.remote(scene.name))):
@@ -90,7 +90,9 @@ def test_records_of_one_time_that_are_too_many_prove_nothing(
     assert finding.code == "tail-not-proven"
 
 
-def test_a_flow_that_drops_records_is_not_compared_and_says_so(check_quickly: Check, endpoints: Endpoints) -> None:
+def test_a_flow_that_drops_records_is_not_compared_and_the_report_says_so(
+    check_quickly: Check, endpoints: Endpoints
+) -> None:
     scene = Scene(endpoints, "quick-drops").replicate(partitions=1)
     outcome = check_quickly(scene.parameters(transformed=True, drops=[{"by": "tombstone"}]))
     found = named(outcome, "parity")

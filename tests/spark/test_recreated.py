@@ -39,19 +39,19 @@ NAMESPACE = "recreated-tests"
         ),
     ],
 )
-def test_a_topic_with_another_id_was_made_anew(now: TopicIds, found: list[str]) -> None:
+def test_a_topic_with_another_id_is_noted_as_recreated(now: TopicIds, found: list[str]) -> None:
     findings = recreated_findings(BEFORE, now)
     assert [said in each.message for each, said in zip(findings, found, strict=True)] == [True] * len(found)
     assert {each.severity for each in findings} <= {Severity.NOTE}
     assert recreated_findings({}, now) == []
 
 
-def test_topics_are_compared_where_the_last_verdict_knew_them() -> None:
+def test_only_topics_that_the_last_verdict_knew_are_counted_as_compared() -> None:
     assert compared(BEFORE, {"useast": {"orders": "X", "new": "N"}, "uswest": {"useast.orders": "C"}}) == 2
     assert compared({}, BEFORE) == 0
 
 
-def test_ids_are_published_and_survive_a_run_that_reached_no_cluster() -> None:
+def test_topic_ids_are_published_and_kept_by_a_run_that_reaches_no_cluster() -> None:
     first = config_map(replace(an_outcome(a_check()), topic_ids=BEFORE)).data
     assert first is not None
     assert read_topic_ids(first) == BEFORE
@@ -81,10 +81,10 @@ def namespace(endpoints: Endpoints) -> str:
     return NAMESPACE
 
 
-def test_the_next_validation_names_topics_that_were_made_anew(
+def test_the_next_validation_names_topics_that_were_recreated(
     started: Spark, endpoints: Endpoints, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything may be equal again, and groups still stand at offsets of the topic that was deleted."""
+    """All records may be equal again, but groups still have offsets of the deleted topic."""
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     scene = Scene(endpoints, "recreated").replicate(partitions=1)

@@ -1,4 +1,4 @@
-"""What keeps the job from judging: each cause has its own error, exit code 2, and no credential in the text."""
+"""What keeps the job from judging: each cause has its own error code, exits with 2 and shows no credential."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def scene(refused: Scene, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 @pytest.fixture
 def check(started: Spark, scene: Scene) -> Check:
-    """The flow with a changed source cluster, or other changes."""
+    """Checks the flow with a changed source cluster or with other changes."""
 
     def run(source: Json | None = None, **changes: Any) -> FlowOutcome:
         changed = {"source": {**cluster_document(scene.source), **source}} if source else {}
@@ -60,7 +60,7 @@ def refusal(outcome: FlowOutcome) -> tuple[str, str]:
 
 
 def reached(check: Check, source: Json) -> bool:
-    """Whether the job reached and read the source's topics: of a flow that selects none, it says just that."""
+    """Whether the job could list the source's topics: then its only error is that the flow selects none of them."""
     return refusal(check(source, topics=["nothing-.*"]))[0] == "no-topic-selected"
 
 
@@ -88,7 +88,7 @@ def test_an_untrusted_certificate_is_distinguished_from_a_refused_login(check: C
     assert refusal(check({"trust": other}))[0] == "tls-untrusted"
 
 
-def test_a_plain_connection_to_a_tls_listener_ends_in_time(check: Check) -> None:
+def test_a_plain_connection_to_a_tls_listener_is_reported_as_unreachable(check: Check) -> None:
     assert refusal(check({"securityProtocol": "SASL_PLAINTEXT", "trust": None}))[0] == "unreachable"
 
 
@@ -116,7 +116,7 @@ def test_a_topic_that_the_user_may_not_see_is_reported_with_the_missing_permissi
     assert "grant DESCRIBE" in message
 
 
-def test_a_client_certificate_opens_the_mutual_tls_listener(check: Check, scene: Scene) -> None:
+def test_the_job_logs_in_to_a_mutual_tls_listener_with_a_client_certificate(check: Check, scene: Scene) -> None:
     pair = scene.source.users["validator"].certificate
     login = {"type": "tls", "certificate": {"file": str(pair.certificate)}, "key": {"file": str(pair.key)}}
     address = scene.source.tls_bootstrap_servers
@@ -151,8 +151,8 @@ def import_certificate(region: Region, store: Path, kind: str, password: str) ->
 def core(endpoints: Endpoints) -> Iterator[client.CoreV1Api]:
     api = config.new_client_from_config(str(endpoints.kubeconfig))  # type: ignore[no-untyped-call]
     found = client.CoreV1Api(api)
-    named = client.V1Namespace(metadata=client.V1ObjectMeta(name="validation-tests"))
-    found.create_namespace(named, _request_timeout=CALL_SECONDS)
+    namespace = client.V1Namespace(metadata=client.V1ObjectMeta(name="validation-tests"))
+    found.create_namespace(namespace, _request_timeout=CALL_SECONDS)
     yield found
     found.delete_namespace("validation-tests", _request_timeout=CALL_SECONDS)
 
@@ -173,7 +173,7 @@ def test_credentials_in_secrets_are_read_through_the_api_server(
         assert "absent" in message
 
 
-def test_the_verdict_is_published_beside_the_flow_and_the_newest_run_counts(
+def test_the_verdict_is_published_in_the_flows_namespace_and_a_newer_run_replaces_it(
     endpoints: Endpoints, core: client.CoreV1Api
 ) -> None:
     """Promotion reads this map: an old pass must not outlive a failure."""
@@ -188,7 +188,7 @@ def test_the_verdict_is_published_beside_the_flow_and_the_newest_run_counts(
         assert found == {"verdict": verdict, "depth": "full", "digest": "sha256:0f", "time": time}
 
 
-def test_the_command_explains_itself_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_text_shows_an_example_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         entry(["--help"])
     assert ended.value.code == 0
@@ -215,8 +215,8 @@ def test_a_quick_verdict_is_not_published(tmp_path: Path, capsys: pytest.Capture
     assert "quick-not-published: `--publish` is given with `--depth quick`" in capsys.readouterr().err
 
 
-def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: Path) -> None:
-    """A process of its own: in this one, the job would find the session of the other tests."""
+def test_a_folder_without_jars_exits_with_two_and_writes_a_report(tmp_path: Path) -> None:
+    """Runs in a process of its own: in this one, the job would find the session of the other tests."""
     parameters, report = tmp_path / "params.json", tmp_path / "report.json"
     parameters.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document()]}))
     job = [sys.executable, ROOT / "spark" / "validate.py", "--parameters", parameters]
@@ -226,7 +226,7 @@ def test_a_folder_without_jars_ends_the_command_with_two_and_a_report(tmp_path: 
     assert json.loads(report.read_text())["error"]["code"] == "spark-jars-missing"
 
 
-def test_a_page_that_cannot_be_made_ends_the_command_before_spark_starts(
+def test_without_jinja2_the_option_html_exits_with_two_before_spark_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parameters = tmp_path / "params.json"
@@ -240,6 +240,6 @@ def test_a_page_that_cannot_be_made_ends_the_command_before_spark_starts(
 
 
 @pytest.mark.parametrize("option", ["--report", "--html"])
-def test_a_report_that_cannot_be_written_is_refused_with_its_option(option: str, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_reported_with_its_option(option: str, tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match=f"report-not-written: .*give {option} a writable path"):
         write(tmp_path / "no-such-folder" / "report", "…", option)

@@ -14,7 +14,7 @@ _MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error"
 
 
 def codes_in_the_checks() -> dict[str, str]:
-    """Each code that a check gives a finding, with the severity that it has there (of `Meaning`, its argument)."""
+    """Each code that the checks give a finding, with its severity there. For `Meaning`, the severity is an argument."""
     found = {}
     for file in (ROOT / "spark" / "checks").glob("*.py"):
         constants = {}
@@ -34,7 +34,7 @@ def test_the_table_holds_exactly_the_codes_of_the_checks() -> None:
 
 
 @pytest.mark.parametrize("code", [code for code, said in codes_in_the_checks().items() if said in ("fail", "error")])
-def test_what_is_wrong_has_a_remedy(code: str) -> None:
+def test_every_failure_and_error_has_a_remedy(code: str) -> None:
     assert REMEDIES[code]
 
 
@@ -48,7 +48,7 @@ def test_a_remedy_names_the_stack_the_flow_and_its_clusters() -> None:
     )
 
 
-def test_a_topology_that_was_validated_alone_is_validated_again_by_its_file() -> None:
+def test_remedies_name_the_topology_file_if_a_file_was_validated() -> None:
     again = next(code for code, text in REMEDIES.items() if "{validated}" in text)
     outcome = CheckOutcome(CheckName.OFFSETS, "", {}, (fail(again, "…"), fail("no-heartbeat", "…")))
     first, second = with_remedies(outcome, a_flow(), "prod", "my files/prod.yaml").findings
@@ -56,7 +56,7 @@ def test_a_topology_that_was_validated_alone_is_validated_again_by_its_file() ->
     assert "`replicate diff STACK --against cluster`" in second.message
 
 
-def test_every_remedy_can_be_filled_in() -> None:
+def test_remedies_have_only_known_placeholders() -> None:
     known = {"stack", "validated", "flow", "source", "target", "target_servers"}
     named = {field for text in REMEDIES.values() for _, field, _, _ in string.Formatter().parse(text) if field}
     assert named <= known

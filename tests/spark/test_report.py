@@ -53,7 +53,9 @@ def a_report(*flows: FlowOutcome, failure: Finding | None = None) -> Report:
         pytest.param([a_check(note("n", "…"))], Verdict.PASS, 0, id="a note changes nothing"),
         pytest.param([a_check(fail("f", "…")), a_check()], Verdict.FAIL, 1, id="one failure"),
         pytest.param([a_check(error("e", "…")), a_check()], Verdict.ERROR, 2, id="one check that could not run"),
-        pytest.param([a_check(error("e", "…")), a_check(fail("f", "…"))], Verdict.FAIL, 1, id="a found problem stays"),
+        pytest.param(
+            [a_check(error("e", "…")), a_check(fail("f", "…"))], Verdict.FAIL, 1, id="a failure outweighs an error"
+        ),
         pytest.param([], Verdict.ERROR, 2, id="nothing checked is never a pass"),
     ],
 )
@@ -64,7 +66,7 @@ def test_the_exit_code_is_that_of_the_worst_verdict(
     assert (report.verdict, report.exit_code) == (verdict, exit_code)
 
 
-def test_a_run_without_flows_and_a_flow_without_a_cluster_are_errors() -> None:
+def test_a_run_without_flows_and_a_flow_or_job_that_could_not_run_exit_with_two() -> None:
     assert a_report().exit_code == 2
     assert a_report(an_outcome(failure=error("unreachable", "…"))).exit_code == 2
     assert a_report(an_outcome(a_check()), failure=error("spark-not-started", "…")).exit_code == 2
@@ -130,7 +132,7 @@ def test_the_published_map_says_since_when_the_flow_passes(before: dict[str, str
     assert published.data["passingSince"] == (since or "2026-01-02T03:04:05+00:00")
 
 
-def test_the_published_map_of_a_failure_says_nothing_of_passing() -> None:
+def test_the_published_map_of_a_failure_has_no_passing_since() -> None:
     published = config_map(an_outcome(a_check(fail("missing-records", "3"))), {"verdict": "pass", "time": "T"})
     assert published.data is not None
     assert "passingSince" not in published.data
@@ -148,7 +150,7 @@ def a_part(name: str, *checks: CheckOutcome) -> FlowOutcome:
     return replace(an_outcome(*checks), name=name, replication="logs", shape="split")
 
 
-def test_the_parts_of_a_replication_are_summed_up_and_the_late_one_is_named() -> None:
+def test_the_report_adds_up_the_parts_of_a_replication_and_names_the_part_that_is_behind() -> None:
     report = a_report(
         an_outcome(a_check()), a_part("logs-1", a_check()), a_part("logs-2", a_check(fail("part-behind", "…", 7)))
     )
@@ -190,7 +192,7 @@ def test_a_flow_of_another_shape_needs_no_advice() -> None:
 
 
 def test_a_pipe_gets_each_finding_on_one_line_however_long() -> None:
-    """A search does not find a name that is folded over two lines."""
+    """A search does not find a name that is wrapped onto two lines."""
     names = " ".join(f"orders-{number}" for number in range(200))
     text = report_text(a_report(an_outcome(a_check(fail("missing-records", names)))))
     assert f"missing-records: {names}" in text
@@ -222,7 +224,7 @@ def test_a_bug_of_the_job_exits_with_two_not_with_one(
     assert "KeyError" in capsys.readouterr().err
 
 
-def test_a_jvm_that_dies_is_an_error_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_has_an_error_if_the_jvm_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     def dying(*_: object) -> None:
         raise Py4JNetworkError("answer is empty")
 

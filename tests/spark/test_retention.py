@@ -1,4 +1,4 @@
-"""Offsets that left the source before they reached the target, by the offset syncs."""
+"""Records that the source removed before they were replicated, as the offset syncs show."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ def test_a_source_that_starts_after_the_replicated_position_lost_the_records_bet
     assert (loss.first, loss.end, loss.certain) == (60, 80, True)
 
 
-def test_a_jump_between_two_syncs_is_a_past_loss() -> None:
+def test_a_jump_between_two_syncs_is_reported_as_a_loss() -> None:
     found = losses(replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
     assert found == [Loss(ORDERS, 60, 90, True, 1_700)]
     outcome = judge([replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
@@ -76,7 +76,7 @@ def test_a_worker_that_read_again_after_a_restart_lost_nothing() -> None:
     assert losses(replicated(Sync(0, 0), Sync(50, 50), Sync(40, 60), source=(0, 60), target=(0, 80))) == []
 
 
-def test_an_emptied_topic_with_many_jumps_may_have_had_transactions() -> None:
+def test_losses_of_an_emptied_topic_with_many_jumps_are_uncertain() -> None:
     syncs = [Sync(11 * step, 10 * step) for step in range(5)]
     assert {loss.certain for loss in losses(replicated(*syncs, source=(60, 60), target=(0, 45)))} == {False}
 
@@ -84,13 +84,15 @@ def test_an_emptied_topic_with_many_jumps_may_have_had_transactions() -> None:
 @pytest.mark.parametrize(
     ("syncs", "target_end"),
     [
-        pytest.param((Sync(0, 0), Sync(99, 99)), 100, id="behind the newest sync"),
+        pytest.param((Sync(0, 0), Sync(99, 99)), 100, id="after the newest sync"),
         pytest.param((Sync(0, 0), Sync(51, 50), Sync(99, 98)), 100, id="between two syncs"),
     ],
 )
 @pytest.mark.parametrize("source", [(101, 101), (101, 120)], ids=["emptied", "with records since"])
-def test_a_gap_of_one_offset_is_a_marker(syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]) -> None:
-    """A topic that was written in one transaction, all of which has expired, has lost nothing."""
+def test_a_gap_of_one_offset_is_not_a_certain_loss(
+    syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]
+) -> None:
+    """A topic may hold a single transaction, which has expired completely: only its marker was not replicated."""
     found = losses(replicated(*syncs, source=source, target=(0, target_end)))
     assert [(loss.count, loss.certain) for loss in found] == [(1, False)]
 
@@ -122,7 +124,7 @@ def test_a_partition_whose_losses_cannot_be_seen_is_not_proven(given: Replicated
     )
 
 
-def test_one_record_lost_in_each_partition_does_not_pass() -> None:
+def test_a_gap_of_one_offset_does_not_pass() -> None:
     outcome = judge([replicated(Sync(0, 0), Sync(60, 59), source=(61, 80), target=(0, 79))])
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
 
@@ -132,7 +134,7 @@ def a_coverage(judged: int, **not_judged: int) -> Coverage:
 
 
 def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], target: tuple[int, int]) -> Replicated:
-    """A target with transaction markers, of which the records are counted."""
+    """A target that has transaction markers, with the counts of its records."""
     given = replicated(*syncs, source=source, target=target)
     return replace(given, copies=Copies(syncs[0], syncs[-1], between, after))
 
@@ -143,7 +145,7 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
         pytest.param(
             marked(Sync(0, 0), Sync(150, 101), between=100, after=20, source=(150, 170), target=(0, 121)),
             [Loss(ORDERS, 100, 150, True, 0)],
-            id="a marker in front of the loss",
+            id="a marker before the loss",
         ),
         pytest.param(
             marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20)),
@@ -158,12 +160,12 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
         pytest.param(
             marked(Sync(0, 0), Sync(9, 9), between=9, after=1, source=(12, 20), target=(0, 12)),
             [Loss(ORDERS, 10, 12, True)],
-            id="markers behind the newest sync",
+            id="markers after the newest sync",
         ),
         pytest.param(
             marked(Sync(0, 0), Sync(9, 9), between=9, after=3, source=(12, 20), target=(0, 14)),
             [],
-            id="markers behind the newest sync, and nothing lost",
+            id="markers after the newest sync, and nothing lost",
         ),
         pytest.param(
             marked(
@@ -179,7 +181,7 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
         pytest.param(
             marked(Sync(0, 0), Sync(12, 12), between=10, after=0, source=(20, 20), target=(0, 20)),
             [Loss(ORDERS, 1, 12, False, some=2)],
-            id="nothing is left of the source, which may have had markers",
+            id="the source is empty and may have had markers",
         ),
         pytest.param(
             marked(Sync(0, 0), Sync(12, 12), between=11, after=8, source=(12, 20), target=(0, 20)),
@@ -188,12 +190,12 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
         ),
     ],
 )  # fmt: skip
-def test_a_marker_on_the_target_hides_no_lost_record(given: Replicated, found: list[Loss]) -> None:
-    """To offset syncs, a marker of exactly-once delivery looks like a record."""
+def test_markers_on_the_target_do_not_hide_lost_records(given: Replicated, found: list[Loss]) -> None:
+    """In offset syncs, a marker of exactly-once delivery looks like a record."""
     assert losses(given) == found
 
 
-def test_losses_of_which_nothing_shows_where_they_were_are_counted() -> None:
+def test_lost_records_are_counted_even_if_their_offsets_are_unknown() -> None:
     outcome = judge([marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20))])
     assert (outcome.verdict, outcome.counts["lost"]) == (Verdict.FAIL, 2)
     assert outcome.findings[0].message == (

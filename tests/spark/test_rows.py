@@ -28,7 +28,7 @@ def test_groups_with_findings_come_first_then_those_that_read_most_again() -> No
     ]
 
 
-def test_an_offset_without_a_checkpoint_and_one_past_its_translation_are_not_hidden_in_the_sum() -> None:
+def test_a_groups_row_counts_an_untranslated_offset_and_one_past_its_translation_as_wrong() -> None:
     first, second, third = (Position("checkout", TopicPartition("orders", each), 9) for each in range(3))
     rows = group_rows(
         [first, second, third],
@@ -41,7 +41,7 @@ def test_an_offset_without_a_checkpoint_and_one_past_its_translation_are_not_hid
     assert rows == ({"group": "checkout", "committedOffsets": 3, "proven": 2, "wrong": 2, "readAgain": 4},)
 
 
-def test_topics_that_differ_come_first_with_what_each_side_holds() -> None:
+def test_topics_that_differ_come_first_with_the_records_of_each_side() -> None:
     logs = {each: OffsetRange(0, 10) for each in (ORDERS, PAYMENTS)}
     sums = {ORDERS: Sums(10), PAYMENTS: Sums(10, 1, 1)}
     first_pass = FirstPass(logs, logs, sums, {**sums, PAYMENTS: Sums(7)}, 0.1)

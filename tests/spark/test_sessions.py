@@ -1,4 +1,4 @@
-"""The settings of the job's Spark session: what the user says holds."""
+"""The settings of the job's Spark session: those of the user take precedence."""
 
 import argparse
 import os
@@ -38,8 +38,8 @@ with spark_jvm(SessionOptions("local[2]", None, "512m")):
 """
 
 
-def test_what_the_user_says_holds_and_what_spark_refuses_is_said(jars: Path) -> None:
-    """A process of its own: in this one, the job would find the session of the other tests."""
+def test_the_users_settings_apply_and_what_spark_refuses_is_reported(jars: Path) -> None:
+    """Runs in a process of its own: in this one, the job would find the session of the other tests."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     variables["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1"
     command = [sys.executable, "-c", _ASK]
@@ -71,8 +71,8 @@ except CannotRunError as error:
 """
 
 
-def test_a_jvm_that_began_early_and_failed_is_an_error_where_it_is_needed(jars: Path) -> None:
-    """A thread that nobody asks would print a trace, and the job would start a second JVM."""
+def test_a_jvm_that_is_started_early_and_fails_raises_its_error_when_it_is_needed(jars: Path) -> None:
+    """Otherwise the thread would print a trace, and the job would start a second JVM."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     command = [sys.executable, "-c", _ASK_EARLY]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
@@ -111,8 +111,8 @@ except CannotRunError as error:
 """
 
 
-def test_executor_pods_are_not_asked_for_before_a_task_needs_them(jars: Path) -> None:
-    """And not a second time, if there are none: each check would wait for them anew."""
+def test_executor_pods_are_requested_only_when_a_task_needs_them(jars: Path) -> None:
+    """If there are none, they are not requested a second time: each check would wait for them again."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     command = [sys.executable, "-c", _ASK_PODS]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT, env=variables)
@@ -126,13 +126,13 @@ def test_executor_pods_are_not_asked_for_before_a_task_needs_them(jars: Path) ->
     )
 
 
-def test_the_users_settings_come_before_the_jobs(tmp_path: Path) -> None:
+def test_the_users_settings_override_the_jobs(tmp_path: Path) -> None:
     conf = {"spark.sql.adaptive.enabled": "true", "spark.ui.enabled": "true"}
     settings = settings_of(options(tmp_path, **conf), submitted=False)
     assert settings.items() >= {*conf.items(), ("spark.driver.memory", "4g"), ("spark.master", "local[*]")}
 
 
-def test_the_user_may_choose_the_collector_and_keeps_our_log(tmp_path: Path) -> None:
+def test_the_user_may_choose_the_garbage_collector_and_keeps_the_jobs_log_settings(tmp_path: Path) -> None:
     given = {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}
     settings = settings_of(options(tmp_path, **given), submitted=False)
     own = settings["spark.driver.extraJavaOptions"]
@@ -148,7 +148,7 @@ def test_workers_get_the_jars_and_reach_the_driver(tmp_path: Path) -> None:
     assert not {"spark.driver.host", "spark.driver.bindAddress"} & settings.keys()
 
 
-def test_under_spark_submit_only_settings_of_the_session_are_given(tmp_path: Path) -> None:
+def test_under_spark_submit_the_job_sets_only_settings_of_the_session(tmp_path: Path) -> None:
     conf = {"spark.sql.shuffle.partitions": "400"}
     settings = settings_of(options(tmp_path, **conf), submitted=True)
     assert settings["spark.sql.shuffle.partitions"] == "400"

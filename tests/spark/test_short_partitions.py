@@ -31,7 +31,7 @@ def ranges(*sizes: int) -> dict[TopicPartition, OffsetRange]:
     [
         pytest.param([1] * (MANY - 1), 0, id="few are read by Spark"),
         pytest.param([1] * MANY, MANY, id="many are read at once"),
-        pytest.param([0, *[SHORT] * MANY, SHORT + 1], MANY, id="long and empty ones are not among them"),
+        pytest.param([0, *[SHORT] * MANY, SHORT + 1], MANY, id="long and empty ones are left out"),
         pytest.param([SHORT] * 1_001, 1_000, id="no more records than the driver may hold"),
     ],
 )
@@ -68,7 +68,7 @@ def flow(scene: Scene, started: Spark, endpoints: Endpoints, monkeypatch: pytest
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 @pytest.mark.parametrize("shortest", [200, 64], ids=["all are short", "one is long"])
-def test_spark_sees_the_same_records(
+def test_one_consumer_and_spark_read_the_same_records(
     flow: OpenFlow, isolation: str, shortest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Null and empty keys, values and headers, aborted records and markers, times, and a range within a log."""
@@ -88,20 +88,22 @@ def test_spark_sees_the_same_records(
     assert len(found) == 60 + 60 + (20 if isolation == "read_uncommitted" else 10)
 
 
-def test_what_the_driver_cannot_hold_is_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_that_the_driver_cannot_hold_are_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_partitions, "AT_MOST_BYTES", 1_000)
     logs = flow.source.offsets([TopicPartition("shortly", 0)])
     assert flow.read(flow.source, logs).count() == 63
 
 
-def test_a_header_whose_name_is_no_text_is_left_to_spark(spark: SparkSession) -> None:
+def test_a_record_with_a_header_name_that_is_not_utf8_is_left_to_spark(spark: SparkSession) -> None:
     """Java and Python replace such bytes by different characters."""
     header = {"key": None, "keyBuffer": "/w==", "value": None, "valueBuffer": None}
     with pytest.raises(LeftToSparkError):
         short_records(spark, [[{**A_RECORD, "headers": {"headers": [header]}}]], ["offset"])
 
 
-def test_a_damaged_flow_is_judged_the_same(check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(
+    check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene = Scene(endpoints, "shorter").replicate()
     scene.write(scene.source, "shorter", 0, range(60, 80))
     scene.write(scene.target, scene.remote("shorter"), 0, [*range(60, 70), 171, *range(72, 79)])

@@ -27,7 +27,7 @@ def test_ranges_of_different_partitions_are_read_at_once() -> None:
     ]
 
 
-def test_ranges_that_overlap_are_joined_so_that_no_record_comes_twice() -> None:
+def test_overlapping_ranges_are_joined_so_that_no_record_is_read_twice() -> None:
     """A record that is read twice would be counted twice."""
     assert layers([(ORDERS, OffsetRange(10, 20)), (ORDERS, OffsetRange(0, 15))]) == [{ORDERS: OffsetRange(0, 20)}]
 
@@ -63,7 +63,7 @@ def scene(endpoints: Endpoints) -> Scene:
     return Scene(endpoints, "small")
 
 
-def test_a_record_comes_as_it_was_written(cluster: Cluster, scene: Scene) -> None:
+def test_a_record_is_read_as_it_was_written(cluster: Cluster, scene: Scene) -> None:
     create_topics(scene.source, {"small.any": 1})
     headers = [("h", b"x"), ("null", None), ("empty", b""), ("h", "ü")]
     written = [(b"\x00\xff", None, scene.began_ms, headers), (None, b"", scene.began_ms + 1, [])]
@@ -80,8 +80,8 @@ def test_a_record_comes_as_it_was_written(cluster: Cluster, scene: Scene) -> Non
     ]
 
 
-def test_ranges_are_read_to_their_ends_and_again(cluster: Cluster, scene: Scene) -> None:
-    """Several ranges of a partition, what retention removed, and a second read of the same places."""
+def test_ranges_are_read_to_their_ends_and_can_be_read_again(cluster: Cluster, scene: Scene) -> None:
+    """Several ranges of a partition, one whose beginning retention removed, and a second read of the same ranges."""
     create_topics(scene.source, {"small.ranges": 2})
     for number in range(2):
         scene.write(scene.source, "small.ranges", number, range(400))
@@ -93,8 +93,10 @@ def test_ranges_are_read_to_their_ends_and_again(cluster: Cluster, scene: Scene)
         assert found == {(0, 5), (0, 6), (0, 7), (0, 300), (0, 301), (1, 10), (1, 11)}
 
 
-def test_long_ranges_cross_in_few_answers(cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each record once and in its place, although many polls cross together."""
+def test_long_ranges_pass_from_the_jvm_to_python_in_few_answers(
+    cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each record arrives once and in order, although the records of many polls cross together."""
     create_topics(scene.source, {"small.long": 2})
     for number in range(2):
         scene.write(scene.source, "small.long", number, range(3_000))
@@ -113,8 +115,8 @@ def test_long_ranges_cross_in_few_answers(cluster: Cluster, scene: Scene, monkey
     assert len(answers) <= 5_980 // 200 // 2
 
 
-def test_a_range_may_end_in_records_that_nobody_may_read(cluster: Cluster, scene: Scene) -> None:
-    """Aborted records and markers come to no committed reader: the range must end nevertheless."""
+def test_a_range_that_ends_with_aborted_records_is_read_to_its_end(cluster: Cluster, scene: Scene) -> None:
+    """A read_committed consumer gets no aborted records and no markers, but its read must end."""
     create_topics(scene.source, {"small.aborted": 1})
     partition = TopicPartition("small.aborted", 0)
     scene.write(scene.source, "small.aborted", 0, range(3))
@@ -125,7 +127,9 @@ def test_a_range_may_end_in_records_that_nobody_may_read(cluster: Cluster, scene
         assert [each.offset for each in found] == list(offsets)
 
 
-def test_a_range_that_does_not_come_is_an_error(cluster: Cluster, scene: Scene, started: Spark) -> None:
+def test_a_range_that_the_cluster_does_not_deliver_raises_an_error(
+    cluster: Cluster, scene: Scene, started: Spark
+) -> None:
     """What could not be read must not look like a range without records."""
     create_topics(scene.source, {"small.short": 1})
     scene.write(scene.source, "small.short", 0, range(3))
@@ -135,7 +139,7 @@ def test_a_range_that_does_not_come_is_an_error(cluster: Cluster, scene: Scene, 
     reads.close()
 
 
-def test_a_cluster_that_delivers_nothing_is_named(
+def test_a_cluster_that_delivers_nothing_is_reported_as_busy(
     cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_topics(scene.source, {"small.silent": 1})

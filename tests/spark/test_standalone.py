@@ -17,7 +17,7 @@ from tests.spark.submitting import SUBMIT, job_environment, pack, recipe_words, 
 from tests.spark.submitting import write_document as a_document
 
 PAGE_SECONDS = 60
-#: What a report says of the time that the job took, and when.
+#: The keys of a report that depend on when the job ran and how long it took.
 _OF_THE_RUN = {"checkedAt", "readSeconds", "newestSyncSeconds", "at", "provenAt", "seconds"}
 
 
@@ -55,11 +55,12 @@ def flows(endpoints: Endpoints) -> list[FlowParameters]:
     return [proven.parameters(**by_key), damaged.parameters()]
 
 
-def test_two_workers_find_what_one_process_finds_and_no_password_is_anywhere(
+def test_two_workers_find_the_same_as_one_process_and_no_password_is_shown(
     endpoints: Endpoints, jars: Path, master: Standalone, tmp_path: Path
 ) -> None:
-    """From an empty folder, by the README's recipe. Workers have nothing but Spark: no jar of Kafka, no Python, no file
-    of ours. What Spark's web pages show of the application, its environment included, is what its event log holds."""
+    """The job runs from an empty folder, by the README's recipe. The workers have only Spark: no Kafka jar, no Python,
+    no file of this project. The event log holds all that Spark's web pages show of the application and its
+    environment."""
     folder, alone = pack(tmp_path), without_the_repository(job_environment(endpoints))
     given = flows(endpoints)
     a_document(folder, *given)
@@ -72,19 +73,19 @@ def test_two_workers_find_what_one_process_finds_and_no_password_is_anywhere(
         "spark.pyspark.python": "/nowhere/python",
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    reports, said = [], ""
+    reports, output = [], ""
     for where in ("local[2]", master.url):
         recipe = [*words, *recipe_words(jars), "--catch-up-seconds", "2"]
         answer = run_job([SUBMIT, "--master", where, *recipe], folder, alone)
         written = (folder / "report.json").read_text()
-        said += answer.stdout + answer.stderr + written
+        output += answer.stdout + answer.stderr + written
         assert answer.returncode == 1, answer.stdout + answer.stderr
         reports.append(lasting(json.loads(written)["flows"]))
         (folder / "report.json").unlink()
     assert [verdict(flow) for flow in reports[0]] == ["pass", "fail"]
     assert reports[1] == reports[0]
     assert len(master.executors()) == 2
-    shown = said + master.logs() + "".join(pages(master))
+    shown = output + master.logs() + "".join(pages(master))
     shown += "".join(each.read_text(errors="replace") for each in (tmp_path / "events").rglob("*") if each.is_file())
     assert "SparkListenerEnvironmentUpdate" in shown
     assert "ssl.keystore.key" in shown, "Spark's own log of the readers' options is on"

@@ -1,4 +1,4 @@
-"""Missing, stuck and foreign offsets, and for how long each may only be late."""
+"""Missing, stuck and foreign offsets, and how long the job waits before it reports each of them."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: in
     )
 
 
-def test_groups_without_an_offset_on_the_target_are_told_if_the_flow_copies_none() -> None:
+def test_groups_without_an_offset_on_the_target_are_noted_if_the_flow_copies_no_offsets() -> None:
     flow = a_flow()
     silent = flow.model_copy(update={"checkpoints": flow.checkpoints.model_copy(update={"sync_group_offsets": False})})
     alone, active = replace(POSITION, on_target=None), replace(POSITION, group="b", on_target=None, active=True)
@@ -99,7 +99,7 @@ def test_a_checkpoint_between_old_syncs_is_not_reported_as_stuck() -> None:
 
 
 def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
-    """They arrived while the job waited: the connector may have forgotten the sync that owed the group its offset."""
+    """They arrived while the job waited: the connector may no longer keep the sync that the group needs."""
     position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
     newer = SyncHistory((*SYNCS.syncs, Sync(5000, 5000)))
     result = standings(
@@ -108,7 +108,7 @@ def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
     assert result == []
 
 
-def test_a_group_that_was_reset_during_the_run_owes_nothing() -> None:
+def test_a_group_that_was_reset_during_the_run_has_no_finding() -> None:
     position = replace(POSITION, committed=50, checkpoint=Checkpoint(50, 1), on_target=1)
     assert found(position, committed_at_first=105) == []
 
@@ -121,12 +121,12 @@ def test_without_group_sync_an_absent_offset_is_expected_but_a_foreign_one_is_no
         assert [each.finding.code for each in result] == codes
 
 
-def test_a_new_group_has_until_the_next_refresh() -> None:
+def test_a_new_group_has_time_until_the_next_refresh() -> None:
     assert Patience(running=12, checkpoint=12, discovery=12) == PATIENCE
     assert Patience.of(a_flow(refreshGroupsSeconds=600), 0).discovery == 606
 
 
-def test_a_task_that_has_just_been_started_has_the_time_to_catch_up() -> None:
+def test_a_task_that_has_just_started_has_the_catch_up_time() -> None:
     """A restarted worker took 11 s to load its stores, with intervals of a second."""
     patience = Patience.of(a_flow(), 30)
     assert patience == Patience(running=12, checkpoint=30, discovery=30)
@@ -148,12 +148,12 @@ def later(position: Position, at_first: Position) -> list[str]:
 @pytest.mark.parametrize(
     ("last", "codes"),
     [
-        pytest.param(replace(POSITION, on_target=90), ["group-not-synced"], id="it stands still"),
+        pytest.param(replace(POSITION, on_target=90), ["group-not-synced"], id="it does not move"),
         pytest.param(replace(POSITION, on_target=95), [], id="it moves"),
         pytest.param(replace(POSITION, checkpoint=Checkpoint(300, 301), committed=300, on_target=101), [], id="synced"),
     ],
 )
-def test_only_a_group_sync_that_stands_still_fails(last: Position, codes: list[str]) -> None:
+def test_a_group_sync_fails_only_if_it_does_not_move(last: Position, codes: list[str]) -> None:
     """A group that consumes all the time is always behind its newest checkpoint by up to the interval of the sync."""
     assert later(last, replace(POSITION, on_target=90)) == codes
 

@@ -68,15 +68,15 @@ def test_a_problem_exits_with_one_and_is_published_as_a_failure(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In the tests' own session, because a JVM takes longer to start than the job runs."""
+    """Runs in the tests' own session, because a JVM takes longer to start than the job takes to run."""
     assert spark
     scene = Scene(endpoints, "injured").replicate()
     scene.translate("injured-a", 45, 41)
     scene.write(scene.target, scene.remote("injured"), 1, [777])
     api = config.new_client_from_config(str(endpoints.kubeconfig))  # type: ignore[no-untyped-call]
     core = client.CoreV1Api(api)
-    named = client.V1Namespace(metadata=client.V1ObjectMeta(name=NAMESPACE))
-    core.create_namespace(named, _request_timeout=CALL_SECONDS)
+    namespace = client.V1Namespace(metadata=client.V1ObjectMeta(name=NAMESPACE))
+    core.create_namespace(namespace, _request_timeout=CALL_SECONDS)
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     arguments = ["--parameters", a_document(scene, tmp_path), "--json", "--publish"]

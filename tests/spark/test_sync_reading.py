@@ -1,4 +1,4 @@
-"""Offset syncs are read once: a later reading takes what was written since."""
+"""Offset syncs are read once: a later read takes only what was written since."""
 
 import pytest
 
@@ -18,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("logins")
 OWN = TopicPartition("resync.offset-syncs.internal", 0)
 
 
-def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endpoints: Endpoints, read: Ranges) -> None:
+def test_a_later_read_continues_where_the_last_one_ended_unless_the_topic_was_recreated(
+    started: Spark, endpoints: Endpoints, read: Ranges
+) -> None:
     scene, orders = Scene(endpoints, "resync").replicate(partitions=1), TopicPartition("resync", 0)
     with open_flow(scene.parameters(), started, resolver(), lambda _: None) as flow:
         first = read_syncs(flow)

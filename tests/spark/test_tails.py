@@ -1,4 +1,4 @@
-"""What the newest records of a source partition show when they are looked for on the target."""
+"""The newest records of a source partition are looked up on the target."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ ARRIVED = SyncHistory((Sync(13, 13),))
     ("tail", "found"),
     [
         pytest.param(a_tail([10, 11, 12, 13]), {}, id="all are there"),
-        pytest.param(a_tail([9, 10, 11, 12, 13, 14, 15]), {}, id="producers go on, and older ones precede"),
+        pytest.param(a_tail([9, 10, 11, 12, 13, 14, 15]), {}, id="older records before them and newer ones after them"),
         pytest.param(a_tail([10, 11, 8, 9, 10, 11, 12, 13]), {}, id="a restart sent some again"),
         pytest.param(
             a_tail([12, 10, 11, 12, 13]), {}, id="the first copies begin in the middle of what was sent again"
@@ -48,7 +48,9 @@ ARRIVED = SyncHistory((Sync(13, 13),))
             a_tail([11, 12, 13], target_log=OffsetRange(11, 14)), {words.EXPIRED_ON_TARGET: [10]}, id="it has expired"
         ),
         pytest.param(
-            a_tail([12, 13], target_log=OffsetRange(1, 3)), {words.MISSING: [10, 11]}, id="more than has expired"
+            a_tail([12, 13], target_log=OffsetRange(1, 3)),
+            {words.MISSING: [10, 11]},
+            id="more are missing than have expired",
         ),
         pytest.param(a_tail([10, 11]), {words.LAGGING: [12, 13]}, id="late"),
         pytest.param(a_tail([7, 8]), {words.LAGGING: [10, 11, 12, 13]}, id="nothing of it has arrived"),
@@ -60,7 +62,7 @@ ARRIVED = SyncHistory((Sync(13, 13),))
         pytest.param(
             a_tail([], target_log=EMPTIED), {words.LAGGING: [10, 11, 12, 13]}, id="nothing shows that it had arrived"
         ),
-        pytest.param(a_tail([10, 12, 11, 13]), {words.REORDERED: [12]}, id="two changed places"),
+        pytest.param(a_tail([10, 12, 11, 13]), {words.REORDERED: [12]}, id="two are swapped"),
         pytest.param(
             a_tail([10, 13], whole=False), {words.TAIL_NOT_PROVEN: [11, 12]}, id="too many records to read them all"
         ),
@@ -75,5 +77,7 @@ ARRIVED = SyncHistory((Sync(13, 13),))
         pytest.param(a_tail([1], source=[]), {}, id="the source has no newest record"),
     ],
 )
-def test_each_record_is_found_in_order_or_named(tail: Tail, found: dict[words.Meaning, list[int]]) -> None:
+def test_each_source_record_is_found_in_order_on_the_target_or_reported(
+    tail: Tail, found: dict[words.Meaning, list[int]]
+) -> None:
     assert {what: [int(each.digest) for each in every] for what, every in unfound(tail).items()} == found

@@ -1,4 +1,4 @@
-"""A cluster that never answers is told from one that has stopped answering."""
+"""A cluster that never answers is distinguished from one that has stopped answering."""
 
 import signal
 import socket
@@ -31,7 +31,9 @@ def silent() -> Iterator[str]:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_cluster_that_never_answers_may_be_a_wrong_address(started: Spark, silent: str) -> None:
+def test_a_cluster_that_never_answers_is_unreachable_and_the_remedy_is_to_check_its_address(
+    started: Spark, silent: str
+) -> None:
     with Cluster(started.jvm, ClientOptions("useast", silent, {})) as cluster, pytest.raises(ClusterError) as raised:
         cluster.topics()
     assert (raised.value.code, "check bootstrapServers" in raised.value.remedy) == ("unreachable", True)
@@ -40,13 +42,25 @@ def test_a_cluster_that_never_answers_may_be_a_wrong_address(started: Spark, sil
 @pytest.mark.parametrize(
     ("cause", "code", "words"),
     [
-        pytest.param("Timed out waiting for a node assignment.", "unreachable", "No broker of the cluster", id="none"),
-        pytest.param("Timed out waiting to send the call.", "unreachable", "advertised.listeners", id="advertised"),
+        pytest.param(
+            "Timed out waiting for a node assignment.",
+            "unreachable",
+            "No broker of the cluster",
+            id="no broker answered",
+        ),
+        pytest.param(
+            "Timed out waiting to send the call.",
+            "unreachable",
+            "advertised.listeners",
+            id="the advertised address does not answer",
+        ),
         pytest.param(None, "brokers-busy", "answered before", id="a request that was sent"),
     ],
 )
-def test_the_clients_error_shows_how_far_it_came(started: Spark, cause: str | None, code: str, words: str) -> None:
-    """With the exceptions of Kafka's own client."""
+def test_the_cause_of_a_client_timeout_shows_how_far_the_request_got(
+    started: Spark, cause: str | None, code: str, words: str
+) -> None:
+    """Uses the exceptions of Kafka's own client."""
     jvm = started.jvm
     assert jvm is not None
     errors = "org.apache.kafka.common.errors"
@@ -57,7 +71,7 @@ def test_the_clients_error_shows_how_far_it_came(started: Spark, cause: str | No
     assert (found.code, words in f"{found.why} {found.remedy}") == (code, True)
 
 
-def test_brokers_that_stop_answering_are_busy_and_their_address_is_right(
+def test_brokers_that_stop_answering_are_reported_as_busy(
     started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, password in passwords(endpoints).items():

@@ -49,7 +49,12 @@ def default(value: str) -> Setting:
         pytest.param(default("5"), default("6"), [], id="both have their own default"),
         pytest.param(default("5"), own("6"), [(None, "6")], id="only the remote topic sets it"),
         pytest.param(Setting("5", "STATIC_BROKER_CONFIG"), own("6"), [], id="the source's brokers set it"),
-        pytest.param(Setting("5", "DYNAMIC_DEFAULT_BROKER_CONFIG"), default("6"), [("5", "6")], id="a cluster sets it"),
+        pytest.param(
+            Setting("5", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+            default("6"),
+            [("5", "6")],
+            id="a default of the source cluster sets it",
+        ),
     ],
 )
 def test_a_property_differs_if_the_connector_would_change_it(
@@ -65,7 +70,7 @@ def test_a_property_that_the_flow_leaves_out_or_the_target_does_not_know_is_not_
 
 
 class Refusing:
-    """A cluster of which every question about ACLs and configuration ends in this error."""
+    """A cluster that answers every request for ACLs or configuration with this error."""
 
     def __init__(self, code: str) -> None:
         self._error = ClusterError(code, "refused", "cluster useast", "why", "remedy")
@@ -89,12 +94,12 @@ def codes(source: str, target: str, **sync: Any) -> list[str]:
     return [each.code for each in topic_setting_findings(cast(OpenFlow, flow))]
 
 
-def test_a_source_without_an_authorizer_owes_no_acl() -> None:
+def test_a_source_without_an_authorizer_requires_no_acls() -> None:
     assert codes("authorizer-off", "timeout", acls=True) == []
 
 
 @pytest.mark.parametrize("code", ["timeout", "not-authorized"])
-def test_settings_that_could_not_be_read_are_not_judged_and_end_no_check(code: str) -> None:
+def test_settings_that_cannot_be_read_are_reported_without_ending_the_check(code: str) -> None:
     assert codes(code, code, acls=True, configs_exclude=()) == ["topic-settings-not-visible"] * 2
 
 
@@ -107,16 +112,16 @@ def acl(operation: str, permission: str = "ALLOW", name: str = "orders", pattern
     [
         pytest.param(acl("READ"), acl("READ", name="useast.orders"), id="a grant"),
         pytest.param(acl("WRITE"), None, id="nobody but the flow writes"),
-        pytest.param(acl("ALL"), acl("READ", name="useast.orders"), id="everything becomes reading"),
+        pytest.param(acl("ALL"), acl("READ", name="useast.orders"), id="ALL becomes READ"),
         pytest.param(acl("WRITE", "DENY"), acl("WRITE", "DENY", "useast.orders"), id="a denial"),
-        pytest.param(acl("READ", pattern="PREFIXED"), None, id="a prefix"),
+        pytest.param(acl("READ", pattern="PREFIXED"), None, id="a prefixed ACL"),
     ],
 )
 def test_acls_are_copied_as_mirrormaker_does(given: AclEntry, copied: AclEntry | None) -> None:
     assert copied_acl(given, "useast.orders") == copied
 
 
-def test_only_acls_of_replicated_topics_that_the_target_lacks_are_missing() -> None:
+def test_an_acl_is_missing_if_its_topic_is_replicated_and_the_target_lacks_it() -> None:
     remotes = {"orders": "useast.orders"}
     here = [acl("READ"), acl("DESCRIBE"), acl("READ", name="other")]
     there = [acl("READ", name="useast.orders"), acl("READ", name="useast.stray")]

@@ -1,4 +1,4 @@
-"""Frames of a few literal rows: digests and multisets."""
+"""Digests, sums and differences of frames with a few literal rows."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -40,7 +40,9 @@ def digest(
         pytest.param({"key": None}, {"key": b""}, id="null key and empty key"),
         pytest.param({"value": None}, {"value": b""}, id="null value and empty value"),
         pytest.param({"key": None, "value": b"x"}, {"key": b"x", "value": None}, id="a value that became a key"),
-        pytest.param({"key": b"ab", "value": b"c"}, {"key": b"a", "value": b"bc"}, id="a border that moved"),
+        pytest.param(
+            {"key": b"ab", "value": b"c"}, {"key": b"a", "value": b"bc"}, id="a byte that moved from key to value"
+        ),
         pytest.param({"at": NOW}, {"at": NOW.replace(microsecond=1000)}, id="a millisecond"),
         pytest.param({"headers": [("a", None)]}, {"headers": [("a", b"")]}, id="null header and empty header"),
         pytest.param({"headers": [("a", b"1")]}, {"headers": None}, id="a header that was dropped"),
@@ -91,24 +93,24 @@ def test_sums_ignore_the_order_and_count_every_copy(spark: SparkSession) -> None
     ("target", "found"),
     [
         pytest.param([(0, 5), (1, 6), (2, 7), (3, 8)], [], id="the same order"),
-        pytest.param([(0, 7), (1, 8), (2, 5), (3, 6)], [(2, 2, 3)], id="blocks that changed places"),
-        pytest.param([(0, 8), (1, 7), (2, 6), (3, 5)], [(3, 1, 3)], id="turned round"),
+        pytest.param([(0, 7), (1, 8), (2, 5), (3, 6)], [(2, 2, 3)], id="two blocks are swapped"),
+        pytest.param([(0, 8), (1, 7), (2, 6), (3, 5)], [(3, 1, 3)], id="reversed"),
         pytest.param([(0, 6), (1, 7), (2, 8), (3, 5)], [(1, 0, 0)], id="one moved to the end"),
         pytest.param([(0, 8), (1, 5), (2, 6), (3, 7)], [(1, 3, 3)], id="one moved to the beginning"),
         pytest.param([(0, 5), (1, 6), (2, 5), (3, 6), (4, 7), (5, 8)], [], id="a restarted task sent two again"),
         pytest.param([(0, 5), (3, 6), (9, 8)], [], id="markers, and one that is missing"),
     ],
 )
-def test_records_in_another_order_are_told_from_records_sent_again(
+def test_reordered_records_are_distinguished_from_records_that_were_sent_again(
     spark: SparkSession, target: list[tuple[int, int]], found: list[tuple[int, int, int]]
 ) -> None:
-    """A consumer that moves by its offset would skip the block that comes before it."""
+    """A consumer that moves to its translated offset would skip the block that now comes before it."""
     pairs = pairing.paired(digests(spark, [(0, 5), (1, 6), (2, 7), (3, 8)], target))
     rows = pairing.reordered(pairs).collect()
     assert [(row.records, row.first, row.last) for row in rows] == found
 
 
-def test_the_places_of_equal_records_show_their_order(spark: SparkSession) -> None:
+def test_sums_over_offsets_show_whether_equal_records_are_in_the_same_order(spark: SparkSession) -> None:
     big = -(2**63)
     there, turned = [(7, big), (8, -1), (9, 5)], [(7, 5), (8, -1), (9, big)]
     for target, same in ((there, True), (turned, False)):
@@ -182,16 +184,16 @@ def test_records_that_may_still_be_on_their_way_are_not_judged(spark: SparkSessi
 @pytest.mark.parametrize(
     ("source", "target", "started", "expected"),
     [
-        pytest.param([(0, 1), (1, 2)], [(0, 2)], None, {"before-start": (1, 0, 0)}, id="the first arrival shows it"),
+        pytest.param([(0, 1), (1, 2)], [(0, 2)], None, {"before-start": (1, 0, 0)}, id="the first copy shows it"),
         pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 3)], 1, {"before-start": (1, 0, 0), "missing-head": (1, 1, 1)},
-                     id="a sync shows that the first arrivals are gone"),
+                     id="a sync shows that the first replicated records have expired"),
         pytest.param([(0, 1), (1, 2), (2, 3), (3, 4)], [(0, 2), (1, 4)], None,
                      {"before-start": (1, 0, 0), "missing-hole": (1, 2, 2)}, id="a hole after the start"),
         pytest.param([(0, 1), (1, 2), (2, 3)], [(0, 2)], None,
                      {"before-start": (1, 0, 0), "missing-tail": (1, 2, 2)}, id="a tail"),
         pytest.param([(0, 1), (1, 2)], [], None, {"missing": (2, 0, 1)}, id="nothing arrived"),
         pytest.param([(0, 1), (1, 2)], [], 1, {"before-start": (1, 0, 0), "missing": (1, 1, 1)},
-                     id="nothing is left of what a sync shows"),
+                     id="a sync shows the start, but the target is empty"),
         pytest.param([(0, 7), (1, 2), (2, 7)], [(0, 7)], None, {"before-start": (2, 0, 1)},
                      id="a twin from before the start is not the one that arrived"),
     ],
@@ -214,7 +216,7 @@ def test_the_times_of_a_side_are_those_of_its_compared_records(spark: SparkSessi
     assert (row.oldest_ms, row.newest_ms) == (40, 40)
 
 
-def test_samples_are_the_first_twenty_and_the_count_is_of_all(spark: SparkSession) -> None:
+def test_samples_are_limited_to_twenty_but_all_records_are_counted(spark: SparkSession) -> None:
     frame = digests(spark, [(0, 1)], [(0, 1), *((offset, 100 + offset) for offset in range(1, 31))])
     judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
     (row,) = pairing.differences(pairing.paired(frame), judged).collect()

@@ -52,14 +52,14 @@ def test_a_record_before_the_commit_proves_the_translation_and_is_counted_as_rea
     assert (proof.proven, proof.source_offset, proof.read_again) == (True, 101, 4)
 
 
-def test_a_group_past_the_end_reads_no_more_again_than_there_is() -> None:
+def test_a_group_past_the_end_reads_again_only_the_records_that_exist() -> None:
     found = Landing(Record(991, 5, "A1"), after=False)
     proof = proof_of(a_position(5_000, 991), found, [Record(991, 5, "A1")])
     assert (proof.proven, proof.read_again) == (True, 9)
 
 
-def test_a_record_after_the_commit_is_a_skip_with_a_count() -> None:
-    """A consumer that moves to the target would never see them, and nothing else reports it."""
+def test_a_translation_to_a_record_after_the_commit_reports_the_number_of_skipped_records() -> None:
+    """A consumer that moves to the target would never read these records, and nothing else reports it."""
     proof = proof_of(a_position(100, 140), Landing(Record(140, 5, "A1"), after=False), [Record(140, 5, "A1")])
     assert code(proof) == "offset-skips-records"
     assert proof.finding is not None
@@ -74,9 +74,7 @@ def test_a_record_after_the_commit_is_a_skip_with_a_count() -> None:
         pytest.param([139, 140], 108, 40, id="not read from the committed offset on"),
     ],
 )
-def test_only_records_are_skipped_not_markers_or_what_compaction_removed(
-    records: list[int], read_from: int, skipped: int
-) -> None:
+def test_offsets_without_a_record_do_not_count_as_skipped(records: list[int], read_from: int, skipped: int) -> None:
     """A group whose commit is at a transaction marker must not fail a flow that works."""
     candidates = [Record(offset, 5, f"A{offset}") for offset in records]
     found = Landing(Record(93, 5, "A140"), after=False)
@@ -85,8 +83,8 @@ def test_only_records_are_skipped_not_markers_or_what_compaction_removed(
     assert proof.source_offset == 140
 
 
-def test_what_has_expired_before_a_group_consumed_it_is_not_skipped_on_the_target() -> None:
-    """The model found it: a group that retention has overtaken failed, although it loses nothing by moving."""
+def test_records_that_expired_before_a_group_consumed_them_do_not_count_as_skipped() -> None:
+    """The model found this: a group that retention has overtaken failed, although it loses nothing by moving."""
     proof = proof_of(
         a_position(0, 0), Landing(Record(0, 5, "A1"), after=False), [Record(1, 5, "A1")], source=OffsetRange(1, 9)
     )
@@ -99,25 +97,27 @@ def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
 
 
 @pytest.mark.parametrize(("last", "proven"), [(99, True), (100, False)], ids=["just consumed", "not consumed yet"])
-def test_at_the_end_of_the_target_the_last_record_must_have_been_consumed(last: int, proven: bool) -> None:
+def test_an_offset_at_the_end_of_the_target_is_proven_only_if_the_last_record_was_consumed(
+    last: int, proven: bool
+) -> None:
     found = Landing(Record(99, 5, "A1"), after=True)
     assert proof_of(a_position(100, 100), found, [Record(last, 5, "A1")]).proven is proven
 
 
-def test_a_checkpoint_past_the_end_is_named_as_such() -> None:
+def test_a_checkpoint_past_the_end_is_reported() -> None:
     assert code(proof_of(a_position(100, 1001), None, [])) == "checkpoint-past-end"
 
 
-def test_what_retention_removed_is_unproven_not_wrong() -> None:
+def test_offsets_whose_record_retention_removed_are_unproven_and_not_wrong() -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
-    gone = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
-    assert code(gone) == "target-expired"
-    gone = proof_of(a_position(100, 100), found, [], Guess(100, True), source=OffsetRange(500, 1000))
-    assert code(gone) == "source-expired"
-    assert not gone.proven
+    expired = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
+    assert code(expired) == "target-expired"
+    expired = proof_of(a_position(100, 100), found, [], Guess(100, True), source=OffsetRange(500, 1000))
+    assert code(expired) == "source-expired"
+    assert not expired.proven
 
 
-def test_a_record_that_is_not_where_it_must_be_differs() -> None:
+def test_a_different_record_at_the_expected_offset_is_reported() -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
     wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], Guess(100, True))
     assert code(wrong) == "translated-record-differs"
@@ -127,11 +127,13 @@ def test_a_record_that_is_not_where_it_must_be_differs() -> None:
     ("guess", "compacted"),
     [
         pytest.param(Guess(100, False), False, id="its place is not certain"),
-        pytest.param(None, False, id="no sync tells its place"),
+        pytest.param(None, False, id="no sync shows its place"),
         pytest.param(Guess(100, True), True, id="compaction may have removed it"),
     ],
 )
-def test_a_record_that_is_not_found_is_unproven_when(guess: Guess | None, compacted: bool) -> None:
+def test_a_record_that_is_not_found_is_unproven_if_it_may_be_elsewhere_or_removed(
+    guess: Guess | None, compacted: bool
+) -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
     proof = proof_of(a_position(100, 100), found, [], guess, compacted=compacted)
     assert code(proof) == "source-record-not-found"
@@ -174,7 +176,7 @@ class TestSyncHistory:
         history = SyncHistory((Sync(0, 0), Sync(500, 500), Sync(600, 0)))
         assert history.guess(10) == Guess(610, True)
 
-    def test_only_the_latest_sync_demands_a_translation(self) -> None:
+    def test_a_translation_is_owed_only_from_the_latest_sync_on(self) -> None:
         history = SyncHistory((Sync(0, 0), Sync(100, 90)))
         assert (history.owed(99), history.owed(100), history.owed(105)) == (None, 90, 91)
         assert SyncHistory().owed(5) is None

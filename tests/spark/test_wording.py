@@ -22,12 +22,12 @@ def test_a_sentence_agrees_with_its_count(count: int, text: str) -> None:
     assert numbered(count, "record[|s] [is|are] missing") == text
 
 
-def test_only_a_choice_between_two_is_replaced() -> None:
+def test_only_brackets_with_two_choices_are_replaced() -> None:
     assert agreeing(1, "[dim] a|b [one|two] [x]") == "[dim] a|b one [x]"
 
 
 @pytest.mark.parametrize("meaning", _ALL.values(), ids=_ALL.keys())
-def test_every_difference_is_said_of_one_record_and_of_many(meaning: Meaning) -> None:
+def test_every_difference_is_grammatical_for_one_record_and_for_many(meaning: Meaning) -> None:
     one, many = meaning.sentence(1, **_NAMES), meaning.sentence(12, **_NAMES)
     assert one.removeprefix("1 older ").removeprefix("1 ").split()[0] in ("record", "key")
     assert many.removeprefix("12 older ").removeprefix("12 ").split()[0] in ("records", "keys")
