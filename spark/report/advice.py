@@ -1,10 +1,10 @@
-"""Advice of the report to whoever relies on the flow, because of its shape or its start. Pure."""
+"""The report's advice to users of a flow, if the flow's shape or start requires any. Pure."""
 
 from components.contract.parameters import FlowParameters
 
 
 def advice(flow: FlowParameters) -> tuple[str, ...]:
-    """Sentences for whoever relies on the flow; none if the checks say everything."""
+    """Sentences for users of the flow; none if the checks say everything."""
     return (*_of_the_shape(flow), *_of_the_start(flow))
 
 

@@ -42,7 +42,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart. `words` say what it shows to whoever does not see it."""
+    """One chart. `words` describe it for readers who cannot see it."""
 
     title: str
     words: str

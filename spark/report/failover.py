@@ -17,7 +17,7 @@ _MAY_SKIP = {
     "group-active": "groups of {flow} already consume on {target}",
     "group-offsets-not-copied": "{flow} does not copy offsets to groups on {target}",
 }
-#: The topology leaves these groups out by name, as it accepts a finding.
+#: The topology excludes these groups by name, which counts like an accepted finding.
 _LEFT_OUT = "group-excluded"
 _CODES_NAMED = 3
 
@@ -74,7 +74,7 @@ def failover_of(flow: FlowOutcome) -> Failover:
 
 
 def headline(report: Report) -> str:
-    """The first line of the page. It is a yes only if everything that it names was checked."""
+    """The first line of the page. It gives figures only if everything that it names was checked."""
     found = failovers(report)
     why = [reason for each in found for reason in each.why]
     if report.error is not None:

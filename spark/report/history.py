@@ -1,4 +1,4 @@
-"""This run's verdict as the history keeps it, and what the earlier ones say. Pure."""
+"""What the history keeps of this run's verdict. Pure."""
 
 from collections.abc import Iterator
 

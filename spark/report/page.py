@@ -1,6 +1,6 @@
 """The report as one HTML page that loads nothing. The names in it come from clusters: the template escapes all of them.
 
-Needs Jinja2, which nothing else of the job does.
+Needs Jinja2, which no other part of the job needs.
 """
 
 import unicodedata
@@ -23,13 +23,13 @@ from spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
 _WRONG = (Severity.FAIL, Severity.ERROR)
-#: Control characters, marks that change the direction of what follows, and halves of characters.
+#: Control characters, marks that change the direction of the text, and unpaired surrogates.
 _INVISIBLE = {"Cc", "Cf", "Cs"}
 
 
 @dataclass(frozen=True)
 class Block:
-    """The findings of one check with the same code and remedy: the evidence, and once what to do."""
+    """The findings of one check with the same code and remedy: all their evidence, and the remedy once."""
 
     flow: FlowOutcome
     check: str
@@ -50,7 +50,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Course:
-    """A flow over time: what its published validations found, newest first and this one among them, and charts.
+    """A flow over time: the verdicts of its published validations and of this one, newest first, and charts.
 
     `older` verdicts are kept but not listed, `dropped` ones are no longer kept.
     """

@@ -22,9 +22,9 @@ from components.contract.wording import numbered
 from spark.report.remedies import MARK
 
 _STYLES = {Verdict.PASS: "green", Verdict.PARTIAL: "cyan", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
-#: More notes than this of one check are counted, not printed; report.json has all of them.
+#: This many notes of a check are printed, and the rest are only counted; report.json has all of them.
 _NOTES_SHOWN = 3
-#: Wider than any line, because a search does not find a name that is folded onto two lines.
+#: Wider than any line, because a search does not find a name that is wrapped onto two lines.
 _UNFOLDED = 1 << 16
 
 
@@ -81,7 +81,7 @@ def _title(flow: FlowOutcome) -> str:
 
 
 def _verdict(flow: FlowOutcome) -> str:
-    """The verdict, and how deep the job looked if it was not at everything."""
+    """The verdict, with the depth of the validation unless it was full."""
     return flow.verdict.value if flow.depth is Depth.FULL else f"{flow.verdict.value} ({flow.depth.value})"
 
 
@@ -97,7 +97,7 @@ def _replication_line(replication: ReplicationOutcome) -> str:
 
 
 def _lines(findings: list[Finding]) -> list[str]:
-    """A line for each finding; consecutive findings with one remedy show it at the last."""
+    """A line for each finding; consecutive findings with the same remedy show it once, after the last one."""
     return [
         _line(each, with_remedy=following is None or _remedy(following) != _remedy(each))
         for each, following in zip_longest(findings, findings[1:])

@@ -34,9 +34,9 @@ def config_map(
 ) -> client.V1ConfigMap:
     """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report.
 
-    `before` are the entries of the ConfigMap that this one replaces; Kubernetes refuses it if that has another
-    `version` by then. A pass also says since when every verdict has been a pass for this model. If the verdict before
-    `stays`, only its history grows.
+    `before` are the entries of the ConfigMap that this one replaces. Kubernetes refuses to replace it if its version is
+    no longer `version`. A pass also says since when every verdict for this model has been a pass. If the earlier
+    verdict `stays`, only its history grows.
     """
     # A run that could not reach the clusters must not hide from the next one that a topic was recreated.
     flow = flow if flow.topic_ids else replace(flow, topic_ids=read_topic_ids(before or {}))
@@ -49,11 +49,11 @@ def config_map(
 
 
 def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
-    """Whether a verdict that another run published after this one had begun stays the newest.
+    """Whether the verdict that another run published while this run was working stays the newest.
 
-    The verdict of the run that began later counts: the other may concern the state before a deployment. But a failure
-    replaces a pass of the same model, and an incremental run replaces no failure: what it did not compare again,
-    because it was proven when it began, may be what the other run found wrong.
+    The verdict of the run that began later counts, because the other one may describe the state before a deployment.
+    There are two exceptions for verdicts on the same model. A failure replaces a pass. An incremental run replaces only
+    a pass, because it may not have compared the records that the other run found wrong.
     """
     try:
         began, ended = (datetime.fromisoformat(each) for each in (flow.began_at, before["time"]))
@@ -62,7 +62,7 @@ def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
         meanwhile = began < ended <= datetime.now(UTC) + CLOCKS_APART
         digest, verdict = before["digest"], before["verdict"]
     except (KeyError, TypeError, ValueError):
-        # It could not serve as evidence.
+        # Such a verdict could not serve as evidence.
         return False
     if digest == flow.digest and verdict == Verdict.PASS != flow.verdict:
         return False
@@ -84,7 +84,7 @@ def _config_map(flow: FlowOutcome, written: Mapping[str, str], version: str | No
 
 
 def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | None:
-    """What was proven of positions earlier, if this outcome does not contradict it.
+    """The positions that were proven earlier, if this outcome does not contradict them.
 
     The first validation after the loss of the source proves nothing, and must not remove what a failover relies on.
     """
@@ -104,8 +104,8 @@ def _passing_since(flow: FlowOutcome, before: Mapping[str, str]) -> str:
 def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
     """Write one ConfigMap per flow, whatever the verdict; raises CannotRunError.
 
-    Returns sentences for whoever reads the output: where each verdict is, and what was lost of a history. A failure
-    replaces an earlier pass: only the newest run is evidence. `stays` says which of two runs at a time is the newest.
+    Returns sentences for the output: where each verdict is, and what part of a history was lost. A failure replaces an
+    earlier pass, because only the newest run is evidence. `stays` decides which of two overlapping runs is the newest.
     """
     core = client.CoreV1Api(api_client(kubeconfig))
     return [sentence for flow in report.flows for sentence in _written(core, flow)]
@@ -135,11 +135,11 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> list[str]:
 
 
 def _create(core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str) -> None:
-    """Create the ConfigMap; a conflict if another job has created it since.
+    """Create the ConfigMap; it is a conflict if another job has created it since.
 
-    A Role cannot restrict an ordinary creation to one name, because only the object has it. Applying an object that
-    does not exist creates it under the name in the path. The manager's name is new each time, so what another job
-    applied belongs to another manager.
+    A Role cannot restrict an ordinary creation to one name, because only the object in the request has the name.
+    Applying an object that does not exist creates it under the name in the path. The field manager has a new name each
+    time, so what another job applied belongs to another manager.
     """
     body = core.api_client.sanitize_for_serialization(wanted)
     core.patch_namespaced_config_map(
@@ -153,7 +153,7 @@ def _create(core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, names
 def _replace(
     core: client.CoreV1Api, wanted: client.V1ConfigMap, name: str, namespace: str, before: Mapping[str, str]
 ) -> None:
-    """Make the ConfigMap hold exactly the wanted entries; a conflict if it no longer has the wanted version."""
+    """Make the ConfigMap hold exactly the wanted entries; it is a conflict if its version is another one by then."""
     body = core.api_client.sanitize_for_serialization(wanted)
     for entries, binary in (("data", False), ("binaryData", True)):
         left = dict.fromkeys(key for key in before if (key in BINARY) is binary)

@@ -1,6 +1,6 @@
 """What to do about each finding of a check, by its code. Pure.
 
-Some checks write a remedy into the message themselves, because it depends on what they saw; those keep theirs.
+Some checks write a remedy into the message themselves, because it depends on what they found. Those messages are kept.
 """
 
 import shlex
@@ -197,7 +197,7 @@ REMEDIES: Mapping[str, str] = {
 def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topology: str | None = None) -> CheckOutcome:
     """The outcome, where each finding with a code in the table ends with its remedy.
 
-    `topology` is the validated file if it was not a stack; remedies then name no stack.
+    `topology` is the file that was validated instead of a stack. Remedies then do not name a stack.
     """
     facts = {
         "stack": stack if topology is None else "STACK",
