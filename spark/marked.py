@@ -1,4 +1,4 @@
-"""Records of a guarded flow with a mark that no guard appended: they never cross, and nothing else shows that."""
+"""Records of a guarded flow with a mark that no guard appended. They never cross, and nothing else shows that."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
@@ -31,7 +31,7 @@ def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
         .withColumn("first", F.min(F.when(F.col("came") & F.col("on_target"), F.col("offset"))).over(whole))
         .join(F.broadcast(logs), on=["topic", "partition"], how="left")
     )
-    # Records come from the target in its order, so it still holds the originals of those after the first.
+    # Records arrive from the target in its order, so the target still holds the originals of those after the first.
     held = (F.col("target_start") == 0) | (F.col("offset") > F.col("first"))
     kind = (
         F.when(F.col("came") & ~F.col("on_target") & held, MARKED_ON_SOURCE)

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from spark.guards import ASIDE, COMPARED, SOURCE, TARGET, UNCOMMITTED
 
 SAMPLES = 20
-#: No difference: see `reached`.
+#: A kind that is not a difference: see `reached`.
 REACHED = "reached"
 
 
@@ -46,7 +46,8 @@ def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     left out. Every source record from started on must be replicated; null means from the first record that both sides
     hold. The kinds, relative to the first and the last record that both sides hold:
 
-    - before-start, missing-head, missing-hole, missing-tail: only on the source; missing: so is every record
+    - before-start, missing-head, missing-hole, missing-tail: only on the source
+    - missing: only on the source, and the two sides have no record in common
     - duplicated: the source has the record, but fewer times
     - extra-head, extra: only on the target; aborted: the source has it in an aborted transaction
     - unmarked: the target has it, but without the guard's mark
@@ -123,7 +124,7 @@ def _kind() -> Column:
 
 
 def reached(pairs: DataFrame, judged: DataFrame) -> DataFrame:
-    """Where the records before `proven_end` of the source end on the target: key topic, partition, kind; columns as
+    """Where the source records before `proven_end` end on the target: key topic, partition, kind; columns as
     `differences` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
 
     `judged` has topic, partition and proven_end.
@@ -145,10 +146,12 @@ def reached(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def reordered(pairs: DataFrame) -> DataFrame:
-    """The records that are out of order on the target, as `differences` has them. These are the records before one that
-    precedes them on the source, or those after one that follows them, whichever are fewer: if one record moved to the
-    end, only that one, not all that it passed. A record that was sent again is paired once, with its first copy, so it
-    is not out of order.
+    """The records that are out of order on the target, in the form of `differences`.
+
+    A record is early if, on the target, it is before a record that it follows on the source, and late if it is after a
+    record that it precedes on the source. Only the early ones or only the late ones count, whichever are fewer: if one
+    record moved to the end, only that record is reported, not all that it passed. A record that was sent again is
+    paired once, with its first copy, so it is not out of order.
     """
     whole = Window.partitionBy("topic", "partition")
     order = whole.orderBy("source_offset")

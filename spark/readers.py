@@ -1,4 +1,4 @@
-"""Bounded reads of Kafka as frames. Rows reach the driver here only.
+"""Bounded reads of Kafka as frames. Rows reach the driver only here.
 
 A frame of records has the columns key, value (binary), topic (string), partition (int), offset (bigint), timestamp
 (timestamp), headers (array of key string, value binary; null without headers).

@@ -1,4 +1,4 @@
-"""The job's JVM and Spark session: those of spark-submit, or its own, configured here, without the JVM's warnings."""
+"""The job's JVM and Spark session: those of spark-submit, or the job's own, which are configured here."""
 
 import os
 import re
@@ -70,7 +70,7 @@ class SessionOptions:
 class Spark:
     """Spark's JVM, and the session in it, which starts when it is first asked for.
 
-    If that raises a CannotRunError, it does so each time: it may have taken minutes.
+    If starting it raises a CannotRunError, every later request raises the same error, because a start may take minutes.
     """
 
     def __init__(self, start: Callable[[], SparkSession]) -> None:
@@ -104,7 +104,7 @@ class Spark:
 
 
 def begin_jvm(options: SessionOptions) -> None:
-    """Begin to start the JVM for these options in a thread; whoever needs it waits for it, or gets what it raised."""
+    """Start the JVM for these options in a thread. Code that needs it waits for it, or gets its error."""
     global _begun
     if _submitted():
         return
@@ -127,8 +127,9 @@ def begin_jvm(options: SessionOptions) -> None:
 def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: None) -> Iterator[Spark]:
     """The JVM that is running, or a new one. A session that starts in it is stopped at the end.
 
-    It starts at once where executors wait for it, and where the JVM keeps its classes for the next one: that one may
-    need those of Spark. Executor pods would be started for nothing. `starting` is called before it starts.
+    The session starts at once under spark-submit, if executors already wait for it, or if the JVM archives its classes
+    for the next one, which may need those of Spark. Otherwise it starts when it is first needed: executor pods, for
+    example, might be started for nothing. `starting` is called before it starts.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -153,7 +154,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
 
 @contextmanager
 def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """A new session, which is stopped at the end. Under spark-submit its master, jars and memory apply."""
+    """A new session, stopped at the end. Under spark-submit, master, jars and memory are those of spark-submit."""
     submitted = _submitted()
     builder = SparkSession.builder.appName("replication-validation")
     for key, value in settings_of(options, submitted=submitted).items():

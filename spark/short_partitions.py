@@ -17,10 +17,10 @@ from spark.small_reads import JsonRecord, named_header
 
 #: A partition with at most this many offsets is short: passing them to Python and back takes less time than a login.
 SHORT = 200
-#: With fewer of them, Spark reads them as fast.
+#: With fewer of them, Spark reads them just as fast.
 MANY = 64
 AT_MOST_RECORDS = 200_000
-#: Of JSON. The driver holds the records of both sides until they are compared.
+#: Bytes of JSON. The driver holds the records of both sides until they are compared.
 AT_MOST_BYTES = 48 * 1024 * 1024
 _BYTES_OF_A_TEXT = 256 * 1024
 _SCHEMA = (
@@ -34,7 +34,7 @@ class LeftToSparkError(Exception):
 
 
 def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:
-    """Those of `ranges` to read here: the shortest ones, unless they are few."""
+    """Those of `ranges` that are read here: the shortest ones, unless they are few."""
     found: dict[TopicPartition, OffsetRange] = {}
     left = AT_MOST_RECORDS
     for each, offsets in sorted(ranges.items(), key=lambda one: one[1].size):
@@ -47,7 +47,7 @@ def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[Topic
 
 
 def short_records(spark: SparkSession, batches: Iterable[Sequence[JsonRecord]], columns: Iterable[str]) -> DataFrame:
-    """The records, as the JVM gives them as JSON, with these columns of `readers.records`; raises LeftToSparkError."""
+    """A frame of the records, with these columns of `readers.records`; raises LeftToSparkError."""
     frame = frame_of_json(spark, _texts(chain.from_iterable(batches)), _SCHEMA)
     return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*columns)
 

@@ -20,7 +20,7 @@ from spark.kafka_errors import JavaError, JavaObject
 #: Ranges of one partition that are closer than this are read as one.
 _MERGE_WITHIN_RECORDS = 64
 _POLL_MS = 200
-#: If the ranges of a read have so many offsets on average, so many polls cross from the JVM to Python together.
+#: If the ranges of a read have this many offsets on average, this many polls pass from the JVM to Python together.
 _LONG_RANGE, _POLLS_OF_LONG_RANGES = 1_000, 10
 _CONSUMER = {
     "key.deserializer": "org.apache.kafka.common.serialization.ByteArrayDeserializer",
@@ -29,7 +29,7 @@ _CONSUMER = {
     "allow.auto.create.topics": "false",
     # If retention has removed the beginning of a range, the rest of it is read.
     "auto.offset.reset": "earliest",
-    # A batch passes from the JVM to Python as one text. Most ranges are shorter, and what follows them is dropped.
+    # A batch passes from the JVM to Python as one text. Most ranges are shorter; the records after them are dropped.
     "max.poll.records": "200",
     "fetch.max.bytes": str(4 * 1024 * 1024),
     "max.partition.fetch.bytes": str(256 * 1024),
@@ -86,7 +86,7 @@ class SmallReads:
 
     def records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> Iterator[KafkaRecord]:
         """The records of the ranges, several per partition, in the order of each partition. A record in two ranges
-        comes once.
+        is returned once.
 
         Records that retention removes meanwhile are left out. Raises what the client raises, and SilentError.
         """
@@ -118,7 +118,7 @@ class SmallReads:
                     yield [each for each in batch if asked.start <= each["offset"] < asked.end]
             if not reached:
                 # After the last record there may be markers, or gaps from compaction and aborts. A call for each of
-                # thousands of partitions takes longer than a batch, so it waits for a poll without a record.
+                # thousands of partitions takes longer than a batch, so they are made only after a poll without records.
                 reached = {each: self._consumer.position(java[each]) for each in left}
             done = [each for each in reached.keys() & left.keys() if reached[each] >= left[each].end]
             for each in done:
@@ -147,8 +147,8 @@ class SmallReads:
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
-    """`ranges` in as few sets as possible, each partition at most once per set, because a consumer has one position in
-    it.
+    """`ranges` in as few sets as possible. A set has each partition at most once, because a consumer has only one
+    position in a partition.
 
     Ranges of a partition that overlap or nearly touch are joined first.
     """

@@ -11,7 +11,7 @@ from spark import guards
 from spark.guards import ASIDE, COMPARED, FILTERED, LOOPED, TARGET, UNCOMMITTED
 
 LOW_HALF = 0xFFFFFFFF
-#: A prime: the product of two smaller numbers, and the sum of 2^31 of them, fit a bigint.
+#: A prime. The product of two smaller numbers fits a bigint, and so does the sum of 2^31 smaller numbers.
 PLACED_MODULUS = (1 << 31) - 1
 
 
@@ -93,7 +93,7 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
 def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
     """The `partition_sums` of each side, with the column side.
 
-    Each side is added up separately: with the side in each record's key, the sums would cost half as much again.
+    Each side is added up separately: with the side in each record's key, the sums would cost 50 % more.
     """
     found = [partition_sums(each).withColumn("side", F.lit(side)) for side, each in digests.items()]
     return reduce(DataFrame.unionByName, found)

@@ -13,7 +13,7 @@ if __name__ == "__main__":
     from spark.arguments import parser, session_options
     from spark.sessions import begin_jvm
 
-    # It starts while everything else is imported, which takes as long.
+    # The JVM starts while everything else is imported, which takes about as long.
     begin_jvm(session_options(parser().parse_args()))
     from spark.command_line import entry
 
