@@ -1,4 +1,4 @@
-"""A headless Chromium that is told what to do through a pipe, as its DevTools protocol says; without it, tests skip."""
+"""A headless Chromium, controlled through a pipe with the DevTools protocol; tests skip if there is none."""
 
 import base64
 import itertools
@@ -20,7 +20,7 @@ _SECONDS = 60
 
 
 class Browser:
-    """One page. `events` holds what the browser has told unasked, such as requests and messages of its console."""
+    """One page. `events` holds what the browser reports by itself, such as requests and messages of its console."""
 
     def __init__(self, to: int, by: int) -> None:
         self._to, self._by = to, by
@@ -40,12 +40,12 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
         while True:
-            told = self._next()
-            if told.get("id") != number:
-                self.events.append(told)
+            received = self._next()
+            if received.get("id") != number:
+                self.events.append(received)
                 continue
-            assert "error" not in told, told
-            return told["result"]
+            assert "error" not in received, received
+            return received["result"]
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
@@ -66,7 +66,7 @@ class Browser:
             self.events.append(self._next())
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression is on the page."""
+        """The value of a JavaScript expression on the page."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")

@@ -1,4 +1,4 @@
-"""Runs the job for one flow in the JVM that all tests share, as one that has not needed a session yet."""
+"""Fixtures that run the job for one flow, in the JVM that all tests share."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from tests.spark.scenes import passwords
 
 @pytest.fixture
 def logins(endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The passwords that the parameters of a scene name, where the job looks for them."""
+    """Sets the variables from which the job reads the passwords that a scene's parameters name."""
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
 
@@ -55,8 +55,8 @@ def check_while(check: Check, spark: SparkSession) -> CheckWhile:
     def run(flow: FlowParameters, step: str, doing: Doing) -> FlowOutcome:
         awaited = iter([doing])
 
-        def progress(told: str) -> None:
-            if step in told:
+        def progress(message: str) -> None:
+            if step in message:
                 next(awaited, lambda: None)()
 
         return check_flow(flow, Spark(lambda: spark), resolver(), Options(catch_up_seconds=60, progress=progress))

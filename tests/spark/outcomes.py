@@ -1,4 +1,4 @@
-"""Picks what tests look at out of an outcome."""
+"""Finds in an outcome what tests look at."""
 
 from collections.abc import Callable
 from typing import Protocol

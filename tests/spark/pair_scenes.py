@@ -65,11 +65,11 @@ class PairScene:
         return found
 
     def write(self, topic: str, region: Region, rows: Iterable[Row], *passed: Region) -> None:
-        """Write records to a region that have passed the guards of the flows from `passed`, and carry their marks."""
+        """Write records to a region, with the marks of the guards on the flows from the regions `passed`."""
         produce(region, topic, 0, [(*row[:3], [*row[3], *((mark(each), None) for each in passed)]) for row in rows])
 
     def replicate(self, topic: str, arrived_in_west: Iterable[int] = range(RECORDS)) -> None:
-        """Both regions write RECORDS and receive each other's, but uswest receives only those of `arrived_in_west`."""
+        """Both regions write RECORDS and receive each other's; uswest receives only those in `arrived_in_west`."""
         create_topics(self.east, {topic: 1})
         create_topics(self.west, {topic: 1})
         half = RECORDS // 2

@@ -1,4 +1,4 @@
-"""Which ranges of offsets a flow's clusters are asked for."""
+"""Records which ranges of offsets the job reads from the clusters of a flow."""
 
 from collections.abc import Iterable
 

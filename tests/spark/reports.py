@@ -1,4 +1,4 @@
-"""Reports as the job writes them: two regions in which everything is proven, and three in which much is not."""
+"""Reports as the job writes them: two regions where everything is proven, and three where much is not."""
 
 from components.contract.report import (
     CheckName,
@@ -83,7 +83,7 @@ def retention() -> CheckOutcome:
 
 
 def checks(*instead: CheckOutcome) -> tuple[CheckOutcome, ...]:
-    """All checks of a flow, each as if nothing were wrong, but for the given ones."""
+    """All checks of a flow: the given ones, and for the others an outcome that passes."""
     every = {each.name: each for each in (access(), connectors(), heartbeats(), offsets(), parity(), retention())}
     return tuple((every | {each.name: each for each in instead}).values())
 
@@ -110,7 +110,7 @@ def proven() -> Report:
 
 
 def troubled() -> Report:
-    """A failure, what could not be judged, an accepted finding, and a cluster that could not be reached."""
+    """A report with a failure, an error, an accepted finding, and a cluster that could not be reached."""
     missing = fail(
         "missing-records",
         "payments-eu: 120 records of useast are missing on uswest (partition 1 offsets 880 to 999). Remedy: find out "

@@ -1,6 +1,6 @@
 """A replicated flow, forged on two real clusters without Connect: what MirrorMaker would have written, and faults.
 
-Forging says exactly what the clusters hold, so that a test can hold the job to every number.
+A forged flow holds exactly known records, so that a test can check every number that the job reports.
 """
 
 import time

@@ -70,7 +70,7 @@ def _start(folder: Path, name: str, program: str, arguments: list[str]) -> Proce
 
 
 def _environment(java_home: Path) -> Mapping[str, str]:
-    """Without PYTHONPATH: a worker knows nothing of this repository, nor a password."""
+    """Without PYTHONPATH and passwords: a worker has no access to this repository."""
     (library,) = SPARK_HOME.glob("jars/scala-library-*.jar")
     # Spark's scripts, which are not used here, tell a worker the version of Scala.
     version = ".".join(library.stem.split("-")[2].split(".")[:2])

@@ -1,4 +1,4 @@
-"""Runs the job as a user does who has no more than the zip of the README's recipe."""
+"""Runs the job as a user does who has only the zip from the README's recipe."""
 
 import json
 import os
@@ -21,9 +21,9 @@ from tests.spark.scenes import passwords
 JOB = ROOT / "spark" / "validate.py"
 README = (ROOT / "spark" / "README.md").read_text()
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-#: What the job needs beside Python and what lies in the zip.
+#: The packages that the job needs besides those in the zip.
 NEEDED = ("pyspark", "pydantic", "rich", "kubernetes")
-#: Ends a job that hangs; none takes so long, on however busy a machine.
+#: Ends a job that hangs; no job takes this long, even on a busy machine.
 HANGING_SECONDS = 3600
 
 

@@ -1,4 +1,4 @@
-"""access: a missing permission is named with the command that grants it; what cannot be seen is a note, no failure."""
+"""access: a missing permission is reported with the command that grants it; one that cannot be seen is no failure."""
 
 from collections.abc import Collection
 from typing import Any, cast
@@ -73,7 +73,7 @@ def test_a_missing_permission_is_named_with_the_command_that_grants_it() -> None
         pytest.param(
             a_need("READ", name="app-", resource="GROUP", pattern="prefixed"),
             "--operation Read --group app- --resource-pattern-type prefixed",
-            id="groups by their beginning",
+            id="groups by prefix",
         ),
         pytest.param(a_need("READ", name="*"), "--operation Read --topic '*'", id="every topic"),
         pytest.param(
@@ -91,7 +91,7 @@ def test_the_command_names_each_type_of_resource(need: Need, end: str) -> None:
     assert finding.message.endswith(end)
 
 
-def test_a_denial_has_a_code_of_its_own() -> None:
+def test_a_deny_acl_is_reported_as_denied() -> None:
     found = judged(KnownAcls(READ, READ._replace(permission="DENY")), a_need("READ"))
     assert (found.verdict, codes(found)) == (Verdict.FAIL, ["acl-denied"])
 
@@ -113,7 +113,7 @@ def test_permissions_that_cannot_be_judged_are_counted_and_pass_only_if_accepted
     assert accepting(found, {code: "audited"}).verdict is Verdict.PASS
 
 
-def test_without_an_authorizer_every_permission_is_there() -> None:
+def test_without_an_authorizer_every_permission_counts_as_granted() -> None:
     found = judged(KnownAcls(refusal="authorizer-off"), a_need("READ"))
     assert (found.verdict, codes(found)) == (Verdict.PASS, ["authorizer-off"])
 
@@ -123,7 +123,7 @@ def test_a_cluster_that_does_not_answer_is_an_error() -> None:
         judged(KnownAcls(refusal="unreachable"), a_need("READ"))
 
 
-def test_a_user_with_an_unknown_principal_is_a_note() -> None:
+def test_an_unknown_principal_is_reported() -> None:
     assert codes(judged(KnownAcls(READ))) == ["principal-unknown"]
 
 
@@ -132,24 +132,24 @@ def test_a_resource_without_acls_is_open_if_the_brokers_allow_it() -> None:
     assert (found.verdict, codes(found)) == (Verdict.PASS, ["open-to-all"])
 
 
-def test_a_resource_with_an_acl_for_another_user_is_closed_even_then() -> None:
+def test_a_resource_with_another_users_acl_is_closed_even_if_brokers_allow_everyone() -> None:
     other = AclEntry("User:app", "TOPIC", "LITERAL", "payments", "READ")
     found = judged(KnownAcls(READ, other, open_to_all=True), a_need("READ", name="payments"))
     assert codes(found) == ["acl-missing"]
 
 
-def test_existing_topics_are_judged_by_name() -> None:
+def test_acls_on_all_existing_topics_pass_in_place_of_a_wildcard() -> None:
     found = judged(KnownAcls(READ), a_need("READ", name="*"), TOPIC=["orders"])
     assert (found.verdict, codes(found)) == (Verdict.PASS, ["acl-narrower"])
 
 
-def test_thousands_of_missing_permissions_are_summed_up() -> None:
+def test_missing_permissions_after_the_first_20_are_only_counted() -> None:
     found = judged(KnownAcls(READ), a_need("READ", name="*"), TOPIC=[f"t{index:04}" for index in range(1000)])
     assert (len(found.findings), found.counts["missing"]) == (21, 1000)
     assert found.findings[-1].message == "ACLs are missing for 980 more resources"
 
 
-def test_the_parameters_are_divided_by_cluster() -> None:
+def test_each_cluster_is_checked_for_its_own_acls_only() -> None:
     given = {"principal": USER, "resource": "group", "pattern": "literal", "name": "app", "operations": ["READ"]}
     acls = tuple(AclParameters.model_validate({**given, "cluster": side}) for side in ("source", "target"))
     assert needs_of(acls, "target") == (Need(USER, "GROUP", "literal", "app", ("READ",)),)
@@ -161,8 +161,8 @@ CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
 @pytest.mark.parametrize(
     ("count", "trust", "noted"),
     [
-        pytest.param(2, {}, True, id="two in one key"),
-        pytest.param(1, {}, False, id="one"),
+        pytest.param(2, {}, True, id="two certificates in one key"),
+        pytest.param(1, {}, False, id="one certificate"),
         pytest.param(2, {"workersReadOthers": True}, False, id="workers read other keys"),
         pytest.param(2, {"format": "JKS", "password": {"env": "P"}}, False, id="a truststore, which has them all"),
     ],
@@ -170,7 +170,7 @@ CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
 def test_certificates_that_workers_do_not_use_are_noted_with_what_to_set(
     count: int, trust: dict[str, Any], noted: bool
 ) -> None:
-    """A broker with a certificate of the second authority is reached by connectors, and not by workers."""
+    """Connectors can reach a broker whose certificate the second authority signed; workers cannot."""
     given = {"format": "PEM", "certificates": {"env": "CA"}, **trust}
     finding = cut_bundle(ClusterParameters.model_validate(a_cluster(trust=given)), CERTIFICATE * count)
     assert (finding is not None) is noted

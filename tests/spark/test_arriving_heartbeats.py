@@ -1,4 +1,4 @@
-"""Heartbeats that arrive while the job watches: from the start, late, no longer, and never."""
+"""Heartbeats while the job watches: they arrive from the start, arrive late, stop, or never arrive."""
 
 import time
 from collections.abc import Iterator
@@ -56,8 +56,8 @@ def test_heartbeats_that_arrive_pass_with_a_measured_latency_and_then_go_stale(
     assert list(failures(stale)) == ["heartbeat-stale"]
 
 
-def test_heartbeats_may_begin_within_the_time_to_catch_up(check_while: CheckWhile, endpoints: Endpoints) -> None:
-    """Workers that were just deployed or killed send none at first, and at first there is no topic either."""
+def test_heartbeats_that_begin_within_the_catch_up_time_pass(check_while: CheckWhile, endpoints: Endpoints) -> None:
+    """Workers that were just deployed or killed send no heartbeat at first, and the topic does not exist yet."""
     scene = Scene(endpoints, "late").replicate()
     topic = "useast.late.heartbeats"
     flow = scene.parameters(heartbeats=parameters_of(topic))

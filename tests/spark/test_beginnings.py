@@ -1,4 +1,4 @@
-"""Where a flow that starts at latest started, what that excuses, and what it does not."""
+"""A flow that starts at latest: where it started, and which missing records that explains."""
 
 from typing import Any
 
@@ -28,25 +28,25 @@ def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), 
     return Sides(OffsetRange(*source), OffsetRange(*target), source_alias="useast", target_alias="uswest", **given)
 
 
-def test_every_record_from_the_oldest_sync_on_must_be_replicated() -> None:
+def test_the_oldest_offset_sync_shows_where_a_flow_from_latest_started() -> None:
     assert known_starts(LATEST, [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 60}
     assert known_starts(LATEST, [ORDERS], {}) == {ORDERS: None}
 
 
-def test_a_flow_from_the_earliest_must_replicate_every_record() -> None:
+def test_a_flow_from_earliest_must_replicate_every_record() -> None:
     assert known_starts(a_flow(), [ORDERS], {ORDERS: SYNCED}) == {ORDERS: 0}
 
 
 @pytest.mark.parametrize(
     ("flow", "target", "history", "expected"),
     [
-        pytest.param(a_flow(), 40, SYNCED, False, id="from earliest the target is to be as long as the source"),
-        pytest.param(LATEST, 40, SYNCED, True, id="from latest it ends where the newest sync says"),
-        pytest.param(LATEST, 39, SYNCED, False, id="one record before that"),
-        pytest.param(LATEST, 0, SyncHistory(), True, id="no sync: the records tell"),
+        pytest.param(a_flow(), 40, SYNCED, False, id="from earliest: shorter than the source"),
+        pytest.param(LATEST, 40, SYNCED, True, id="from latest: as far as the newest sync requires"),
+        pytest.param(LATEST, 39, SYNCED, False, id="from latest: one record short"),
+        pytest.param(LATEST, 0, SyncHistory(), True, id="from latest: no sync"),
     ],
 )
-def test_the_job_waits_for_a_target_as_its_start_allows(
+def test_whether_a_target_has_caught_up_depends_on_where_its_flow_started(
     flow: Any, target: int, history: SyncHistory, expected: bool
 ) -> None:
     assert arrived(flow, OffsetRange(0, 100), OffsetRange(0, target), history) is expected
@@ -55,25 +55,23 @@ def test_the_job_waits_for_a_target_as_its_start_allows(
 @pytest.mark.parametrize(
     ("newest", "began", "given", "start", "code", "severity"),
     [
-        pytest.param(5, 9, sides(), None, "nothing-since-the-start", Severity.NOTE, id="older than all replicated"),
-        pytest.param(9, 9, sides(), None, "start-not-proven", Severity.ERROR, id="as old as a replicated one"),
+        pytest.param(5, 9, sides(), None, "nothing-since-the-start", Severity.NOTE, id="older than replicated ones"),
+        pytest.param(9, 9, sides(), None, "start-not-proven", Severity.ERROR, id="as old as a replicated record"),
         pytest.param(5, None, sides(), None, "start-not-proven", Severity.ERROR, id="nothing replicated anywhere"),
-        pytest.param(
-            5, None, sides(compacted=True), None, "start-not-proven", Severity.ERROR, id="of a compacted topic"
-        ),
-        pytest.param(5, 9, sides(), 0, "not-replicated-yet", Severity.FAIL, id="a sync says that some were replicated"),
+        pytest.param(5, None, sides(compacted=True), None, "start-not-proven", Severity.ERROR, id="a compacted topic"),
+        pytest.param(5, 9, sides(), 0, "not-replicated-yet", Severity.FAIL, id="a sync shows replicated records"),
         pytest.param(
             5, 9, sides(target_records=3), None, "records-differ", Severity.FAIL, id="the target has other records"
         ),
-        pytest.param(5, 9, sides(target=(7, 7)), None, "expired-on-target", Severity.NOTE, id="the target removed all"),
+        pytest.param(5, 9, sides(target=(7, 7)), None, "expired-on-target", Severity.NOTE, id="deleted on the target"),
     ],
 )
-def test_a_partition_that_was_never_replicated_is_judged_by_the_others(
+def test_a_partition_that_was_never_replicated_is_judged_by_the_other_partitions(
     newest: int, began: int | None, given: Sides, start: int | None, code: str, severity: Severity
 ) -> None:
     missing = [Difference(ORDERS, "missing", 100, 0, 99)]
-    told = without_start(missing, {ORDERS: given}, {ORDERS: start}, {ORDERS: newest}, began)
-    (finding,) = parity_findings(told, {ORDERS: given})
+    differences = without_start(missing, {ORDERS: given}, {ORDERS: start}, {ORDERS: newest}, began)
+    (finding,) = parity_findings(differences, {ORDERS: given})
     assert (finding.code, finding.severity, finding.count) == (code, severity, 100)
 
 
@@ -120,7 +118,9 @@ def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:
     [
         pytest.param(20, SYNCED, "group-before-the-start", 40, id="before the start"),
         pytest.param(20, SyncHistory(), "group-before-the-start", 1, id="nothing was replicated"),
-        pytest.param(20, SyncHistory((Sync(60, 50),)), "behind-oldest-sync", 1, id="after the start, its sync is gone"),
+        pytest.param(
+            20, SyncHistory((Sync(60, 50),)), "behind-oldest-sync", 1, id="after the start, but no sync is left"
+        ),
         pytest.param(60, SYNCED, "checkpoint-missing", 1, id="at the start"),
     ],
 )
@@ -138,13 +138,13 @@ def test_a_note_says_what_a_group_before_the_start_must_do(
         assert "auto.offset.reset=earliest" in standing.finding.message
 
 
-def test_expired_records_from_before_the_start_were_not_lost() -> None:
-    """Retention on the source removes the oldest records first, which the flow never had to replicate."""
+def test_expired_records_from_before_the_start_are_not_reported_as_lost() -> None:
+    """Retention deletes the oldest source records first; the flow never had to replicate them."""
     at = Replicated(ORDERS, SYNCED, OffsetRange(58, 100), OffsetRange(0, 40), True, "delete")
     assert losses(at) == []
 
 
-def test_the_report_says_what_is_left_out_and_what_groups_do() -> None:
+def test_the_advice_explains_what_a_flow_from_latest_leaves_out_and_how_groups_start() -> None:
     words = advice(LATEST)
     assert [each.split(":")[0] for each in words[:2]] == [
         "The flow starts at latest",
@@ -154,6 +154,6 @@ def test_the_report_says_what_is_left_out_and_what_groups_do() -> None:
     assert "auto.offset.reset=earliest" in words[2]
 
 
-def test_a_pair_that_starts_at_latest_has_no_groups_to_advise_on_the_start() -> None:
+def test_the_start_advice_for_a_pair_from_latest_leaves_out_groups() -> None:
     (there, _) = a_pair(startFrom="latest")
     assert len(advice(there)) == 4 + 2

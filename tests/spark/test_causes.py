@@ -1,4 +1,4 @@
-"""What explains differences between two sides: topics made anew, restarts, compaction, records that are due."""
+"""What explains a difference between two sides: recreated topics, restarts, compaction, late records."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def codes(*differences: Difference, of: Sides) -> dict[str, int]:
     return {each.code: each.count for each in found}
 
 
-def test_a_record_in_the_place_of_a_missing_one_is_that_record_changed() -> None:
+def test_an_extra_record_in_the_place_of_a_missing_one_is_reported_as_differing() -> None:
     hole, stray = Difference(ORDERS, "missing-hole", 1, 50, 50), Difference(ORDERS, "extra", 1, 50, 50)
     assert codes(hole, stray, of=sides()) == {"records-differ": 1}
     elsewhere = Difference(ORDERS, "extra", 1, 99, 99)
@@ -27,7 +27,7 @@ def test_a_record_in_the_place_of_a_missing_one_is_that_record_changed() -> None
     assert codes(*every, of=sides(held=60)) == {"records-differ": 100}
 
 
-def test_records_on_both_sides_of_a_topic_made_anew_are_not_somebody_elses() -> None:
+def test_differences_in_a_recreated_source_topic_are_not_reported_as_extra_records() -> None:
     skipped, old = Difference(ORDERS, "missing-head", 100, 0, 99), Difference(ORDERS, "extra-head", 100, 0, 99)
     anew = replace(sides(source=(0, 150), target=(0, 150)), source_anew=True)
     assert codes(skipped, old, of=anew) == {"source-topic-recreated": 100}
@@ -38,8 +38,10 @@ def test_records_on_both_sides_of_a_topic_made_anew_are_not_somebody_elses() -> 
 @pytest.mark.parametrize(
     ("syncs", "log", "oldest_ms", "anew"),
     [
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 30), 500, True, id="it ends before what was replicated"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 150), 60_000, True, id="every record is younger"),
+        pytest.param(
+            [(0, 0, 1_000), (99, 99, 2_000)], (0, 30), 500, True, id="the log ends before what was replicated"
+        ),
+        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 150), 60_000, True, id="every record is newer"),
         pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 900, False, id="the same topic"),
         pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 5_500, False, id="clocks differ"),
         pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (100, 150), 60_000, False, id="those records have expired"),
@@ -47,22 +49,22 @@ def test_records_on_both_sides_of_a_topic_made_anew_are_not_somebody_elses() -> 
         pytest.param([(0, 0, 1_000)], (0, 5), None, False, id="no record"),
     ],
 )
-def test_what_was_replicated_shows_that_a_source_topic_was_made_anew(
+def test_offset_syncs_show_that_a_source_topic_was_recreated(
     syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
 ) -> None:
     history = SyncHistory(tuple(Sync(*each) for each in syncs))
     assert made_anew(history, OffsetRange(*log), oldest_ms) is anew
 
 
-def test_records_sent_again_from_what_the_source_has_removed_are_not_somebody_elses() -> None:
+def test_records_sent_again_that_have_expired_on_the_source_are_not_reported_as_extra() -> None:
     history = SyncHistory((Sync(0, 0), Sync(99, 99), Sync(80, 100)))
     again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
     given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
     assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]
 
 
-def test_records_that_the_flow_has_not_read_have_not_expired_on_an_empty_target() -> None:
-    """Retention has emptied the target, and the connector stands still: what follows on the source is late."""
+def test_records_that_the_flow_has_not_read_are_late_and_not_expired_on_an_empty_target() -> None:
+    """Retention has emptied the target and the connector has stopped, so later source records are late."""
     given = {ORDERS: sides(target=(60, 60), held=0)}
     history = {ORDERS: SyncHistory((Sync(40, 40),))}
     expired = Difference(ORDERS, "missing", 60, 0, 59)
@@ -78,48 +80,56 @@ def test_records_that_the_flow_has_not_read_have_not_expired_on_an_empty_target(
     assert with_late([both], given, {}) == [both]
 
 
-def keys(kind: str, first: int = 5) -> Difference:
+def a_difference(kind: str, first: int = 5) -> Difference:
     return Difference(ORDERS, kind, 1, first, first)
 
 
 @pytest.mark.parametrize(
     ("given", "side", "kinds"),
     [
-        pytest.param([keys("missing-tail")], sides(compacted=True), ["missing-hole"], id="old tombstones at the end"),
-        pytest.param([keys("missing-tail")], sides(), ["missing-tail"], id="not compacted"),
         pytest.param(
-            [keys("missing-tail"), keys("newest-outdated", 6)], sides(compacted=True), ["missing-tail"], id="lag"
+            [a_difference("missing-tail")], sides(compacted=True), ["missing-hole"], id="old tombstones at the end"
+        ),
+        pytest.param([a_difference("missing-tail")], sides(), ["missing-tail"], id="not compacted"),
+        pytest.param(
+            [a_difference("missing-tail"), a_difference("newest-outdated", 6)],
+            sides(compacted=True),
+            ["missing-tail"],
+            id="lag",
         ),
         pytest.param(
-            [keys("missing-tail"), keys("newest-missing", 4)],
+            [a_difference("missing-tail"), a_difference("newest-missing", 4)],
             sides(compacted=True),
             ["missing-tail", "newest-missing"],
             id="lag, and a key that was lost before",
         ),
         pytest.param(
-            [keys("missing-tail"), keys("newest-foreign", 9)],
+            [a_difference("missing-tail"), a_difference("newest-foreign", 9)],
             sides(compacted=True),
             ["missing-tail", "newest-foreign"],
             id="lag, and a key that the source never had",
         ),
         pytest.param(
-            [keys("missing"), keys("newest-missing")], sides(target=(0, 0), compacted=True), ["missing"], id="nothing"
+            [a_difference("missing"), a_difference("newest-missing")],
+            sides(target=(0, 0), compacted=True),
+            ["missing"],
+            id="an empty target",
         ),
         pytest.param(
-            [keys("missing"), keys("newest-missing")],
+            [a_difference("missing"), a_difference("newest-missing")],
             sides(compacted=True),
             ["missing-hole", "newest-missing"],
             id="other keys",
         ),
         pytest.param(
-            [keys("missing"), keys("newest-outdated")],
+            [a_difference("missing"), a_difference("newest-outdated")],
             sides(compacted=True),
             ["missing"],
-            id="every record was changed",
+            id="every key is outdated",
         ),
     ],
 )
-def test_the_newest_records_decide_what_a_compacted_topic_still_owes(
+def test_the_newest_record_of_each_key_decides_what_is_missing_from_a_compacted_topic(
     given: list[Difference], side: Sides, kinds: list[str]
 ) -> None:
     assert [each.kind for each in by_newest(given, {ORDERS: side})] == kinds

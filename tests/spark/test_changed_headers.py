@@ -1,4 +1,4 @@
-"""A flow whose transforms insert or remove headers, and do nothing else, is compared by everything else."""
+"""A flow whose transforms only insert or drop headers is compared by everything but those headers."""
 
 import pytest
 from pyspark.sql import SparkSession
@@ -25,21 +25,23 @@ MASK = Step("mask", f"{_CONNECT}.MaskField$Value", {"fields": "name"})
     [
         pytest.param([STAMP, CLEAN], Effects(("span", "stage", "trace")), id="headers alone"),
         pytest.param([STAMP, MASK], None, id="something else as well"),
-        pytest.param([Step("own", "com.example.Stamp", {})], None, id="a class that nobody knows"),
+        pytest.param([Step("own", "com.example.Stamp", {})], None, id="an unknown class"),
         pytest.param([], Effects(), id="no transform"),
     ],
 )
-def test_only_headers_that_transforms_insert_or_drop_are_known(steps: list[Step], changed: Effects | None) -> None:
+def test_the_effect_of_transforms_is_known_only_if_they_insert_or_drop_headers(
+    steps: list[Step], changed: Effects | None
+) -> None:
     assert known_effects((step, None) for step in steps) == changed
 
 
-def test_a_flow_is_compared_unless_its_transforms_do_more_than_that() -> None:
+def test_a_flow_is_compared_unless_its_transforms_do_more_than_change_headers() -> None:
     assert a_flow().comparable
     assert a_flow(transformed=True, changedHeaders=["stage"]).comparable
     assert not a_flow(transformed=True).comparable
 
 
-def test_records_are_equal_apart_from_these_headers(spark: SparkSession) -> None:
+def test_digests_ignore_headers_that_transforms_change(spark: SparkSession) -> None:
     headers: list[list[tuple[str, bytes | None]] | None] = [
         [("h", b"1"), ("trace", b"t")],
         [("h", b"1"), ("stage", None)],
@@ -53,8 +55,8 @@ def test_records_are_equal_apart_from_these_headers(spark: SparkSession) -> None
     assert (one == same, one == other, without == none) == (True, False, True)
 
 
-def test_a_lost_record_of_such_a_flow_is_found(check: Check, endpoints: Endpoints) -> None:
-    """Such a flow was only counted: with an accepted finding it passed with any record missing."""
+def test_a_lost_record_of_a_flow_that_changes_headers_is_reported(check: Check, endpoints: Endpoints) -> None:
+    """The job once only counted such records, and passed with any of them missing if that finding was accepted."""
     scene = Scene(endpoints, "stamped").replicate(records=0, partitions=1)
     scene.replicate("stamped.lost", records=0, partitions=1)
     for topic, kept in (("stamped", range(20)), ("stamped.lost", [*range(10), *range(11, 20)])):

@@ -1,4 +1,4 @@
-"""Latency and lag over time: what a chart shows is what the validations measured, and a gap is a gap."""
+"""Charts of latency and lag over time show what the validations measured, with a gap where they measured nothing."""
 
 import re
 from dataclasses import replace
@@ -29,13 +29,13 @@ def measured(at: str, median: int | None, behind: int = 0) -> PastVerdict:
     return verdict.model_copy(update={"checks": checks})
 
 
-def of(title: str, found: tuple[Chart, ...]) -> Chart:
+def chart_titled(title: str, found: tuple[Chart, ...]) -> Chart:
     return next(each for each in found if each.title.startswith(title))
 
 
 def test_a_line_goes_through_every_value_and_breaks_where_one_is_missing() -> None:
     values = (100, 200, None, 400)
-    latency = of("Latency", charts([measured(at, value) for at, value in zip(DAYS, values, strict=True)]))
+    latency = chart_titled("Latency", charts([measured(at, value) for at, value in zip(DAYS, values, strict=True)]))
     longest, median = latency.lines
     assert (longest.name, median.name) == ("longest", "median")
     assert [path.count(" L") for path in median.paths] == [1, 0]
@@ -61,7 +61,7 @@ def test_every_value_is_inside_the_chart() -> None:
             assert 0 <= dot.y <= chart.bottom <= HEIGHT
 
 
-def test_one_value_shows_no_course() -> None:
+def test_there_is_no_chart_of_a_single_value() -> None:
     assert charts([measured(DAYS[0], 100)], [(0, 100)]) == ()
     assert charts([measured(DAYS[0], 100)] * 2) == ()
     assert [each.title for each in charts([], [(0, 5), (1_000, 7)])] == [
@@ -93,7 +93,7 @@ def test_the_page_shows_the_history_newest_first_and_what_is_missing_from_it() -
     assert not {"script", "img"} & {tag for tag, _ in parsed.tags}
 
 
-def test_a_run_that_is_in_the_history_already_is_listed_once_and_a_first_run_says_that_there_is_no_course() -> None:
+def test_a_run_that_is_already_in_the_history_is_listed_once_and_has_no_charts_yet() -> None:
     this = replace(flow(), checked_at="2026-01-09T00:00:00+00:00")
     once = Parsed(page(a_report(this), {"orders": History((past_verdict(this),))})).text
     assert len(re.findall("2026-01-09 00:00:00 UTC ?✓ pass", once)) == 1

@@ -1,4 +1,4 @@
-"""Checkpoints are read once: a later reading takes what was written since."""
+"""Each checkpoint is read once: a later reading reads only those that were written since."""
 
 import pytest
 
@@ -18,8 +18,10 @@ pytestmark = pytest.mark.usefixtures("logins")
 REMOTE = TopicPartition("useast.recheck", 0)
 
 
-def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endpoints: Endpoints, read: Ranges) -> None:
-    """A group that is reset has a newer checkpoint with a lower offset. What is no checkpoint is counted once."""
+def test_a_later_reading_reads_only_checkpoints_written_since(
+    started: Spark, endpoints: Endpoints, read: Ranges
+) -> None:
+    """A reset group has a newer checkpoint with a lower offset. A record that is not a checkpoint is counted once."""
     scene = Scene(endpoints, "recheck").replicate(partitions=1)
     scene.checkpoint("recheck-a", 20, 20)
     scene.checkpoint("recheck-b", 30, 30)
@@ -42,7 +44,7 @@ def test_a_later_reading_goes_on_where_the_one_before_ended(started: Spark, endp
     assert (anew.found.get("recheck-c", REMOTE), anew.found.undecodable) == (Checkpoint(7, 7), 0)
 
 
-def test_a_flow_without_the_topic_of_checkpoints_has_none(started: Spark, endpoints: Endpoints) -> None:
+def test_a_flow_without_a_checkpoints_topic_has_no_checkpoints(started: Spark, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "recheck2").replicate(partitions=1)
     elsewhere = {"enabled": True, "topic": "recheck2.none.internal", "intervalSeconds": 1, "syncGroupOffsets": False}
     elsewhere["syncIntervalSeconds"] = 1

@@ -1,4 +1,4 @@
-"""connectors-run: what Kubernetes reports of a flow's own connectors."""
+"""connectors-run: what Kubernetes reports about a flow's own connectors."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -42,19 +42,19 @@ def reported(state: str, *tasks: str, **of_task: Any) -> Object:
 
 
 def current(status: Mapping[str, Any]) -> Object:
-    """A resource with a status about its newest generation."""
+    """A resource whose status belongs to its newest generation."""
     return Object({"metadata": {"generation": 2}, "status": {"observedGeneration": 2, **status}})
 
 
-def test_a_status_from_before_a_change_proves_nothing() -> None:
-    """Somebody has just paused it, and the operator still reports that it runs."""
+def test_a_connector_status_of_an_older_generation_is_an_error() -> None:
+    """Somebody has just paused the connector, and the operator still reports that it runs."""
     at = reported("RUNNING", "RUNNING")
     assert at.live is not None
     outcome = judged(Object({**at.live, "metadata": {"generation": 3}}))
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["connector-not-reported"])
 
 
-def test_who_stopped_a_connector_is_named() -> None:
+def test_the_report_says_who_stopped_a_connector_and_when() -> None:
     at = reported("STOPPED")
     state = TemporaryState("orders", "stopped", "ann", datetime(2026, 1, 31, 2, 10, tzinfo=UTC), None)
     assert at.live is not None
@@ -73,7 +73,7 @@ def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
     [Object({"metadata": {"generation": 1}}), reported("RESTARTING"), reported("RUNNING")],
     ids=["new", "restarting", "no task yet"],
 )
-def test_a_connector_that_is_starting_gets_its_time(starting: Object) -> None:
+def test_the_job_waits_for_a_connector_that_is_starting(starting: Object) -> None:
     answers = iter([starting, reported("RUNNING", "RUNNING")])
     outcome = judge_when_reported("orders", "mirror-orders", lambda: {a_connector(): next(answers)}, 30)
     assert (outcome.verdict, outcome.counts["tasks"]) == (Verdict.PASS, 1)
@@ -104,26 +104,28 @@ def test_a_connector_that_never_starts_is_an_error_at_the_deadline() -> None:
         pytest.param(reported("RUNNING"), "fail", "connector-without-task", "has no task", id="without a task"),
         pytest.param(reported("UNASSIGNED"), "error", "connector-not-reported", "reports unassigned", id="starting"),
         pytest.param(current({}), "error", "connector-not-reported", "has not reported", id="no status"),
-        pytest.param(Object(), "fail", "connector-missing", "mirror-orders/orders-source) does not exist", id="none"),
+        pytest.param(
+            Object(), "fail", "connector-missing", "mirror-orders/orders-source) does not exist", id="does not exist"
+        ),
         pytest.param(
             Object(refusal="Kubernetes answers Forbidden"), "error", "connectors-not-visible", "Forbidden", id="denied"
         ),
     ],
 )
 def test_a_connector_that_does_not_run_never_passes(at: Object, verdict: str, code: str, words: str) -> None:
-    """Nothing is owed and heartbeats of another flow arrive, so no other check can see it."""
+    """If no record is waiting and another flow's heartbeats arrive, no other check notices this."""
     outcome = judged(at)
     (finding,) = outcome.findings
     assert (outcome.verdict, finding.code) == (verdict, code)
     assert words in finding.message
 
 
-def test_connectors_that_run_pass_with_their_tasks() -> None:
+def test_running_connectors_pass_and_their_tasks_are_counted() -> None:
     outcome = judged(reported("RUNNING", "RUNNING", "RUNNING"))
     assert (outcome.verdict, outcome.summary) == (Verdict.PASS, "1 of 1 connector of orders runs, with 2 tasks")
 
 
-def test_a_checkpoint_connector_without_groups_has_no_task_and_lacks_nothing() -> None:
+def test_a_checkpoint_connector_without_tasks_passes() -> None:
     at = current({"connectorStatus": {"connector": {"state": "RUNNING"}, "tasks": []}})
     outcome = judged(at, "checkpoint")
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.PASS, ["checkpoints-without-task"])
@@ -134,7 +136,7 @@ def test_connectors_that_cannot_be_seen_may_be_accepted() -> None:
     assert accepting(outcome, {"connectors-not-visible": "watched elsewhere"}).verdict is Verdict.PASS
 
 
-def test_of_a_mirror_maker_2_only_the_own_connectors_count() -> None:
+def test_only_the_flows_own_connectors_of_a_mirror_maker_2_are_judged() -> None:
     """Another mirror of the same resource may be stopped."""
     mirrored = flow_parameters(a_resolved_flow(kind="mirrorMaker2")).connectors
     assert mirrored is not None

@@ -15,8 +15,8 @@ READY = [{"type": "Ready", "status": "True"}]
 
 def an_object(state: str = "RUNNING", generation: int = 2, **status: Any) -> Object:
     connector = {"connector": {"state": state}, "tasks": [{"id": 0, "state": state}]}
-    told = {"observedGeneration": generation, "conditions": READY, "connectorStatus": connector, **status}
-    return Object({"metadata": {"generation": 2}, "status": told})
+    reported = {"observedGeneration": generation, "conditions": READY, "connectorStatus": connector, **status}
+    return Object({"metadata": {"generation": 2}, "status": reported})
 
 
 @pytest.mark.parametrize(
@@ -29,29 +29,29 @@ def an_object(state: str = "RUNNING", generation: int = 2, **status: Any) -> Obj
         pytest.param(an_object(conditions=[]), False, id="is not ready"),
         pytest.param(Object({"metadata": {"generation": 1}}), False, id="nothing is reported"),
         pytest.param(Object(), False, id="does not exist"),
-        pytest.param(Object(refusal="Forbidden"), True, id="may not be read, which a check reports"),
+        pytest.param(Object(refusal="Forbidden"), True, id="may not be read: a check reports it"),
     ],
 )
-def test_the_job_waits_for_what_is_still_starting(found: Object, is_settled: bool) -> None:
+def test_the_job_waits_while_a_connector_is_still_starting(found: Object, is_settled: bool) -> None:
     assert settled(found) is is_settled
 
 
-def test_it_waits_until_each_connector_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    flow, said = flow_parameters(a_resolved_flow()), list[str]()
+def test_the_job_waits_until_each_connector_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, messages = flow_parameters(a_resolved_flow()), list[str]()
     answers = iter([Object(), an_object(generation=1), an_object()])
     monkeypatch.setattr(connectors_run, "_EVERY_SECONDS", 0)
     monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: next(answers)})
-    assert await_connectors([flow], None, 60, said.append)
+    assert await_connectors([flow], None, 60, messages.append)
     assert next(answers, None) is None
-    assert said == ["waiting until the connectors run, at most 60 s"]
+    assert messages == ["waiting until the connectors run, at most 60 s"]
 
 
-def test_at_the_deadline_the_checks_say_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_job_stops_waiting_for_connectors_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = flow_parameters(a_resolved_flow())
     monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: Object()})
     assert not await_connectors([flow], None, 1e-9, lambda _: None)
 
 
-def test_a_validation_that_is_not_asked_to_wait_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_without_a_waiting_time_reads_no_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connectors_run, "read_objects", lambda *_: pytest.fail("nothing is to be read"))
     assert await_connectors([flow_parameters(a_resolved_flow())], None, 0, lambda _: None)

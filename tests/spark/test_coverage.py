@@ -38,21 +38,23 @@ def a_flow_outcome(check: CheckOutcome) -> FlowOutcome:
     ("outcome", "verdict"),
     [
         pytest.param(an_outcome(EXPIRED), Verdict.ERROR, id="with a finding that says why"),
-        pytest.param(an_outcome(), Verdict.ERROR, id="in silence"),
-        pytest.param(an_outcome(fail("f", "…")), Verdict.FAIL, id="beside a failure"),
-        pytest.param(an_outcome(coverage=Coverage("offsets", 4, {"target-expired": 0})), Verdict.PASS, id="nothing"),
+        pytest.param(an_outcome(), Verdict.ERROR, id="without a finding"),
+        pytest.param(an_outcome(fail("f", "…")), Verdict.FAIL, id="with a failure"),
+        pytest.param(an_outcome(coverage=Coverage("offsets", 4, {"target-expired": 0})), Verdict.PASS, id="all judged"),
         pytest.param(accepting(an_outcome(EXPIRED), {"target-expired": "known"}), Verdict.PASS, id="accepted"),
         pytest.param(
-            accepting(an_outcome(EXPIRED), {"source-expired": "known"}), Verdict.ERROR, id="something else accepted"
+            accepting(an_outcome(EXPIRED), {"source-expired": "known"}), Verdict.ERROR, id="another finding accepted"
         ),
         pytest.param(
             accepting(an_outcome(fail("missing-records", "…")), {"missing-records": "known"}),
             Verdict.FAIL,
-            id="what no topology can accept",
+            id="a finding that cannot be accepted",
         ),
     ],
 )
-def test_what_was_not_judged_keeps_a_check_from_passing(outcome: CheckOutcome, verdict: Verdict) -> None:
+def test_a_check_passes_only_if_everything_was_judged_or_the_rest_is_accepted(
+    outcome: CheckOutcome, verdict: Verdict
+) -> None:
     assert outcome.verdict is verdict
 
 
@@ -63,7 +65,7 @@ def test_the_report_shows_what_was_not_judged_and_why_it_is_accepted() -> None:
     assert "no longer holds offset 5. Accepted: retention is shorter there" in text
 
 
-def test_what_to_do_about_several_findings_is_printed_once() -> None:
+def test_a_remedy_shared_by_several_findings_is_printed_once() -> None:
     places = ("orders-0", "orders-1", "orders-2")
     outcome = an_outcome(*(fail("checkpoint-past-end", f"web on {each}: past the end") for each in places))
     outcome = with_remedies(outcome, a_flow(), "prod")
@@ -73,7 +75,7 @@ def test_what_to_do_about_several_findings_is_printed_once() -> None:
     assert "Remedy: " in next(line for line in text.splitlines() if "orders-2" in line)
 
 
-def test_the_published_verdict_and_the_evidence_hold_the_reason() -> None:
+def test_the_published_verdict_and_its_proof_hold_the_reason_for_accepting_a_finding() -> None:
     check = accepting(an_outcome(EXPIRED), {"target-expired": "retention is shorter there"})
     data = verdict_data(a_flow_outcome(check), None)
     assert read_verdict(data).checks == (check,)
@@ -88,12 +90,12 @@ def test_a_finding_that_can_be_accepted_says_how() -> None:
     )
 
 
-def test_every_finding_can_be_accepted_or_cannot() -> None:
+def test_every_finding_is_listed_as_acceptable_or_not_acceptable() -> None:
     assert not ACCEPTABLE.keys() & NOT_ACCEPTABLE
     assert ACCEPTABLE.keys() | NOT_ACCEPTABLE == set(REMEDIES)
 
 
 def test_only_errors_can_be_accepted() -> None:
-    """To accept a finding that fails a check, or a note, would have no effect."""
+    """Accepting a note, or a finding that fails a check, would have no effect."""
     makers = codes_in_the_checks()
     assert {makers[code] for code in ACCEPTABLE} == {"error"}

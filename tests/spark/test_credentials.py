@@ -1,4 +1,4 @@
-"""Credentials: found by reference, used inline, shown nowhere."""
+"""Credentials are read by reference, passed to clients inline, and never shown."""
 
 import base64
 from pathlib import Path
@@ -29,7 +29,7 @@ def options_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) 
     return client_options(cluster, resolver(), no_keystore)
 
 
-def test_a_password_login_becomes_these_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_login_is_passed_as_client_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert options_of(tmp_path, monkeypatch).properties == {
         "security.protocol": "SASL_SSL",
         "ssl.truststore.type": "PEM",
@@ -52,7 +52,7 @@ def test_a_scram_login_names_its_mechanism(
     assert "scram.ScramLoginModule required" in properties["sasl.jaas.config"]
 
 
-def test_a_client_certificate_becomes_these_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_certificate_is_passed_as_client_properties(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     login = {
         "type": "tls",
         "certificate": {"file": str(tmp_path / "ca.crt")},
@@ -81,7 +81,9 @@ def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.param({"file": "/nowhere/secret"}, "credential-missing: No such file", id="a file"),
     ],
 )
-def test_a_broken_reference_is_reported_with_what_and_where(reference: dict[str, str], message: str) -> None:
+def test_a_reference_that_cannot_be_resolved_is_reported_with_its_cause(
+    reference: dict[str, str], message: str
+) -> None:
     with pytest.raises(CannotRunError, match=message) as raised:
         resolver()(Reference.model_validate(reference))
     assert str(next(iter(reference.values()))) in str(raised.value)
@@ -90,7 +92,7 @@ def test_a_broken_reference_is_reported_with_what_and_where(reference: dict[str,
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(b"hunter2", id="no PEM at all"),
+        pytest.param(b"hunter2", id="not PEM at all"),
         pytest.param(KEY.encode().replace(b"PRIVATE", b"RSA PRIVATE"), id="a PKCS#1 key"),
         pytest.param(b"\xff\xfehunter2", id="binary"),
     ],
@@ -109,7 +111,7 @@ def test_a_value_that_is_not_pem_is_refused_without_being_shown(content: bytes, 
 SECRET = Reference.model_validate({"secret": {"namespace": "mirror-orders", "name": "login", "key": "password"}})
 
 
-def test_a_mounted_secret_is_read_from_its_file_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_a_mounted_secret_is_read_from_its_file_and_not_from_kubernetes(tmp_path: Path) -> None:
     """In the cluster the job's account may not read any Secret."""
     (tmp_path / "mirror-orders" / "login").mkdir(parents=True)
     (tmp_path / "mirror-orders" / "login" / "password").write_text(f"{PASSWORD}\n")
@@ -117,7 +119,7 @@ def test_a_mounted_secret_is_read_from_its_file_and_nobody_is_asked(tmp_path: Pa
     assert (secret.text(), str(secret.reference)) == (PASSWORD, "secret mirror-orders/login key password")
 
 
-def test_a_secret_that_is_not_mounted_is_named_with_its_path(tmp_path: Path) -> None:
+def test_a_secret_that_is_not_mounted_is_reported_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(CannotRunError) as raised:
         resolver(None, tmp_path)(SECRET)
     assert raised.value.code == "credential-missing"

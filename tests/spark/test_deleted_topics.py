@@ -19,19 +19,19 @@ def delete(region: Region, topic: str) -> None:
     ("side", "step"),
     [pytest.param("source", "reading offset syncs", id="early"), pytest.param("target", "comparing", id="late")],
 )
-def test_a_topic_that_is_deleted_during_the_run_is_an_error_that_says_so(
+def test_a_topic_that_is_deleted_during_the_run_is_reported_as_an_error(
     check_while: CheckWhile, endpoints: Endpoints, side: str, step: str
 ) -> None:
     scene = Scene(endpoints, f"gone-{side}-{len(step)}").replicate()
     scene.translate(f"{scene.name}-a", 45, 41)
 
-    def vanish() -> None:
+    def delete_topic() -> None:
         if side == "source":
             delete(scene.source, scene.name)
         else:
             delete(scene.target, scene.remote(scene.name))
 
-    outcome = check_while(scene.parameters(), step, vanish)
+    outcome = check_while(scene.parameters(), step, delete_topic)
     assert outcome.verdict is Verdict.ERROR, outcome.document()
     (finding,) = named(outcome, "parity").findings
     assert finding.code == "topic-gone", finding

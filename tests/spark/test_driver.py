@@ -1,4 +1,4 @@
-"""A driver pod that Spark has made: what the job takes over from the submission, and what it refuses."""
+"""A driver pod that Spark created: what the job takes over from the submission, and what it refuses."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ spark.submit.pyFiles=
 SUBMITTED = ["driver", "--properties-file", "FILE", "--class", "org.apache.spark.deploy.PythonRunner"]
 
 
-def test_what_java_has_stored_is_read_as_it_was() -> None:
+def test_properties_stored_by_java_are_read_unchanged() -> None:
     found = stored_properties(STORED)
     assert len(found) == 11
     assert found["spark.master"] == "k8s://https://10.96.0.1:443"
@@ -37,16 +37,16 @@ def test_what_java_has_stored_is_read_as_it_was() -> None:
 
 @pytest.mark.parametrize("character", ["\x0b", "\x1c", "\x85", "\u2028"])
 def test_only_a_line_feed_ends_a_property(character: str) -> None:
-    """Java writes the others as they are, and the rest of the value would be dropped."""
+    """Java does not escape these characters: if they ended the line, the rest of the value would be lost."""
     assert stored_properties(f"spark.a=1{character}2\r\nspark.b=3\n") == {"spark.a": f"1{character}2", "spark.b": "3"}
 
 
-def test_a_line_that_java_would_not_write_is_refused_without_its_value() -> None:
+def test_a_property_without_a_value_is_refused() -> None:
     with pytest.raises(ValueError, match="spark is not a property with its value"):
         stored_properties("spark")
 
 
-def test_the_session_is_the_submitted_one_at_the_address_of_the_pod() -> None:
+def test_the_session_has_the_submitted_settings_and_the_address_of_the_pod() -> None:
     options = session_options(stored_properties(STORED), "10.0.0.7")
     assert (options.master, options.driver_memory, options.executor_pods) == (
         "k8s://https://10.96.0.1:443",
@@ -54,7 +54,7 @@ def test_the_session_is_the_submitted_one_at_the_address_of_the_pod() -> None:
         True,
     )
     assert options.conf["spark.driver.host"] == options.conf["spark.driver.bindAddress"] == "10.0.0.7"
-    # The operator finds executors by such a label, which is no setting that the command line takes.
+    # The operator finds executors by such a label; the command line does not accept it as a setting.
     assert options.conf["spark.kubernetes.executor.label.app.kubernetes.io/part-of"] == "orders"
     assert not any(key.startswith("spark.submit") or "submitInDriver" in key for key in options.conf)
 
@@ -85,7 +85,9 @@ def test_the_job_gets_its_own_arguments_and_the_session(tmp_path: Path, monkeypa
         pytest.param([*SUBMITTED, "local:///opt/other.py"], id="another application"),
     ],
 )
-def test_anything_else_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_that_do_not_start_the_validation_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     assert "Spark starts this in a driver pod that it has made for validate.py" in capsys.readouterr().err
 
@@ -94,7 +96,7 @@ def test_anything_else_is_refused(arguments: list[str], capsys: pytest.CaptureFi
     ("stored", "address", "missing"),
     [(STORED, None, "SPARK_DRIVER_BIND_ADDRESS"), ("", "10.0.0.7", "spark.master")],
 )
-def test_what_spark_did_not_set_is_named(
+def test_a_setting_that_spark_did_not_pass_is_named_in_the_error(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -111,5 +113,5 @@ def test_what_spark_did_not_set_is_named(
     assert f"Spark did not set '{missing}'." in capsys.readouterr().err
 
 
-def test_it_runs_the_application_that_is_rendered() -> None:
+def test_the_driver_runs_the_application_of_the_rendered_manifest() -> None:
     assert Path(APPLICATION).name == driver.APPLICATION

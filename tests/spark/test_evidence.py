@@ -1,4 +1,4 @@
-"""What counts as proven, what does not, and what is published of it."""
+"""Evidence: what counts as proven, what does not, and what the job publishes."""
 
 import base64
 import gzip
@@ -40,7 +40,7 @@ NOW = TopicNow("S", "T", False)
 
 
 def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int = 1, left_out: str = "") -> FlowOutcome:
-    """A flow whose parity has proven so many partitions of so many topics, at offsets that do not repeat."""
+    """A flow whose parity check has proven this many topics with this many partitions, at random offsets."""
     given = random.Random(1)
     offsets = [[given.randrange(10**9) for _ in range(partitions)] for _ in range(topics)]
     every = {
@@ -60,9 +60,7 @@ def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int =
     [
         pytest.param(*LOGS, "", id="both have grown"),
         pytest.param(OffsetRange(10, 500), OffsetRange(20, 510), "", id="nothing has changed"),
-        pytest.param(
-            OffsetRange(500, 600), OffsetRange(510, 610), "", id="all that was proven was removed, and no more"
-        ),
+        pytest.param(OffsetRange(500, 600), OffsetRange(510, 610), "", id="exactly the proven records were removed"),
         pytest.param(
             OffsetRange(501, 600), LOGS[1], "a log has removed more than what was proven", id="source removed"
         ),
@@ -75,14 +73,14 @@ def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int =
         pytest.param(LOGS[0], OffsetRange(19, 610), "a log begins before what was proven", id="another target log"),
     ],
 )
-def test_what_was_proven_counts_while_both_logs_reach_across_it(
+def test_a_proof_is_dropped_if_a_log_no_longer_matches_what_was_proven(
     source: OffsetRange, target: OffsetRange, reason: str
 ) -> None:
     assert why_not(PROVEN, source, target) == reason
 
 
 @pytest.mark.parametrize("logs", [(OffsetRange(11, 600), LOGS[1]), (LOGS[0], OffsetRange(21, 610))])
-def test_what_rests_on_all_records_ends_when_some_are_removed(logs: tuple[OffsetRange, OffsetRange]) -> None:
+def test_a_proof_that_needs_every_record_ends_when_records_are_removed(logs: tuple[OffsetRange, OffsetRange]) -> None:
     assert why_not(PROVEN._replace(unmoved=True), *LOGS) == ""
     assert why_not(PROVEN._replace(unmoved=True), *logs).startswith("records were removed since")
 
@@ -92,21 +90,25 @@ def test_what_rests_on_all_records_ends_when_some_are_removed(logs: tuple[Offset
     [
         pytest.param(TOPIC, NOW, "", id="the same"),
         pytest.param(None, NOW, "nothing was proven about it", id="a new topic"),
-        pytest.param(TOPIC, TopicNow("s", "T", False), "the topic was deleted and created again", id="source anew"),
-        pytest.param(TOPIC, TopicNow("S", "t", False), "the topic was deleted and created again", id="target anew"),
+        pytest.param(
+            TOPIC, TopicNow("s", "T", False), "the topic was deleted and created again", id="source recreated"
+        ),
+        pytest.param(
+            TOPIC, TopicNow("S", "t", False), "the topic was deleted and created again", id="target recreated"
+        ),
         pytest.param(
             TOPIC, None, "Kafka's ids or the configuration of the topic are not known", id="brokers without ids"
         ),
         pytest.param(TOPIC, TopicNow("S", "T", True), "its cleanup.policy was changed", id="compacted since"),
     ],
 )
-def test_a_topic_is_the_same_by_its_id_and_policy(
+def test_a_proof_holds_while_the_id_and_cleanup_policy_of_a_topic_stay_the_same(
     before: ProvenTopic | None, now: TopicNow | None, reason: str
 ) -> None:
     assert why_not_topic(before, now) == reason
 
 
-def test_another_model_and_some_flows_are_compared_in_full() -> None:
+def test_the_reason_why_a_whole_flow_is_compared_in_full_is_given() -> None:
     assert why_not_flow(a_flow(), Evidence("sha256:0f", {})) == ""
     assert why_not_flow(a_flow(), Evidence("sha256:1e", {})) == "another model was deployed at the time"
     assert why_never(a_pair()[0]) == "both sides hold records of their own"
@@ -128,7 +130,7 @@ def test_each_partition_says_why_it_is_compared_in_full() -> None:
     assert Earlier().usable(logs, on_target) == ({}, {})
 
 
-def test_the_newest_of_what_was_proven_is_compared_again() -> None:
+def test_the_newest_proven_records_are_compared_again() -> None:
     dense = Sums(1000, 1, 1), Sums(1000, 1, 1)
     logs = OffsetRange(0, 1000), OffsetRange(7, 1007)
     first = by_sums(None, logs, logs, dense, 3, compacted=False)
@@ -141,7 +143,7 @@ def test_the_newest_of_what_was_proven_is_compared_again() -> None:
     assert then == Proven(0, 1050 - OVERLAP, 7, 1057 - OVERLAP, 1050 - OVERLAP, 3)
 
 
-def test_where_offsets_hold_no_record_the_positions_are_the_ends() -> None:
+def test_a_proof_of_logs_with_gaps_reaches_to_their_ends() -> None:
     logs = OffsetRange(0, 1000), OffsetRange(0, 900)
     found = by_sums(None, logs, logs, (Sums(900, 1, 1), Sums(900, 1, 1)), 3, compacted=True)
     assert found == Proven(0, 1000, 0, 900, 900, 3, unmoved=True)
@@ -149,7 +151,7 @@ def test_where_offsets_hold_no_record_the_positions_are_the_ends() -> None:
     assert not found.dense
 
 
-def test_few_records_are_compared_whole_each_time() -> None:
+def test_a_log_with_few_records_is_compared_in_full_each_time() -> None:
     logs = OffsetRange(0, OVERLAP), OffsetRange(0, OVERLAP)
     sums = Sums(OVERLAP, 1, 1), Sums(OVERLAP, 1, 1)
     assert by_sums(None, logs, logs, sums, 3, compacted=False) is None
@@ -158,18 +160,20 @@ def test_few_records_are_compared_whole_each_time() -> None:
 @pytest.mark.parametrize(
     ("kinds", "found"),
     [
-        pytest.param({"missing-head": 5, "extra-head": 3}, PROVEN, id="both have removed records"),
+        pytest.param({"missing-head": 5, "extra-head": 3}, PROVEN, id="both sides have removed records"),
         pytest.param({"duplicated": 294}, PROVEN._replace(unmoved=True), id="fewer than half are duplicates"),
         pytest.param({"duplicated": 295}, None, id="a second connector, or a restart that will be forgotten"),
         pytest.param({"extra": 1}, None, id="it expired behind a restart that will be forgotten"),
         pytest.param({"missing-hole": 1}, None, id="a hole"),
     ],
 )
-def test_only_what_stays_what_it_is_counts_later(kinds: Mapping[str, int], found: Proven | None) -> None:
+def test_records_are_proven_only_if_their_differences_will_be_judged_the_same_later(
+    kinds: Mapping[str, int], found: Proven | None
+) -> None:
     assert by_records(LOGS, (500, 510, 490), kinds, 7, compacted=False) == found
 
 
-def test_compaction_is_judged_by_keys_while_nothing_else_is_removed() -> None:
+def test_a_compacted_topic_is_proven_while_no_more_records_are_removed() -> None:
     found = by_records(LOGS, (500, 510, 400), {"missing-hole": 5, "newest-missing": 1}, 7, compacted=True)
     assert found == Proven(10, 500, 20, 510, 400, 7, unmoved=True)
 
@@ -190,21 +194,21 @@ def test_a_source_that_may_have_removed_everything_proves_nothing(
 
 
 @pytest.mark.parametrize(("topics", "partitions"), [(2_000, 1), (20, 100), (1, 2_000)])
-def test_two_thousand_partitions_fit_and_come_back(topics: int, partitions: int) -> None:
+def test_the_evidence_of_two_thousand_partitions_fits_and_is_read_back(topics: int, partitions: int) -> None:
     given = proven(topics=topics, partitions=partitions)
     data = verdict_data(given, None)
     assert size(data) < MEBIBYTE // 4
     assert read_evidence(data) == given.evidence
 
 
-def test_what_does_not_fit_is_left_out_and_the_next_run_says_so() -> None:
+def test_evidence_that_does_not_fit_is_left_out_and_the_next_run_says_so() -> None:
     data = verdict_data(proven(findings=noise(2_000), topics=4_000, partitions=2), None)
     assert EVIDENCE not in data
     assert size(data) < MEBIBYTE
     assert "there was no room for it" in before_of(data).why_not
 
 
-def test_only_a_comparison_that_passes_by_itself_is_evidence() -> None:
+def test_only_a_comparison_that_passes_without_accepted_findings_is_evidence() -> None:
     assert proven().evidence is not None
     trusted = Finding("compacted", Severity.ACCEPTED, "…", 1, "why")
     assert proven(findings=(error("compacted", "…"),)).evidence is None
@@ -229,27 +233,27 @@ def packed(document: object) -> str:
 
 WHOLE = packed_evidence(Evidence("d", {"orders": TOPIC}))
 DAMAGED = {
-    "no base64": ("!", "it cannot be unpacked"),
-    "no gzip": (base64.b64encode(b"hello").decode(), "it cannot be unpacked"),
+    "not base64": ("!", "it cannot be unpacked"),
+    "not gzip": (base64.b64encode(b"hello").decode(), "it cannot be unpacked"),
     "cut off": (base64.b64encode(WHOLE[:-9]).decode(), "it cannot be unpacked"),
-    "one byte is another": (
+    "one byte differs": (
         base64.b64encode(WHOLE[:-12] + bytes([WHOLE[-12] ^ 1]) + WHOLE[-11:]).decode(),
         "it cannot be unpacked",
     ),
-    "no JSON": (base64.b64encode(gzip.compress(b"{")).decode(), "it cannot be unpacked"),
+    "not JSON": (base64.b64encode(gzip.compress(b"{")).decode(), "it cannot be unpacked"),
     "of a later release": (packed(a_document(version=2)), "another release of the job wrote it"),
     "without a version": (packed({"digest": "d", "topics": {}}), "another release of the job wrote it"),
     "a list": (packed([]), "it has another form"),
-    "with a key more": (packed(a_document(more=1)), "it has another form"),
+    "with an extra key": (packed(a_document(more=1)), "it has another form"),
     "an offset is text": (packed(with_row("10", 500, 20, 510, 490, 7, False)), "it has another form"),
     "an offset is negative": (packed(with_row(-1, 500, 20, 510, 490, 7, False)), "it has another form"),
-    "an offset is not whole": (packed(with_row(10, 500.5, 20, 510, 490, 7, False)), "it has another form"),
+    "an offset is a fraction": (packed(with_row(10, 500.5, 20, 510, 490, 7, False)), "it has another form"),
     "it ends before it begins": (packed(with_row(501, 500, 20, 510, 490, 7, False)), "it has another form"),
     "more records than offsets": (packed(with_row(10, 500, 20, 510, 491, 7, False)), "it has another form"),
-    "no record": (packed(with_row(10, 500, 20, 510, 0, 7, False)), "it has another form"),
+    "zero records": (packed(with_row(10, 500, 20, 510, 0, 7, False)), "it has another form"),
     "a field is missing": (packed(with_row(10, 500, 20, 510, 490, 7)), "it has another form"),
-    "no such partition": (packed(with_row(10, 500, 20, 510, 490, 7, False, number="-1")), "it has another form"),
-    "no id": (packed(with_row(10, 500, 20, 510, 490, 7, False, source_id=None)), "it has another form"),
+    "a negative partition": (packed(with_row(10, 500, 20, 510, 490, 7, False, number="-1")), "it has another form"),
+    "without an id": (packed(with_row(10, 500, 20, 510, 490, 7, False, source_id=None)), "it has another form"),
 }
 
 
@@ -260,7 +264,7 @@ def test_evidence_that_is_damaged_or_unknown_is_not_used(data: str, reason: str)
     assert found.why_not == f"what the newest verdict has proven cannot be used: {reason}"
 
 
-def test_the_form_of_the_evidence_is_this() -> None:
+def test_the_format_of_the_evidence_does_not_change() -> None:
     assert read_evidence({EVIDENCE: packed(a_document())}) == Evidence("d", {"orders": TOPIC})
     assert read_evidence({EVIDENCE: base64.b64encode(WHOLE).decode()}) == Evidence("d", {"orders": TOPIC})
     assert read_evidence({}) is None

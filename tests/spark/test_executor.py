@@ -26,7 +26,7 @@ VARIABLES = {
 SPARK_HOME = Path("/opt/spark")
 
 
-def test_it_becomes_the_executor_that_the_variables_describe() -> None:
+def test_the_executor_command_is_built_from_the_variables() -> None:
     command = executor_command(VARIABLES, SPARK_HOME)
     assert command[0] == "/opt/java/bin/java"
     options = [each for each in command if each.startswith("-Dnumber")]
@@ -50,13 +50,13 @@ def test_the_class_path_of_a_user_comes_after_that_of_spark() -> None:
     assert command[command.index("-cp") + 1] == "/opt/spark/jars/*:/extra.jar"
 
 
-def test_without_java_home_java_is_that_of_the_path() -> None:
+def test_without_java_home_java_is_found_on_the_path() -> None:
     variables = {name: value for name, value in VARIABLES.items() if name != "JAVA_HOME"}
     assert executor_command(variables, SPARK_HOME)[0] == "java"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "said"),
+    ("arguments", "variables", "message"),
     [
         (["driver"], VARIABLES, "with the one argument `executor`"),
         ([], VARIABLES, "with the one argument `executor`"),
@@ -69,11 +69,9 @@ def test_without_java_home_java_is_that_of_the_path() -> None:
         (["executor"], VARIABLES, "/opt/java/bin/java: No such file or directory; set JAVA_HOME"),
     ],
 )
-def test_what_spark_would_not_do_is_an_error_with_its_reason(
-    arguments: list[str], variables: dict[str, str], said: str
-) -> None:
-    """Kubernetes shows it in the status of the pod."""
+def test_an_executor_that_cannot_start_says_why(arguments: list[str], variables: dict[str, str], message: str) -> None:
+    """Kubernetes shows the reason in the status of the pod."""
     program = [sys.executable, *EXECUTOR_COMMAND[1:], *arguments]
     answer = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, env=variables)
     assert answer.returncode == 2
-    assert said in answer.stderr
+    assert message in answer.stderr

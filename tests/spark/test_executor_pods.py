@@ -20,7 +20,7 @@ CONF = {"spark.kubernetes.namespace": "mirror-orders"}
 
 
 class Session:
-    """A session with so many block managers, of which one is the driver's."""
+    """A session with this many block managers; one of them is the driver's."""
 
     applicationId = "spark-1"  # noqa: N815  # Spark's name
 
@@ -39,7 +39,7 @@ class Session:
 
 
 def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is said if Kubernetes has these pods and none has joined."""
+    """The error if Kubernetes has these pods and no executor has joined."""
     asked: list[tuple[str, str]] = []
 
     def answer(namespace: str, application: str) -> list[Any]:
@@ -56,7 +56,7 @@ def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(autouse=True)
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What Spark's log said of pods: nothing, unless the test adds it."""
+    """What Spark's log said about pods: nothing, unless the test adds lines."""
     lines: list[str] = []
     for module in (executor_pods, job):
         monkeypatch.setattr(module, "log_of_pods", lines)
@@ -77,7 +77,7 @@ def test_one_executor_is_enough_to_begin() -> None:
         ({"instances": "2"}, True),
     ],
 )
-def test_executors_that_tasks_will_ask_for_are_not_awaited(
+def test_the_job_does_not_wait_for_executors_that_spark_allocates_dynamically(
     conf: dict[str, str], waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor_pods, "_pods", lambda *_: [])
@@ -118,7 +118,7 @@ UNPULLED = {"status": {"phase": "Pending", "containerStatuses": [{"state": {"wai
         ([{}], "a pod is Pending"),
     ],
 )
-def test_a_pod_that_does_not_run_says_why(pods: list[Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_says_why_a_pod_does_not_run(pods: list[Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing(pods, monkeypatch) == said
 
 
@@ -128,10 +128,10 @@ QUOTA, GIVEN_UP = 'pods "exec-1" is forbidden: exceeded quota: q', "Max number o
 @pytest.mark.parametrize(
     ("pods", "shown"), [([], GIVEN_UP), ([UNPULLED], "ImagePullBackOff Back-off pulling image")], ids=["log", "pods"]
 )
-def test_without_pods_the_log_says_why_nobody_joins(
+def test_if_there_are_no_pods_the_error_quotes_the_log_of_spark(
     pods: list[Any], shown: str, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kubernetes has a pod that it refused in no list."""
+    """Kubernetes does not list a pod that it refused to create."""
     said += [QUOTA, GIVEN_UP]
     assert missing(pods, monkeypatch) == shown
 
@@ -145,7 +145,7 @@ def test_without_pods_the_log_says_why_nobody_joins(
         ("local[*]", [GIVEN_UP], "Spark's JVM ended or no longer answers (Py4JNetworkError), at Spark master local"),
     ],
 )
-def test_a_spark_that_ended_for_its_executors_says_so(
+def test_a_lost_spark_is_blamed_on_missing_executors_if_its_log_mentions_pods(
     master: str, log: list[str], shown: str, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More memory for the driver would not help."""
@@ -184,8 +184,8 @@ def test_the_log_of_spark_says_why_a_pod_was_refused(monkeypatch: pytest.MonkeyP
     ]
 
 
-def test_the_pods_that_are_asked_about_are_executors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver that Spark has made in cluster mode has the selector of its application, too, and runs."""
+def test_only_executor_pods_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In cluster mode the driver pod has the same application selector, and it runs."""
     asked: list[str] = []
 
     def listed(_self: client.CoreV1Api, _namespace: str, *, label_selector: str, **_: Any) -> client.V1PodList:

@@ -1,4 +1,4 @@
-"""The sums of few records, which Python adds up: they say the same as Spark's, and a small flow needs no Spark."""
+"""Python computes the sums of a few records: they agree with Spark's, so a small flow needs no Spark."""
 
 import random
 from base64 import b64encode
@@ -34,7 +34,7 @@ _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
 )
-#: Contents that a careless digest would take for each other.
+#: Contents that a careless digest would confuse.
 BYTES = (None, b"", b"null", b"\xff\x00\n\x1b")
 NAMES = ("h", "i", "null", "", 'ü😀"\\', "a\x00b", "from-east", "from-west")
 TIMES = (-1, 0, 1, 1_800_000_000_123)
@@ -49,7 +49,7 @@ def a_record(draw: random.Random) -> KafkaRecord:
 
 
 def changed(draw: random.Random, record: KafkaRecord) -> KafkaRecord:
-    """The record with other content in one place; now and then it is the same."""
+    """The record with one field replaced, sometimes by the same content."""
     match draw.choice(("key", "value", "time", "headers", "headers")):
         case "key":
             return record._replace(key=draw.choice(BYTES))
@@ -59,13 +59,13 @@ def changed(draw: random.Random, record: KafkaRecord) -> KafkaRecord:
             return record._replace(time_ms=draw.choice(TIMES))
         case _:
             (name, value), *others = record.headers or [(draw.choice(NAMES), draw.choice(BYTES))]
-            named = draw.random() < 0.5
-            new = (draw.choice(NAMES), value) if named else (name, draw.choice(BYTES))
+            rename = draw.random() < 0.5
+            new = (draw.choice(NAMES), value) if rename else (name, draw.choice(BYTES))
             return record._replace(headers=[new, *others])
 
 
 def as_json(records: Sequence[KafkaRecord]) -> Iterator[Sequence[JsonRecord]]:
-    """As `SmallReads` gives them."""
+    """The records as `SmallReads` returns them."""
 
     def text(data: bytes | None) -> str | None:
         return None if data is None else b64encode(data).decode()
@@ -92,7 +92,7 @@ def as_json(records: Sequence[KafkaRecord]) -> Iterator[Sequence[JsonRecord]]:
 
 
 def at_offsets(draw: random.Random, scene: int, records: Sequence[KafkaRecord]) -> list[KafkaRecord]:
-    """With a gap between some of them now and then."""
+    """The records at ascending offsets, sometimes with a gap."""
     begin, gaps = draw.choice((0, 3, 2**40)), draw.choice((0, 0, 2))
     offsets = sorted(draw.sample(range(begin, begin + len(records) + gaps), len(records)))
     partition = TopicPartition("orders", scene)
@@ -123,7 +123,7 @@ def two_logs(draw: random.Random, scene: int, *, guarded: bool) -> dict[str, lis
     return {SOURCE: at_offsets(draw, scene, source), TARGET: at_offsets(draw, scene, target)}
 
 
-def of_spark(
+def sums_by_spark(
     spark: SparkSession, logs: Mapping[str, Sequence[KafkaRecord]], guard: GuardParameters | None, apart: Sequence[str]
 ) -> BySide:
     frames = {}
@@ -143,8 +143,8 @@ def of_spark(
     return found
 
 
-def said(source: Sums, target: Sums) -> dict[str, Any]:
-    """All that the job takes from the sums of both sides."""
+def conclusions(source: Sums, target: Sums) -> dict[str, Any]:
+    """Everything that the job concludes from the sums of both sides."""
     came, wrote = ((each.aside, each.low_aside, each.high_aside) for each in (source, target))
     return {
         "equal": source == target,
@@ -159,7 +159,7 @@ def said(source: Sums, target: Sums) -> dict[str, Any]:
 
 @pytest.mark.parametrize("guard", [None, GUARD], ids=["no guard", "guarded"])
 @pytest.mark.parametrize("apart", [(), ("h", "null")], ids=["all headers", "headers left out"])
-def test_python_says_of_both_sides_what_spark_says(
+def test_python_and_spark_agree_about_both_sides(
     spark: SparkSession, guard: GuardParameters | None, apart: tuple[str, ...]
 ) -> None:
     draw = random.Random(12)
@@ -168,20 +168,22 @@ def test_python_says_of_both_sides_what_spark_says(
     changes = {"guard": guard.model_dump() if guard else None, "changedHeaders": list(apart)}
     flow = FlowParameters.model_validate(a_flow_document(**changes))
     assert (flow.guard, tuple(flow.changed_headers)) == (guard, apart)
-    here = {side: sums(as_json(records), side, flow) for side, records in logs.items()}
-    there = of_spark(spark, logs, guard, apart)
+    in_python = {side: sums(as_json(records), side, flow) for side, records in logs.items()}
+    in_spark = sums_by_spark(spark, logs, guard, apart)
     seen = []
     for scene in range(SCENES):
         at = TopicPartition("orders", scene)
-        one, other = (said(found[SOURCE].get(at, Sums()), found[TARGET].get(at, Sums())) for found in (here, there))
+        one, other = (
+            conclusions(found[SOURCE].get(at, Sums()), found[TARGET].get(at, Sums())) for found in (in_python, in_spark)
+        )
         assert one == other, scenes[scene]
         seen.append((one["equal"], one["in the same places"], one["came from there"]))
     assert {each[:2] for each in seen} == {(True, True), (True, False), (False, False)}
     assert guard is None or {each[2] for each in seen} == {True, False}
 
 
-def test_a_header_whose_name_is_no_text_is_left_to_spark() -> None:
-    """Java and Python replace such bytes by different characters."""
+def test_a_header_with_an_undecodable_name_is_left_to_spark() -> None:
+    """Java and Python replace such bytes with different characters."""
     flow = FlowParameters.model_validate(a_flow_document())
     with pytest.raises(LeftToSparkError):
         sums(as_json([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])]), SOURCE, flow)
@@ -205,7 +207,7 @@ def test_both_sides_together_decide_whether_records_are_few() -> None:
     assert not are_few(flow, *ranges)
 
 
-def test_a_filter_is_left_to_spark() -> None:
+def test_a_flow_with_a_topic_filter_is_left_to_spark() -> None:
     """Its pattern is a regular expression of Java."""
     drops = [{"by": "topic", "value": "orders.*", "negate": False}]
     assert not are_few(FlowParameters.model_validate(a_flow_document(drops=drops)))

@@ -1,4 +1,4 @@
-"""A flow with filters whose answer a record shows is compared by the records that they leave."""
+"""If each record shows whether the filters of a flow drop it, the flow is compared by the records that they keep."""
 
 import pytest
 from pyspark.sql import SparkSession
@@ -42,11 +42,13 @@ def having(header: str, *, negate: bool = False) -> Predicate:
         pytest.param([(FILTER, TEST_TOPICS)], Effects(drops=(Drops(DropsBy.TOPIC, ".*-test"),)), id="topics"),
         pytest.param([(FILTER, None)], None, id="every record"),
         pytest.param([(STAMP, None), (FILTER, having("stage"))], None, id="a header that the chain changes itself"),
-        pytest.param([(FILTER, Predicate("drop", "com.example.Old", {}, False))], None, id="a predicate of somebody's"),
-        pytest.param([(FILTER, Predicate("drop", TOPIC_NAME_MATCHES, {"pattern": "("}, False))], None, id="no pattern"),
+        pytest.param([(FILTER, Predicate("drop", "com.example.Old", {}, False))], None, id="a custom predicate"),
+        pytest.param(
+            [(FILTER, Predicate("drop", TOPIC_NAME_MATCHES, {"pattern": "("}, False))], None, id="an invalid pattern"
+        ),
     ],
 )
-def test_what_filters_drop_is_known_if_a_record_shows_it(
+def test_the_effect_of_a_filter_is_known_if_each_record_shows_whether_it_is_dropped(
     steps: list[tuple[Step, Predicate | None]], known: Effects | None
 ) -> None:
     assert known_effects(steps) == known
@@ -62,7 +64,7 @@ def test_what_filters_drop_is_known_if_a_record_shows_it(
         pytest.param(DropsParameters(by=DropsBy.TOPIC, value="useast\\.ord"), [0, 1, 2], id="a part of the name"),
     ],
 )
-def test_the_records_that_a_filter_leaves_are_compared_on_both_sides(
+def test_only_records_that_the_filter_keeps_are_compared_on_both_sides(
     spark: SparkSession, drops: DropsParameters, kept: list[int]
 ) -> None:
     given = [(b"v", [("h", None)]), (None, None), (b"v", None)]
@@ -74,18 +76,18 @@ def test_the_records_that_a_filter_leaves_are_compared_on_both_sides(
         assert found == wanted, side
 
 
-def test_a_source_of_which_filters_drop_everything_proves_nothing() -> None:
+def test_if_filters_drop_every_source_record_nothing_is_proven() -> None:
     (found,) = nothing_to_compare(a_pass(Sums(filtered=3), Sums()))
     assert (found.code, found.severity) == ("empty-range", Severity.ERROR)
     assert "the flow's filters drop all 3 records that the source holds" in found.message
 
 
-def test_such_a_flow_is_compared() -> None:
+def test_a_flow_with_known_filters_is_compared() -> None:
     assert a_flow(transformed=True, drops=[{"by": "tombstone"}]).comparable
 
 
 def test_lost_and_unexpected_records_of_a_filtered_flow_are_found(check: Check, endpoints: Endpoints) -> None:
-    """Such a flow was only counted: with an accepted finding it passed with any record missing."""
+    """The job once only counted such records, and passed with any of them missing if that finding was accepted."""
     scene = Scene(endpoints, "sieved")
     for topic in ("sieved", "sieved.lost", "sieved.more"):
         scene.replicate(topic, records=0, partitions=1)

@@ -13,7 +13,7 @@ IDENTITY: dict[str, Any] = {"policy": "identity"}
 
 
 def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]:
-    """Codes and topics of a flow whose source has `orders` with 2 partitions, and nothing of `payments-.*`."""
+    """Codes and topics for a source that has `orders` with 2 partitions, and no topic that matches `payments-.*`."""
     findings = foreign_topic_findings(a_flow(**changes), {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
     assert {each.severity for each in findings} <= {Severity.NOTE}
     return [(each.code, each.message.split()[0]) for each in findings]
@@ -24,10 +24,10 @@ def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]
     [
         pytest.param({"useast.orders": 2, "orders": 9}, {}, [], id="the remote topic, and a topic of the target's own"),
         pytest.param({"useast.payments-eu": 1}, {}, [("foreign-topic", "useast.payments-eu")], id="a pattern matches"),
-        pytest.param({"useast.returns": 1, "eucentral.payments-eu": 1}, {}, [], id="not of the flow"),
+        pytest.param({"useast.returns": 1, "eucentral.payments-eu": 1}, {}, [], id="topics outside the flow"),
         pytest.param({"useast.heartbeats": 1, "useast.checkpoints.internal": 1}, {}, [], id="MirrorMaker's own"),
         pytest.param({"useast.orders": 3}, {}, [("foreign-partitions", "useast.orders")], id="more partitions"),
-        pytest.param({"useast.orders": 1}, {}, [], id="fewer partitions, which MirrorMaker makes up"),
+        pytest.param({"useast.orders": 1}, {}, [], id="fewer partitions, which MirrorMaker adds"),
         pytest.param({"payments-eu": 1}, IDENTITY, [("foreign-topic", "payments-eu")], id="under the same name"),
         pytest.param({"orders": 3}, IDENTITY, [("foreign-partitions", "orders")], id="more under the same name"),
     ],
@@ -59,7 +59,7 @@ def test_a_topic_that_mirrormaker_leaves_out_because_of_its_name_is_an_error(top
     assert [each.code for each in left_out(flow, {topic, "eucentral.heartbeats"})] == found
 
 
-def test_a_name_that_is_too_long_on_the_target_is_found_by_its_prefix() -> None:
+def test_a_topic_whose_remote_name_is_too_long_is_found() -> None:
     longest = "o" * 242
     assert long_names(a_flow().replication_policy, [longest, longest + "o"]) == [longest + "o"]
     assert long_names(a_flow(policy="identity").replication_policy, ["o" * 249]) == []

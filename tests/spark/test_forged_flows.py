@@ -18,7 +18,7 @@ def test_a_flow_that_lost_nothing_passes_with_its_counts(check: Check, endpoints
     scene.translate("whole-a", 45, 41)
     scene.translate("whole-a", 30, 30, partition=1)
     scene.translate("whole-b", RECORDS, 51)
-    # Retention has removed what stands at the group's translated offset, but not what the group reads next.
+    # Retention has removed the record at the group's translated offset, but not the one that the group reads next.
     scene.replicate("whole.expired", partitions=1)
     scene.translate("whole-c", 45, 41, topic="whole.expired")
     remove_records(scene.source, "whole.expired", 0, 43)
@@ -38,7 +38,9 @@ def test_a_flow_that_lost_nothing_passes_with_its_counts(check: Check, endpoints
     assert named(outcome, "nothing-lost-to-retention").counts["withOffsetSyncs"] == 3
 
 
-def test_the_identity_policy_is_proven_with_syncs_on_the_target(check: Check, endpoints: Endpoints) -> None:
+def test_a_flow_with_the_identity_policy_passes_with_offset_syncs_on_the_target(
+    check: Check, endpoints: Endpoints
+) -> None:
     scene = Scene(endpoints, "same-name", policy="identity").replicate()
     create_topics(scene.target, {scene.syncs_topic: 1})
     scene.sync("same-name", 0, (0, 0), (50, 50), region=scene.target)
@@ -68,8 +70,8 @@ def member(endpoints: Endpoints) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("member")
-def test_every_fault_of_a_translation_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
-    """One group per fault: each must be found next to the others, under its own group's name."""
+def test_each_fault_of_offset_translation_has_its_own_finding(check: Check, endpoints: Endpoints) -> None:
+    """One group per fault: each must be reported despite the others, with the name of its group."""
     scene = Scene(endpoints, "faulty").replicate()
     scene.translate("faulty-good", 45, 41)
     scene.commit("faulty-missing", 45)
@@ -126,7 +128,7 @@ def test_the_job_waits_for_a_checkpoint_that_is_on_its_way(check_while: CheckWhi
     assert (outcome.verdict, outcome.counts["proven"]) == (Verdict.PASS, 1)
 
 
-def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
+def test_each_difference_between_two_sides_has_its_own_finding(check: Check, endpoints: Endpoints) -> None:
     """One topic per fault."""
     scene = Scene(endpoints, "sides")
     remote = scene.remote
@@ -175,7 +177,7 @@ def test_every_difference_between_two_sides_has_its_own_name(check: Check, endpo
 
 @pytest.fixture(scope="module")
 def lost(check: Check, endpoints: Endpoints) -> CheckOutcome:
-    """Two topics of which retention removed records before they were replicated; replication of one went on."""
+    """Two topics that lost records to retention before they were replicated; replication of one went on."""
     scene = Scene(endpoints, "lost")
     for topic in ("lost.stands", "lost.went-on"):
         scene.replicate(topic, records=0, partitions=1)
@@ -214,7 +216,7 @@ def test_records_that_retention_removes_while_the_job_runs_are_found(
     assert "source offsets 30 to 39 never reached the target" in lost.findings[0].message
 
 
-def test_nothing_to_check_is_an_error_never_a_pass(check: Check, endpoints: Endpoints) -> None:
+def test_a_flow_without_records_is_an_error_and_not_a_pass(check: Check, endpoints: Endpoints) -> None:
     outcome = check(Scene(endpoints, "empty").replicate(records=0).parameters())
     assert outcome.verdict is Verdict.ERROR
     parity = named(outcome, "parity")

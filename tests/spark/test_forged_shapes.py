@@ -16,7 +16,7 @@ from tests.spark.scenes import Scene
 
 
 def test_a_guarded_pair_is_proven_in_both_directions(check: Check, endpoints: Endpoints) -> None:
-    """With headers that look like marks, null keys and null values, and with other records between the replicated."""
+    """With headers that look like marks, null keys and null values, and other records between the replicated ones."""
     scene = PairScene(endpoints, "pair-whole")
     scene.replicate("pair-whole")
     for flow, other in itertools.permutations(scene.flows()):
@@ -33,8 +33,8 @@ def test_a_guarded_pair_is_proven_in_both_directions(check: Check, endpoints: En
         assert "must seek by timestamp" in outcome.advice[2]
 
 
-def test_every_fault_of_a_guarded_pair_has_its_own_name(check: Check, endpoints: Endpoints) -> None:
-    """One topic per fault, all of them on one side: the other direction fails only where records never cross."""
+def test_each_fault_of_a_guarded_pair_has_its_own_finding(check: Check, endpoints: Endpoints) -> None:
+    """One topic per fault, all on one side: the other direction reports only records that never cross."""
     scene = PairScene(endpoints, "hurt")
     east, west = scene.east, scene.west
     scene.replicate("hurt.lost", [*range(10), *range(11, RECORDS)])
@@ -77,7 +77,7 @@ def test_both_directions_report_records_without_a_mark(check: Check, endpoints: 
         assert (outcome.counts["unmarked"], outcome.counts["missing"], outcome.counts["lagging"]) == (2, 0, 0)
 
 
-def test_a_pair_in_which_only_one_side_writes_is_no_error(check: Check, endpoints: Endpoints) -> None:
+def test_a_pair_in_which_only_one_side_writes_passes(check: Check, endpoints: Endpoints) -> None:
     scene = PairScene(endpoints, "one-sided")
     create_topics(scene.east, {"one-sided": 1})
     create_topics(scene.west, {"one-sided": 1})
@@ -89,21 +89,21 @@ def test_a_pair_in_which_only_one_side_writes_is_no_error(check: Check, endpoint
 
 
 def test_a_loop_is_reported_while_it_runs(check: Check, endpoints: Endpoints) -> None:
-    """Reading stops at the ends of one moment, although both topics grow as long as the test runs."""
+    """The job reads up to the end offsets of one moment, although both topics keep growing."""
     scene = PairScene(endpoints, "round")
     create_topics(scene.east, {"round": 1})
     create_topics(scene.west, {"round": 1})
     scene.write("round", scene.east, scene.rows(scene.east, range(10)))
     there, back = scene.flows(guarded=False)
 
-    def turns() -> None:
+    def both_hold_copies() -> None:
         held = {region.alias: end_offsets(region, ["round"])["round", 0] for region in (scene.east, scene.west)}
         if min(held.values()) < 20:
             raise NotYetError(f"records held: {held}")
 
     with copying(scene.east, scene.west, "round"), copying(scene.west, scene.east, "round"):
         # Records that arrive for the first time are no copies yet.
-        wait_for("the records to come by a second time", turns, 60)
+        wait_for("the records to come by a second time", both_hold_copies, 60)
         outcome = check(there, back)
     parity = named(outcome, "parity")
     assert parity.verdict is Verdict.FAIL
@@ -131,8 +131,8 @@ def writing(scene: PairScene, topic: str) -> Iterator[None]:
         producer.join()
 
 
-def test_one_direction_of_an_unguarded_pair_that_repeats_itself_is_no_loop(check: Check, endpoints: Endpoints) -> None:
-    """Both directions are declared, but one runs; producers write, and its worker sends records twice."""
+def test_a_direction_that_sends_records_twice_is_not_reported_as_a_loop(check: Check, endpoints: Endpoints) -> None:
+    """Both directions are declared, but only one runs, and its worker sends records twice while a producer writes."""
     scene = PairScene(endpoints, "half")
     create_topics(scene.east, {"half": 1})
     create_topics(scene.west, {"half": 1})
@@ -144,7 +144,7 @@ def test_one_direction_of_an_unguarded_pair_that_repeats_itself_is_no_loop(check
     assert outcome.counts["duplicated"] >= 30
 
 
-def test_the_part_of_a_split_that_is_behind_is_named_and_no_other(check: Check, endpoints: Endpoints) -> None:
+def test_only_the_part_of_a_split_that_is_behind_is_named(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "split")
     for topic in ("split-1.a", "split-2.a", "split-2.b"):
         scene.replicate(topic, records=20, partitions=1)
@@ -167,7 +167,7 @@ def test_the_part_of_a_split_that_is_behind_is_named_and_no_other(check: Check, 
     )
 
 
-def test_the_source_connector_that_is_behind_is_named_and_no_other(check: Check, endpoints: Endpoints) -> None:
+def test_only_the_source_connector_that_is_behind_is_named(check: Check, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "several")
     for topic in ("several.bulk", "several.core", "several.both"):
         scene.replicate(topic, records=20, partitions=1)
@@ -183,7 +183,9 @@ def test_the_source_connector_that_is_behind_is_named_and_no_other(check: Check,
     assert "several.both belongs to" in failures(named(outcome, "topics-divided"))["topic-in-two-parts"]
 
 
-def test_records_that_transforms_may_have_changed_are_counted_not_proven(check: Check, endpoints: Endpoints) -> None:
+def test_records_that_transforms_may_have_changed_are_counted_but_not_compared(
+    check: Check, endpoints: Endpoints
+) -> None:
     scene = Scene(endpoints, "changed").replicate(records=0, partitions=1)
     scene.write(scene.source, "changed", 0, range(20))
     scene.write(scene.target, scene.remote("changed"), 0, range(100, 115))

@@ -1,4 +1,4 @@
-"""Flows that start at latest, on two real clusters: what is before the start, and what is missing after it."""
+"""Flows that start at latest, on two real clusters: records before the start, and records missing after it."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ START, END = 20, 60
 
 
 def start(scene: Scene, topic: str, held: Iterable[int]) -> None:
-    """Records 0 to END in the partition, of which the target holds `held`; syncs from START on."""
+    """Write records 0 to END to the source and `held` to the target, with offset syncs from START on."""
     scene.replicate(topic, records=0, partitions=1)
     scene.write(scene.source, topic, 0, range(END))
     scene.write(scene.target, scene.remote(topic), 0, held)
@@ -49,16 +49,16 @@ def test_records_before_the_start_are_counted_and_pass(check: Check, begun: Scen
     assert named(outcome, "nothing-lost-to-retention").counts["lost"] == 0
 
 
-def test_the_same_clusters_fail_for_a_flow_from_the_earliest(check: Check, begun: Scene) -> None:
+def test_on_the_same_clusters_a_flow_from_earliest_reports_missing_records(check: Check, begun: Scene) -> None:
     outcome = check(begun.parameters(groups=["nobody-.*"]))
     assert list(failures(named(outcome, "parity"))) == ["missing-records"]
 
 
 @pytest.fixture(scope="module")
 def broken(check: Check, endpoints: Endpoints) -> FlowOutcome:
-    """A flow with a topic for each thing that can be missing, judged once.
+    """A flow with one topic for each way in which records can be missing, checked once.
 
-    The records of `quiet` are all older than what the flow has replicated, which is only a note; those of `newer` are
+    The records of `quiet` are all older than what the flow has replicated, which is only a note; some of `newer` are
     not.
     """
     scene = Scene(endpoints, "broken")
@@ -88,8 +88,8 @@ def test_records_missing_after_the_start_fail(broken: FlowOutcome, topic: str, c
 @pytest.mark.parametrize(
     ("topic", "code", "count"),
     [
-        pytest.param("broken.quiet", "nothing-since-the-start", START, id="older than all that was replicated"),
-        pytest.param("broken.newer", "start-not-proven", END, id="as new as what was replicated"),
+        pytest.param("broken.quiet", "nothing-since-the-start", START, id="older than every replicated record"),
+        pytest.param("broken.newer", "start-not-proven", END, id="as new as replicated records"),
     ],
 )
 def test_a_partition_that_was_never_replicated_neither_passes_nor_fails(

@@ -1,4 +1,4 @@
-"""Sources with offsets without a record: ended transactions, aborted records, compaction. One topic for each case."""
+"""Source topics with offsets that hold no record: markers, aborted records, compaction. One topic for each case."""
 
 from collections.abc import Iterable
 
@@ -13,12 +13,12 @@ from infra.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
 from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, remove_records, transaction
 
-#: Numbers of records with a key, which a compacted topic takes only.
+#: Numbers of records that have a key: a compacted topic accepts no others.
 KEYED = range(8, 14)
 
 
 def commit_on_source(scene: Scene, topic: str, numbers: Iterable[int], end: int) -> None:
-    """Records in a transaction, and the marker that takes the offset before `end`."""
+    """Write records in a transaction; its marker takes the offset before `end`."""
     with transaction(scene, scene.source, topic, 0, numbers) as commit:
         commit()
     expect_end(scene, topic, end)
@@ -49,7 +49,7 @@ def expect_end(scene: Scene, topic: str, end: int) -> None:
 
 @pytest.fixture(scope="module")
 def ended(check: Check, endpoints: Endpoints) -> FlowOutcome:
-    """A flow with the topics below, judged once."""
+    """A flow with the topics below, checked once."""
     scene = Scene(endpoints, "ended")
     names = ("marker", "abort", "skip", "replicated", "emptied", "removed")
     for topic in (f"ended.{name}" for name in names):
@@ -82,8 +82,8 @@ def compacted_sides(scene: Scene, topic: str, source: list[str], target: list[st
 
 
 def translate_past_gap(scene: Scene, name: str, aborted: int = 0, skipped: int = 0) -> None:
-    """A consumer that commits the offset after its last record is at a marker: there is no record between it and the
-    record at the translated offset, unless some are `skipped`."""
+    """A consumer that committed the offset after its last record stands at a marker. No record lies between it and the
+    translated offset, unless some are `skipped`."""
     topic = f"ended.{name}"
     upstream = 11 + (aborted + 1 if aborted else 0)
     commit_on_source(scene, topic, range(10), 11)
@@ -105,7 +105,7 @@ def replicate_aborted(scene: Scene, topic: str) -> None:
 
 
 def expire(scene: Scene, topic: str, removed: int) -> None:
-    """A replicated transaction whose first `removed` offsets, of ten records and a marker, left the source."""
+    """A replicated transaction of ten records and a marker; the source has deleted its first `removed` offsets."""
     commit_on_source(scene, topic, range(10), 11)
     scene.write(scene.target, scene.remote(topic), 0, range(10))
     scene.sync(topic, 0, (0, 0), (9, 9))
@@ -122,7 +122,7 @@ def deliver(scene: Scene, topic: str, *transactions: Iterable[int]) -> None:
 @pytest.mark.parametrize(
     "name", ["marker", "abort", "aborted"], ids=["a marker", "an aborted transaction", "a replicated aborted record"]
 )
-def test_offsets_without_a_record_are_not_skipped(ended: FlowOutcome, name: str) -> None:
+def test_offsets_without_a_record_do_not_count_as_skipped_records(ended: FlowOutcome, name: str) -> None:
     outcome = named(ended, "offsets-translate")
     assert (outcome.counts["proven"], outcome.counts["readAgain"]) == (3, 0), outcome
     assert not [each.message for each in outcome.findings if f"group ended-{name} " in each.message]
@@ -142,11 +142,11 @@ def test_replicated_records_of_an_aborted_transaction_are_reported_with_the_caus
 @pytest.mark.parametrize(
     ("topic", "unsure"),
     [
-        pytest.param("ended.emptied", {}, id="a marker is left"),
+        pytest.param("ended.emptied", {}, id="only a marker is left"),
         pytest.param("ended.removed", {"possible-markers": 1}, id="nothing is left"),
     ],
 )
-def test_a_source_that_holds_no_record_but_a_marker_lost_none(
+def test_replicated_records_that_expired_on_the_source_are_not_counted_as_lost(
     ended: FlowOutcome, topic: str, unsure: dict[str, int]
 ) -> None:
     assert list(codes_of(named(ended, "parity"), topic)) == ["expired-on-source"]
@@ -174,8 +174,10 @@ def test_sides_that_compacted_differently_are_judged_by_the_newest_record_of_eac
     assert sum("ended.behind: 1 key " in each for each in undeleted) == 2
 
 
-def test_the_markers_of_exactly_once_delivery_hide_no_loss(check: Check, endpoints: Endpoints) -> None:
-    """Offset syncs take a marker for a record: of the second topic, two records and two markers cancel out."""
+def test_lost_records_are_reported_although_exactly_once_markers_take_offsets(
+    check: Check, endpoints: Endpoints
+) -> None:
+    """Offset syncs count a marker as a record: in the second topic, two lost records and two markers cancel out."""
     scene = Scene(endpoints, "exact")
     for name in ("seen", "hidden", "kept"):
         scene.replicate(f"exact.{name}", records=0, partitions=1)

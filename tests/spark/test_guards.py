@@ -24,12 +24,12 @@ MARK: tuple[str, bytes | None] = ("from-east", None)
 MARK_BACK: tuple[str, bytes | None] = ("from-west", None)
 #: Headers of a record that its producer wrote on the source.
 WRITTEN: dict[str, Headers] = {
-    "none": [],
-    "one": [("h", b"x")],
-    "a null one, twice": [("h", None), ("h", b"")],
+    "no header": [],
+    "one header": [("h", b"x")],
+    "a header twice, once null": [("h", None), ("h", b"")],
     "another cluster's mark": [("from-eu", None), ("h", b"x")],
-    "its producer's own like the mark": [("h", b"x"), MARK, ("i", b"y")],
-    "its producer's own like the mark, with a value": [("from-east", b"true")],
+    "a producer's header that equals the mark": [("h", b"x"), MARK, ("i", b"y")],
+    "a producer's header named like the mark, with a value": [("from-east", b"true")],
 }
 
 
@@ -43,7 +43,7 @@ def seen(
 
 
 @pytest.mark.parametrize("headers", WRITTEN.values(), ids=WRITTEN.keys())
-def test_a_replicated_record_equals_its_original_if_the_mark_is_ignored(spark: SparkSession, headers: Headers) -> None:
+def test_a_replicated_record_equals_its_original_apart_from_the_mark(spark: SparkSession, headers: Headers) -> None:
     original = seen(spark, SOURCE, headers or None)
     assert original[0] == COMPARED
     assert seen(spark, TARGET, [*headers, MARK]) == original
@@ -71,7 +71,7 @@ def test_any_other_change_makes_a_replicated_record_differ(spark: SparkSession, 
         pytest.param(TARGET, None, ASIDE, id="written on the target"),
         pytest.param(TARGET, [MARK_BACK], ASIDE, id="written on the target with its own mark by hand"),
         pytest.param(TARGET, [MARK], COMPARED, id="replicated"),
-        pytest.param(TARGET, [MARK_BACK, ("h", None), MARK], LOOPED, id="went both ways"),
+        pytest.param(TARGET, [MARK_BACK, ("h", None), MARK], LOOPED, id="replicated both ways"),
     ],
 )
 def test_marks_decide_the_role_of_a_record(spark: SparkSession, side: str, headers: Headers | None, role: str) -> None:
@@ -84,7 +84,7 @@ def test_without_a_guard_marks_are_headers_like_any_other(spark: SparkSession) -
     assert seen(spark, TARGET, [MARK], None) != seen(spark, SOURCE, [], None)
 
 
-def test_sums_leave_out_records_that_are_not_compared_and_count_them(spark: SparkSession) -> None:
+def test_records_that_are_not_compared_are_counted_but_left_out_of_the_sums(spark: SparkSession) -> None:
     rows = [
         (None, None, "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
@@ -120,14 +120,14 @@ def test_only_compared_records_are_paired_and_unmarked_ones_are_noted(spark: Spa
 @pytest.mark.parametrize(
     ("arrived", "expected"),
     [
-        pytest.param([(TARGET, COMPARED, 7, 17)], {"before-start": 2, "unmarked": 1}, id="one that has its mark"),
-        pytest.param([], {"missing": 4}, id="nothing that has its mark"),
+        pytest.param([(TARGET, COMPARED, 7, 17)], {"before-start": 2, "unmarked": 1}, id="a marked record arrived"),
+        pytest.param([], {"missing": 4}, id="no marked record arrived"),
     ],
 )
 def test_records_that_both_sides_had_before_the_start_need_no_mark(
     spark: SparkSession, arrived: list[tuple[str, str, int, int]], expected: dict[str, int]
 ) -> None:
-    """A pair between clusters that were mirrored before: the guard marks what comes after its start."""
+    """The clusters were mirrored before the pair: the guard marks only records that it replicates."""
     rows = [(SOURCE, COMPARED, digest, digest) for digest in (5, 6, 7, 8)]
     rows += [(TARGET, ASIDE, digest, digest) for digest in (5, 6, 8)]
     frame = spark.createDataFrame([*rows, *arrived], "side string, role string, digest bigint, offset bigint")
@@ -168,7 +168,7 @@ def test_new_records_are_distinguished_from_copies_by_partition(spark: SparkSess
 def test_python_and_spark_compare_the_same_headers(
     spark: SparkSession, side: str, guard: GuardParameters | None, changed: Sequence[str]
 ) -> None:
-    """Proofs of offsets compare records in Python, parity compares them in Spark: both by one rule."""
+    """Proofs of offsets compare records in Python, and parity compares them in Spark: both must use the same rule."""
     known = [MARK, ("from-east", b"v"), MARK_BACK, ("from-west", b""), ("h", None)]
     lists = [list(each) for size in range(4) for each in itertools.product(known, repeat=size)]
     rows = [(None, None, "ledger", 0, number, NOW, headers) for number, headers in enumerate(lists)]

@@ -32,7 +32,7 @@ def test_fresh_heartbeats_pass_and_are_counted_once_however_often_they_are_repli
     assert (outcome.verdict, outcome.counts["heartbeats"], outcome.counts["copies"]) == (Verdict.PASS, 2, 1)
 
 
-def test_old_heartbeats_fail_by_the_emit_interval() -> None:
+def test_heartbeats_fail_if_they_are_old_compared_to_the_emit_interval() -> None:
     outcome = judge(PARAMETERS, beats(12_000, 11_000), Observation(), NOW)
     assert codes(outcome) == ["heartbeat-stale"]
     assert outcome.findings[0].message.endswith("does not run, or runs and cannot log in to a cluster")
@@ -56,7 +56,7 @@ def test_a_flow_without_heartbeats_fails_even_if_other_flows_have_some() -> None
     assert outcome.counts["ofOtherFlows"] == 50
 
 
-def test_heartbeats_that_other_flows_bring_as_well_prove_only_the_way() -> None:
+def test_heartbeats_shared_with_another_flow_are_reported() -> None:
     flow, same, back = a_flow(), a_flow(name="ledger"), a_flow(name="back", source=a_cluster("uswest"))
     (shared,) = shared_with(flow, [flow, same, back])
     assert shared.code == "heartbeats-shared"
@@ -65,7 +65,7 @@ def test_heartbeats_that_other_flows_bring_as_well_prove_only_the_way() -> None:
     assert shared_with(flow, [flow, back, a_flow(name="silent", heartbeats=disabled)]) == []
 
 
-def test_a_gap_in_the_past_is_a_note_with_its_times() -> None:
+def test_a_past_gap_between_heartbeats_passes_and_is_noted_with_its_times() -> None:
     outcome = judge(PARAMETERS, beats(20_000, 8_000, 1_000), Observation(), NOW)
     assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeat-gap"])
     assert outcome.samples == (
@@ -101,18 +101,18 @@ def test_percentiles_are_values_that_occurred(share: float, value: int) -> None:
     assert percentile([1, 2, 3, 4], share) == value
 
 
-def test_ten_minutes_of_heartbeats_are_read_within_bounds() -> None:
+def test_ten_minutes_of_heartbeats_are_read_but_at_least_100_and_at_most_5000() -> None:
     assert [window_records(seconds) for seconds in (1, 60, 0.01)] == [600, 100, 5000]
 
 
-def test_heartbeats_produced_to_the_target_are_noted_as_showing_only_the_workers() -> None:
+def test_heartbeats_produced_to_the_target_pass_with_a_note_about_the_workers() -> None:
     of_workers = PARAMETERS.model_copy(update={"produced_to": "target"})
     outcome = judge(of_workers, beats(1_000), Observation(), NOW)
     assert (outcome.verdict, codes(outcome)) == (Verdict.PASS, ["heartbeats-of-workers"])
     assert "source connector" not in str(judge(of_workers, beats(11_000), Observation(), NOW).findings[-1])
 
 
-def test_any_number_of_other_flows_heartbeats_do_not_hide_this_flows(
+def test_many_heartbeats_of_other_flows_do_not_hide_those_of_this_flow(
     check: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One topic carries the heartbeats of every flow from a source, each at its own interval."""

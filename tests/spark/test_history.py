@@ -1,4 +1,4 @@
-"""The history of verdicts is bounded, says what a failover would have cost, and names what damage has cost it."""
+"""The history of verdicts is bounded, says what a failover would have cost, and says which verdicts were lost."""
 
 import base64
 import gzip
@@ -42,7 +42,7 @@ def data(history: History) -> dict[str, str]:
     return {HISTORY: base64.b64encode(packed_history(history)).decode()}
 
 
-def of_document(document: object) -> History:
+def history_from(document: object) -> History:
     return read_history({HISTORY: base64.b64encode(gzip.compress(json.dumps(document).encode())).decode()})
 
 
@@ -56,7 +56,7 @@ def test_a_verdict_keeps_what_a_failover_would_cost_and_what_was_counted() -> No
     assert found.checks[CheckName.OFFSETS].verdict is Verdict.PASS
 
 
-def test_a_verdict_names_what_decided_it_and_claims_no_number_that_was_not_proven() -> None:
+def test_a_verdict_keeps_the_codes_that_decided_it_and_no_unproven_number() -> None:
     failed = past_verdict(
         flow("orders", "a", "b", parity(fail("missing-records", "3"), error("compacted", "1")), offsets())
     )
@@ -68,7 +68,7 @@ def test_a_verdict_names_what_decided_it_and_claims_no_number_that_was_not_prove
     assert len(past_verdict(flow("o", "a", "b", parity(*many))).codes) == MOST_CODES
 
 
-def test_each_publication_adds_its_verdict_to_those_before() -> None:
+def test_each_publication_adds_its_verdict_to_the_history() -> None:
     before: dict[str, str] = {}
     for minute in range(3):
         published = config_map(replace(flow(), checked_at=f"2026-01-02T03:0{minute}:00+00:00"), before)
@@ -79,7 +79,7 @@ def test_each_publication_adds_its_verdict_to_those_before() -> None:
     assert (history.dropped, history.losses) == (0, ())
 
 
-def test_the_oldest_verdicts_give_way_and_are_counted() -> None:
+def test_the_oldest_verdicts_are_dropped_and_counted() -> None:
     history = History()
     for number in range(KEPT + 7):
         history = history.followed_by(a_verdict(number))
@@ -88,7 +88,7 @@ def test_the_oldest_verdicts_give_way_and_are_counted() -> None:
     assert read.verdicts[0].time == at(7)
 
 
-def test_a_history_that_nothing_compresses_is_cut_to_its_bytes() -> None:
+def test_a_history_that_does_not_compress_is_cut_to_its_size_limit() -> None:
     given = random.Random(1)
     long = tuple(
         a_verdict(number, **{f"c{each}": given.randrange(10**12) for each in range(100)}) for number in range(KEPT)
@@ -100,7 +100,7 @@ def test_a_history_that_nothing_compresses_is_cut_to_its_bytes() -> None:
     assert read.dropped == KEPT - len(read.verdicts)
 
 
-def test_the_history_fits_beside_a_report_of_any_size() -> None:
+def test_a_history_and_a_large_report_fit_into_one_config_map() -> None:
     given = random.Random(1)
     long = History(
         tuple(a_verdict(at, **{f"c{each}": given.randrange(10**12) for each in range(100)}) for at in range(KEPT))
@@ -111,8 +111,8 @@ def test_the_history_fits_beside_a_report_of_any_size() -> None:
     assert len(read_history(found).verdicts) > 10
 
 
-def test_no_length_of_a_report_leaves_too_little_room_for_the_history() -> None:
-    """Between reports that fit as they are, and those that lack findings."""
+def test_a_report_of_any_length_leaves_room_for_the_history() -> None:
+    """From reports that fit in full to reports that leave findings out."""
     given = random.Random(1)
     long = data(
         History(
@@ -129,7 +129,7 @@ def test_no_length_of_a_report_leaves_too_little_room_for_the_history() -> None:
 @pytest.mark.parametrize(
     ("damaged", "why"),
     [
-        pytest.param("!", "the history cannot be unpacked", id="no base64"),
+        pytest.param("!", "the history cannot be unpacked", id="not base64"),
         pytest.param("aGVsbG8=", "the history cannot be unpacked", id="not compressed"),
         pytest.param(base64.b64encode(b"\x1f\x8b\x08\x00").decode(), "the history cannot be unpacked", id="cut off"),
         pytest.param(
@@ -143,7 +143,7 @@ def test_no_length_of_a_report_leaves_too_little_room_for_the_history() -> None:
         ),
     ],
 )
-def test_a_damaged_history_is_named_and_does_not_keep_a_verdict_from_being_published(damaged: str, why: str) -> None:
+def test_a_damaged_history_is_reported_and_the_verdict_is_still_published(damaged: str, why: str) -> None:
     lost = f"all earlier verdicts are lost: {why}"
     assert read_history({HISTORY: damaged}).losses == (lost,)
     published = config_map(flow(), {HISTORY: damaged})
@@ -152,7 +152,7 @@ def test_a_damaged_history_is_named_and_does_not_keep_a_verdict_from_being_publi
     assert after.losses == (f"noticed at {flow().checked_at}: {lost}",)
 
 
-def test_a_verdict_that_cannot_be_read_costs_no_other_one() -> None:
+def test_an_unreadable_verdict_does_not_lose_the_other_verdicts() -> None:
     good = a_verdict(1).document()
     wrong = [
         {},
@@ -164,7 +164,7 @@ def test_a_verdict_that_cannot_be_read_costs_no_other_one() -> None:
         {**good, "checks": {"parity": []}},
     ]
     document = {"version": 1, "dropped": -1, "lost": [3, "before"], "verdicts": [*wrong, good]}
-    history = of_document(document)
+    history = history_from(document)
     assert history.verdicts == (a_verdict(1),)
     assert history.dropped == 0
     assert history.losses == ("before", "7 earlier verdicts are lost, because the history was damaged")

@@ -1,4 +1,4 @@
-"""The image of the job: what its Dockerfile installs is complete, and pinned as everywhere else."""
+"""The image of the job: its Dockerfile installs all that the job needs, pinned as everywhere else."""
 
 import re
 import subprocess
@@ -16,12 +16,12 @@ from tests.repository import ROOT
 DOCKERFILE = (ROOT / "spark" / "Dockerfile").read_text()
 
 
-def test_the_requirements_are_those_that_the_job_needs() -> None:
+def test_the_requirements_of_the_image_are_up_to_date() -> None:
     assert job_image.REQUIREMENTS.read_text() == job_image.requirements(), "run `make lock`"
 
 
-def test_the_job_imports_nothing_else(tmp_path: Path) -> None:
-    """In the image there is nothing but these distributions."""
+def test_the_job_imports_nothing_that_the_image_lacks(tmp_path: Path) -> None:
+    """The image installs only the distributions in its requirements."""
     program = "import sys, spark.validate, spark.command_line, spark.report.page; print(*sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", program],
@@ -35,18 +35,18 @@ def test_the_job_imports_nothing_else(tmp_path: Path) -> None:
     assert not loaded & {"infra", "pulumi", "typer", "httpx", "psutil", "confluent_kafka", "cryptography", "grpc"}
 
 
-def test_the_jars_have_the_sums_that_the_image_checks() -> None:
+def test_the_jars_have_the_checksums_that_the_image_verifies() -> None:
     folder = ensure_jars(SPARK, find_jdk(), Console(quiet=True))
     assert job_image.JARS.read_text() == "".join(job_image.sums(folder))
 
 
-def test_the_image_starts_what_the_pod_starts() -> None:
+def test_the_image_starts_the_same_commands_as_the_pods() -> None:
     assert " ".join(COMMAND) in DOCKERFILE
     assert " ".join(EXECUTOR_COMMAND) in DOCKERFILE
     assert re.search(r"^USER [1-9][0-9]*$", DOCKERFILE, re.MULTILINE), "Kubernetes cannot see that a name is not root"
 
 
-def test_the_module_is_a_program() -> None:
+def test_the_job_can_be_run_as_a_command() -> None:
     answer = subprocess.run(
         [sys.executable, *COMMAND[1:], "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""An incremental validation on two real clusters: it compares what no verdict has proven, and never passes more than a
+"""An incremental validation on two real clusters: it compares what no verdict has proven yet, and passes only where a
 full one does."""
 
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def core(endpoints: Endpoints) -> Iterator[client.CoreV1Api]:
 
 @pytest.fixture
 def validate(check: Check, core: client.CoreV1Api, started: Spark, endpoints: Endpoints) -> Validate:
-    """A validation that publishes its verdict. A pass of an incremental one is held to a full one."""
+    """A validation that publishes its verdict. An incremental one must agree with a full one."""
     assert check
     assert core
 
@@ -92,8 +92,8 @@ def why(outcome: FlowOutcome) -> list[str]:
     return [each.partition("because ")[2] for each in reasons]
 
 
-def more(scene: Scene, first: int, end: int) -> None:
-    """Records that cross."""
+def replicate_more(scene: Scene, first: int, end: int) -> None:
+    """Write records to both sides."""
     for region, topic in sides(scene):
         scene.write(region, topic, 0, range(first, end))
 
@@ -107,11 +107,11 @@ def compared_and_proven(outcome: FlowOutcome) -> tuple[float, float]:
     return counts["sourceRecords"], counts["provenRecords"]
 
 
-def test_each_validation_goes_on_where_the_one_before_has_stopped(validate: Validate, endpoints: Endpoints) -> None:
+def test_each_validation_continues_where_the_previous_one_stopped(validate: Validate, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "goes-on").replicate(records=LONG, partitions=1)
     first = validate(scene)
     assert (first.verdict, first.depth, why(first)) == (Verdict.PASS, Depth.FULL, [])
-    more(scene, LONG, 280)
+    replicate_more(scene, LONG, 280)
     second = validate(scene)
     assert (second.verdict, second.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(second) == (30 + OVERLAP, LONG - OVERLAP)
@@ -119,13 +119,15 @@ def test_each_validation_goes_on_where_the_one_before_has_stopped(validate: Vali
         "130 source and 130 target records in 1 partition, 1 of them equal; 150 source records of 1 partition proven "
         f"before, since {first.checked_at[:13]}"
     )
-    more(scene, 280, 300)
+    replicate_more(scene, 280, 300)
     third = validate(scene)
     assert compared_and_proven(third) == (20 + OVERLAP, 280 - OVERLAP)
     assert compared_and_proven(validate(scene, Depth.FULL)) == (300, 0)
 
 
-def test_what_is_lost_since_is_found_and_ends_the_evidence(validate: Validate, endpoints: Endpoints) -> None:
+def test_a_record_lost_since_the_last_validation_is_reported_and_ends_the_evidence(
+    validate: Validate, endpoints: Endpoints
+) -> None:
     scene = Scene(endpoints, "loses").replicate(records=LONG, partitions=1)
     validate(scene)
     scene.write(scene.source, scene.name, 0, range(LONG, 280))
@@ -138,16 +140,16 @@ def test_what_is_lost_since_is_found_and_ends_the_evidence(validate: Validate, e
     ]
 
 
-def test_what_either_side_has_removed_since_is_counted(validate: Validate, endpoints: Endpoints) -> None:
+def test_records_removed_since_the_last_validation_are_counted(validate: Validate, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "removes").replicate(records=LONG, partitions=1)
     validate(scene)
     remove_records(scene.target, scene.remote(scene.name), 0, 40)
     remove_records(scene.source, scene.name, 0, 20)
-    more(scene, LONG, 260)
+    replicate_more(scene, LONG, 260)
     outcome = validate(scene)
     assert compared_and_proven(outcome) == (10 + OVERLAP, LONG - OVERLAP)
     assert "; since then 60 offsets of both sides were removed" in parity(outcome).summary
-    more(scene, 260, 300)
+    replicate_more(scene, 260, 300)
     remove_records(scene.target, scene.remote(scene.name), 0, 290)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.FULL)
@@ -156,8 +158,8 @@ def test_what_either_side_has_removed_since_is_counted(validate: Validate, endpo
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_topic_that_was_made_anew_is_compared_in_full(validate: Validate, endpoints: Endpoints, side: str) -> None:
-    """With the offsets of the topic before, so that only its id shows it."""
+def test_a_recreated_topic_is_compared_in_full(validate: Validate, endpoints: Endpoints, side: str) -> None:
+    """The new topic has the same offsets as the old one, so only its id differs."""
     scene = Scene(endpoints, f"anew-{side}").replicate(records=LONG, partitions=1)
     validate(scene)
     region, topic = sides(scene)[side == "target"]
@@ -175,7 +177,7 @@ def test_a_new_partition_is_compared_in_full_and_the_others_are_not(validate: Va
         admin = AdminClient(region.client_config("admin"))
         for future in admin.create_partitions([NewPartitions(topic, 2)]).values():
             future.result(CALL_SECONDS)
-        # The one that all scenes share does not know the partition yet.
+        # The producer that all scenes share does not know the partition yet.
         scene.write(region, topic, 1, range(30), Producer(region.client_config("app")))
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
@@ -185,9 +187,7 @@ def test_a_new_partition_is_compared_in_full_and_the_others_are_not(validate: Va
     assert codes_of(parity(validate(scene)), "grows") == {"not-replicated-yet": 1}
 
 
-def test_a_transaction_that_is_open_across_the_boundary_is_read_once_it_has_ended(
-    validate: Validate, endpoints: Endpoints
-) -> None:
+def test_a_transaction_that_was_open_is_compared_once_it_has_ended(validate: Validate, endpoints: Endpoints) -> None:
     scene = Scene(endpoints, "opens").replicate(records=LONG, partitions=1)
     validate(scene)
     with transaction(scene, scene.source, scene.name, 0, range(LONG, 260)) as commit:
@@ -198,7 +198,7 @@ def test_a_transaction_that_is_open_across_the_boundary_is_read_once_it_has_ende
     scene.write(scene.target, scene.remote(scene.name), 0, [259])
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.FULL)
-    more(scene, 260, 270)
+    replicate_more(scene, 260, 270)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
 
@@ -208,11 +208,11 @@ def test_records_that_were_sent_again_are_compared_in_full_once(validate: Valida
     validate(scene)
     scene.write(scene.target, scene.remote(scene.name), 0, range(200, LONG))
     scene.sync(scene.name, 0, (200, LONG))
-    more(scene, LONG, 400)
+    replicate_more(scene, LONG, 400)
     outcome = validate(scene)
     assert why(outcome) == ["records after the proven ones differ"]
     assert codes_of(parity(outcome), "again") == {"duplicated-records": 50}
-    more(scene, 400, 410)
+    replicate_more(scene, 400, 410)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(outcome) == (OVERLAP + 10, 400 - OVERLAP)
@@ -220,13 +220,13 @@ def test_records_that_were_sent_again_are_compared_in_full_once(validate: Valida
     assert why(validate(scene)) == ["records were removed since, and it holds duplicates or is compacted"]
 
 
-def test_a_compacted_topic_counts_while_neither_side_removes_records(
+def test_a_compacted_topic_stays_proven_while_neither_side_removes_records(
     validate: Validate, endpoints: Endpoints, policy: Callable[[Scene, str], None]
 ) -> None:
     scene = Scene(endpoints, "compacts")
     scene.replicate(records=0, partitions=1)
     policy(scene, "compact,delete")
-    # Records without a key cannot stand in a compacted topic.
+    # A compacted topic accepts no records without a key.
     numbers = [each for each in range(400) if each % 7]
     for region, topic in sides(scene):
         scene.write(region, topic, 0, numbers)
