@@ -29,7 +29,7 @@ from spark.kafka_errors import ClusterError
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
 _PRINCIPAL_UNKNOWN = "principal-unknown"
-#: Findings that say permissions could not be judged. If a principal is unknown, so is what it lacks.
+#: Findings that say permissions could not be judged. If a principal is unknown, so are the permissions that it lacks.
 _UNKNOWN = ("acl-of-hosts", "acls-not-visible", "principal-without-acls", _PRINCIPAL_UNKNOWN)
 #: Kafka's broker property; its default is false.
 _OPEN = "allow.everyone.if.no.acl.found"
@@ -82,7 +82,7 @@ def _cut_bundle(cluster: Cluster, parameters: ClusterParameters) -> Finding | No
 def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
     """A note about certificates in one key if workers use only the first of them; `certificates` are PEM.
 
-    Source: Strimzi's operator copies them into one file, and reads one certificate per key.
+    Source: Strimzi's operator copies certificates into one file, and reads one certificate per key.
     """
     count = certificates.count("-----BEGIN CERTIFICATE-----")
     if cluster.trust is None or cluster.trust.format != "PEM" or cluster.trust.workers_read_others or count < 2:

@@ -54,7 +54,7 @@ class SharedReadings:
 
     @property
     def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
-        """Those of the first reading, by partition of the source."""
+        """The offset syncs of the first reading, by partition of the source."""
         return self.syncs_read.histories
 
     @cached_property
@@ -69,7 +69,7 @@ class SharedReadings:
 
     @cached_property
     def earlier(self) -> Earlier:
-        """What this validation need not compare again."""
+        """What earlier validations have proven, which this one need not compare again."""
         flow = self.without_loops
         now = topics_now(flow)
         if self.depth is not Depth.INCREMENTAL:
@@ -80,7 +80,7 @@ class SharedReadings:
 
     @property
     def reached_depth(self) -> Depth:
-        """How deep the checks have looked: a validation that finds nothing to continue from looks at everything."""
+        """The depth that was reached: a validation that cannot continue from an earlier one compares everything."""
         if self.depth is not Depth.INCREMENTAL:
             return self.depth
         looked = self._first_pass

@@ -16,7 +16,7 @@ _CLOCKS_MS = 5_000
 def with_replaced(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, Sides]:
-    """`sides` with the places where records were replaced: surplus records in the place of missing ones."""
+    """`sides`, with the places where a surplus record of the target replaces a missing one."""
     found = dict(sides)
     for each in differences:
         surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
@@ -91,7 +91,7 @@ def with_late(
 
 
 def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
-    """`differences`, where the newest record of each key decides what the target of a compacted topic still owes.
+    """`differences`, where the newest record of each key decides what is missing from the target of a compacted topic.
 
     If all of them agree, the target has removed what it lacks at the end, such as old tombstones. Otherwise records
     that are still due explain the differences in their keys.

@@ -10,8 +10,8 @@ from spark.flows import OpenFlow
 
 @dataclass(frozen=True)
 class CheckpointsRead:
-    """What was `found`. `topic_id` and `ends` are those of the checkpoints topic itself: the ends are the offsets up to
-    which it was read.
+    """The checkpoints that were `found`. `topic_id` and `ends` are those of the checkpoints topic itself: the ends are
+    the offsets up to which it was read.
     """
 
     found: CheckpointsFound = field(default_factory=CheckpointsFound)

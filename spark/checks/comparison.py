@@ -29,8 +29,8 @@ from spark.waiting import wait_until
 class Comparison(NamedTuple):
     """The differences between both sides of some partitions, and both logs of each partition.
 
-    `reached` has an offset of the source, the target offset at which the records before it end, and their number;
-    nothing for a partition without such records. `kinds` are the numbers of differing records as they were found.
+    `reached` has an offset of the source, the target offset at which the records before it end, and their number.
+    It leaves out partitions without such records. `kinds` are the numbers of differing records as they were found.
     """
 
     differences: list[Difference]
@@ -101,7 +101,7 @@ def _differing(
     """One comparison of the partitions of `starts`, record by record."""
     partitions = list(starts)
     target_logs = logs_on_target(flow, partitions)
-    # A transaction that has outlived one deadline does not get another.
+    # A transaction that was still open at one deadline does not get another.
     at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
     flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
     ends = {each: first_pass.source_logs[each].end for each in partitions}
@@ -157,7 +157,7 @@ def _differing(
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
-    """Those of a topic that the source compacts."""
+    """The partitions whose topics the source compacts."""
     policies = flow.source.cleanup_policies({each.topic for each in partitions})
     return {each for each in partitions if "compact" in policies.get(each.topic, "")}
 

@@ -19,7 +19,7 @@ from components.kafka.connector_status import connectors, failures, is_observed
 from components.kafka.mirror_connectors import ConnectorRole
 from spark.waiting import wait_until
 
-#: What a failover meets if a connector of this role does not run.
+#: The consequence if a connector of this role does not run.
 _MEANS: Mapping[ConnectorRole, str] = {
     "source": "records that are produced now do not reach the target",
     "checkpoint": (
@@ -31,7 +31,7 @@ _MEANS: Mapping[ConnectorRole, str] = {
 _NOT_REPORTED = "connector-not-reported"
 _WITHOUT_TASK = "connector-without-task"
 _UNKNOWN = (_NOT_REPORTED, "connectors-not-visible")
-#: What a starting connector looks like for a while.
+#: Findings that a starting connector causes for a while.
 _PASSING = frozenset({_NOT_REPORTED, _WITHOUT_TASK})
 
 
@@ -46,7 +46,7 @@ class Object:
 def judge_when_reported(
     flow: str, namespace: str, read: Callable[[], Mapping[ConnectorParameters, Object]], deadline_seconds: float
 ) -> CheckOutcome:
-    """The outcome, once no connector seems to be starting, or at the deadline."""
+    """The outcome once no connector is starting any more, or at the deadline."""
     outcomes: list[CheckOutcome] = []
 
     def reported() -> bool:
@@ -127,7 +127,7 @@ def _not_running(
 
 
 def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
-    """What the object reports of this connector; None if it reports nothing."""
+    """What the object reports about this connector; None if it reports nothing."""
     reported = connectors(at.live or {})
     return next((each for each in reported if each.get("name", connector.connector) == connector.connector), None)
 

@@ -1,5 +1,5 @@
-"""How many records the target holds between offset syncs. Offset syncs compare offsets. In them, a transaction marker,
-which exactly-once delivery writes, looks like a record, and hides a missing one. Only counting the records shows it.
+"""How many records the target holds between offset syncs. Offset syncs compare offsets, so a transaction marker,
+which exactly-once delivery writes, looks like a record and hides a missing one. Only counting the records shows it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from spark.local_frames import frame_of
 
 @dataclass(frozen=True)
 class Copies:
-    """Records of the target: from that of the sync `first` up to that of the `newest`, and those from there on."""
+    """Counts of target records: from the record of the `first` sync to that of the `newest` one, and from there on."""
 
     first: Sync
     newest: Sync
@@ -28,10 +28,10 @@ class Copies:
 def count_copies(
     flow: OpenFlow, logs: Mapping[TopicPartition, OffsetRange], syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, Copies | None]:
-    """By source partition; `logs` are the target's, by source partition, too.
+    """The copies by source partition; `logs` are the target's logs, also by source partition.
 
-    Partitions in which the target no longer holds the record of any sync are left out. None if it removed some
-    meanwhile.
+    Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
+    while they were counted.
     """
     found = {each: syncs[each].stretch(log.start) for each, log in logs.items() if each in syncs}
     stretches = {each: stretch for each, stretch in found.items() if stretch}

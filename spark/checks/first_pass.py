@@ -41,9 +41,9 @@ STILL_SECONDS = 3
 class FirstPass:
     """Logs and sums of both sides, by source partition, for the partitions that exist on the target.
 
-    `source_logs` end at the source's first end. `source_read` has the offsets whose records `source` sums up, where
-    these are more. `unread` are offsets after the end of a source log that could not be read because of an open
-    transaction.
+    `source_logs` end at the source's first end. `source_read` has the offsets whose records `source` sums up, in
+    partitions where these are more. `unread` are offsets after the end of a source log that could not be read because
+    of an open transaction.
     """
 
     source_logs: Mapping[TopicPartition, OffsetRange]

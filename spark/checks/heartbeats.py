@@ -163,7 +163,7 @@ def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[F
 
 def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:
     """The offsets to read in each partition: ten minutes of one flow's heartbeats, and at least twice the age at which
-    heartbeats count as stopped. Other flows may write any number of heartbeats between this flow's."""
+    heartbeats count as stale. Other flows may write any number of heartbeats between this flow's."""
     interval_seconds = flow.parameters.heartbeats.interval_seconds
     size, past = window_records(interval_seconds), now - round(2_000 * flow.parameters.heartbeats.stale_seconds)
     young = flow.target.offsets_at(dict.fromkeys(partitions, past))

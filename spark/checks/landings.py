@@ -24,12 +24,12 @@ class Around:
 
 
 def is_unknown(found: Landing | None, on_source: Collection[Record]) -> bool:
-    """Whether the source does not hold the record as a committed one."""
+    """Whether the record is not among the committed records of the source."""
     return found is not None and all(each.digest != found.record.digest for each in on_source)
 
 
 def landing_past(downstream: int, records: Sequence[Record], aborted: Collection[str]) -> Landing | None:
-    """The landing on a record that the source committed: no consumer of the source has read what it aborted."""
+    """The landing on a record that the source committed: no consumer of the source has read aborted records."""
     return landing(downstream, [each for each in records if each.digest not in aborted])
 
 

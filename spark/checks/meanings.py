@@ -45,9 +45,9 @@ class Sides:
     `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
     offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one from
-    which records were replicated. `replaced`: as many records are surplus on the target as it lacks, and in the same
-    place. `sent_again`: how often the flow began again at an earlier offset. `guarded`: the records of the target that
-    are compared carry the flow's mark.
+    which records were replicated. `replaced`: the target has as many surplus records as missing ones, in the same
+    place. `sent_again`: how often the flow started again from an earlier offset. `guarded`: the records of the target
+    that are compared carry the flow's mark.
     """
 
     source: OffsetRange

@@ -101,7 +101,7 @@ def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPar
 
 
 def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """The findings for topics without a remote topic on the cluster `where`; `named` is how to name each."""
+    """The findings for topics without a remote topic on the cluster `where`; `named` has the name to show for each."""
     found = []
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]

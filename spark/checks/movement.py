@@ -81,7 +81,7 @@ def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float)
 
 
 def _past_end(movement: Movement) -> list[Finding]:
-    """A note: a task that reads on starts again where its consumer's `auto.offset.reset` says."""
+    """A note about stored offsets past the end: a task there starts again where its `auto.offset.reset` says."""
     if not movement.past_end:
         return []
     named = ", ".join(

@@ -11,8 +11,8 @@ Everything moves while it is read, so the order of reading decides what may be c
 5. Checkpoints before the source's commits. A consuming group has moved on since, so its checkpoint cannot look ahead of
    it. There are two exceptions: a group that was reset in between, and a group whose sync overtook its checkpoint.
 
-So everything that may only be early is read again, in this order, until it has disappeared or would have disappeared in
-a working flow.
+So every finding that may be premature is looked at again, in this order, until it has disappeared or would have
+disappeared in a working flow.
 """
 
 import time
@@ -67,7 +67,7 @@ class Look:
 
 
 def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: float) -> CheckOutcome:
-    """Look until no finding can be merely early, then prove every checkpoint from the records themselves."""
+    """Look until no finding may be premature, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
     first_commits = _commits(flow, groups)
@@ -114,7 +114,7 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
 ) -> tuple[Look, list[Standing]]:
-    """The last look, and what is wrong in it. Whatever may be early is looked at at least twice."""
+    """The last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
 
     def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[Standing]:
         before, now = first_syncs.histories, look.syncs.histories

@@ -12,7 +12,7 @@ from components.kafka.positions import TopicPartition
 from spark.checks.translation import Checkpoint, Sync, SyncHistory
 from spark.small_reads import KafkaRecord
 
-#: How many changes of the offset delta to keep per partition. With transactions, nearly every sync is a change.
+#: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.
 SEGMENTS = 2_000
 
 
@@ -59,8 +59,8 @@ class CheckpointsFound:
 
 
 def latest_checkpoints(records: Iterable[KafkaRecord], before: CheckpointsFound | None = None) -> CheckpointsFound:
-    """The newest checkpoint by group and remote partition, even if it goes back. `before` has those of the preceding
-    records.
+    """The newest checkpoint by group and remote partition, even if its offset is lower. `before` has those of the
+    preceding records.
     """
     known = before or CheckpointsFound()
     found, undecodable = dict(known.newest), known.undecodable

@@ -7,8 +7,8 @@ With a guard, the check compares the source records that the guard lets through 
 mark, ignoring the mark. In a flow with the user's own transforms, records may differ by design, so they are only
 counted, unless the transforms change nothing but headers.
 
-The outcome counts the source records up to the judged end. Of the target it counts those of them that it held at the
-last reading, and surplus records. The first pass counts records that are set aside.
+The outcome counts the source records up to the judged end. For the target it counts the copies of these records that
+the last reading found, and surplus records. The first pass counts records that are set aside.
 """
 
 import time
@@ -117,7 +117,7 @@ def _coverage(
     differences: Sequence[Difference],
     sides: Mapping[TopicPartition, Sides],
 ) -> Coverage:
-    """The partitions that were judged, including those that the target lacks; topics that loop are judged as such."""
+    """The partitions that were judged, including those that the target lacks; looping topics count as judged."""
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
     by_compaction = undecided(differences, sides, words.COMPACTED) - unread.keys() - unknown

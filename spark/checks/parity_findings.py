@@ -71,7 +71,7 @@ def parity_findings(
     sides: Mapping[TopicPartition, Sides],
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
-    """One finding per topic and meaning, which names partitions and offsets. `labels` replace names of topics."""
+    """One finding per topic and meaning, which names partitions and offsets. `labels` replace the names of topics."""
     grouped: dict[tuple[str, words.Meaning], list[Difference]] = {}
     for each in differences:
         if not is_replaced(each, sides[each.partition]):

@@ -26,7 +26,7 @@ from spark.waiting import wait_until
 TAIL = 100
 #: This many offsets of the target are read from where the oldest of them should be, and as many at its end.
 REACH = 1_000
-#: What may still arrive.
+#: Kinds of records that may still arrive.
 _EARLY = {words.MISSING, words.LAGGING, words.TAIL_NOT_PROVEN}
 
 
@@ -57,7 +57,7 @@ def check_tails(
     syncs: Mapping[TopicPartition, SyncHistory],
     topics_in_rings: int = 0,
 ) -> CheckOutcome:
-    """Compare the newest records. `topics_in_rings` are those that nothing checks for loops."""
+    """Compare the newest records. `topics_in_rings` are topics that this validation does not check for loops."""
     absent, absent_records = absent_from_target(flow)
     findings = absent + foreign_topic_findings(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
@@ -123,7 +123,7 @@ def _wait_for_movement(
 def _on_target(
     flow: OpenFlow, on_source: Mapping[TopicPartition, list[Record]], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, tuple[list[Record], bool]]:
-    """The target's records, starting with the first that is not older than the source's, and whether these are all."""
+    """The target's records, from the first that is not older than the source's on, and whether these are all."""
     remote = flow.policy.remote_partition
     oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
     begins = flow.target.offsets_at(oldest)

@@ -87,7 +87,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     unseen = 0 if copies is None else _unseen(copies, gaps)
     found = []
     for before, behind in gaps:
-        # If there is only one gap, what the markers hide is in it.
+        # If there is only one gap, the records that the markers hide are in it.
         skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
         first, end = behind.upstream - skipped, min(behind.upstream, replicated.source.start)
         # Parity judges what the source still holds. What the target has removed as well no longer matters.
@@ -96,7 +96,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     if copies is not None and unseen and len(gaps) != 1:
         first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
         if first < end:
-            # They may also be markers of the source: only remaining records show whether it has any.
+            # The missing offsets may be markers of the source: only remaining records show whether it has any.
             sure = plain and replicated.source.size > 0 and unseen > 1
             found.append(Loss(replicated.partition, first, end, sure, some=unseen))
     if beyond:
@@ -106,8 +106,8 @@ def losses(replicated: Replicated) -> list[Loss]:
 
 
 def _unseen(copies: Copies, gaps: Sequence[tuple[Sync, Sync]]) -> int:
-    """How many source offsets have no copy between the syncs, besides those of the gaps: a marker hides each of
-    them.
+    """How many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides each
+    of them.
     """
     missing = copies.newest.upstream - copies.first.upstream - copies.between
     seen = sum(_skipped(*each) for each in gaps if each[0].downstream >= copies.first.downstream)
@@ -123,7 +123,7 @@ def check_retention(
     *,
     counts: bool = True,
 ) -> CheckOutcome:
-    """Judge from the logs that parity has read. `dense` tells which partitions are not known to have offsets without a
+    """Judge from the logs that parity has read. `dense` says which partitions are not known to have offsets without a
     record. With exactly-once delivery, it also `counts` the target's records between offset syncs.
     """
     policies = flow.source.cleanup_policies(flow.partitions)

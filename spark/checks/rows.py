@@ -28,8 +28,8 @@ def final_partitions(
 ) -> dict[TopicPartition, PartitionRecords]:
     """The partitions after their comparison.
 
-    A partition with offsets that could not be read does not count as equal. A partition that is equal from the flow's
-    start on does.
+    A partition with offsets that could not be read does not count as equal. A partition that is equal from the start
+    of the flow on counts as equal.
     """
     found: dict[TopicPartition, list[Difference]] = {each: [] for each in first_pass.disagreeing}
     for difference in differences:
@@ -77,7 +77,7 @@ def group_rows(
 ) -> Rows:
     """The groups, those with most failures and errors first, then by records that they read again.
 
-    `standing` are findings about a position besides that of its proof.
+    `standing` has the findings about a position, apart from the finding of its proof.
     """
     wrong = {position for position, finding in standing if finding.severity in _WRONG}
     by_group: dict[str, list[Position]] = {}

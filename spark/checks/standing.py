@@ -1,7 +1,7 @@
 """Whether checkpoints and group offsets are where they should be, judged by offsets alone. Pure.
 
-A checkpoint or a group sync may still be on its way, so everything here may be early rather than wrong. So a `Standing`
-says for how long the job should look again before it reports the finding.
+A checkpoint or a group sync may still be on its way, so any finding here may be premature. A `Standing` says for how
+long the job should look again before it reports the finding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ PAST_TRANSLATION = "group-past-translation"
 
 @dataclass(frozen=True)
 class Standing:
-    """A finding about a position, and after how many seconds it would have disappeared if it were only early."""
+    """A finding about a position, and after how many seconds it would have disappeared if it were premature."""
 
     position: Position
     finding: Finding
@@ -193,7 +193,7 @@ def _past_end(position: Position) -> Finding:
 
 
 def _set_back(position: Position) -> Finding:
-    """Only a note: a coarse translation may still be before the commit, which the proof by records shows."""
+    """Only a note: a coarse translation may still be before the commit. The proof by records shows whether it is."""
     assert position.checkpoint is not None
     return note(
         "checkpoint-ahead",
@@ -210,7 +210,7 @@ def _behind(
     if first_committed is None or position.committed < first_committed:
         return None
     owed = earlier.owed(first_committed)
-    # Once newer syncs are ahead of the group, the connector may have forgotten the sync from which this offset was due.
+    # Once newer syncs are ahead of the group, the connector may have forgotten the sync that translates its offset.
     if owed is None or history.owed(position.committed) is None or position.checkpoint.downstream >= owed:
         return None
     return fail(

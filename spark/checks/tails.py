@@ -15,8 +15,8 @@ from spark.checks.translation import Record, SyncHistory
 
 @dataclass(frozen=True)
 class Tail:
-    """The newest records of a source log, and the target's records among which their copies should be. `whole`: if the
-    target holds a copy, it is among them. `compacted`: the topic is compacted.
+    """The newest records of a source log, and the target's records among which their copies should be. `whole`: every
+    copy that the target holds is among them. `compacted`: the topic is compacted.
     """
 
     source: Sequence[Record]
@@ -42,7 +42,7 @@ class Tail:
 
 
 def unfound(tail: Tail) -> Mapping[words.Meaning, Sequence[Record]]:
-    """The source records that the target lacks, or holds in another order, by the meaning of that."""
+    """The source records that the target lacks or holds in another order, by what that means."""
     places: dict[str, list[int]] = {}
     for index, record in enumerate(tail.target):
         places.setdefault(record.digest, []).append(index)

@@ -1,4 +1,4 @@
-"""Which topics are on both clusters now, as needed to decide whether what was proven about them still counts."""
+"""Which topics are on both clusters now. This decides whether earlier proofs about them still count."""
 
 from spark.checks.evidence import TopicNow
 from spark.flows import OpenFlow

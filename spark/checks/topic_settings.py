@@ -18,7 +18,7 @@ _NO_AUTHORIZER = "authorizer-off"
 
 
 def topic_setting_findings(flow: OpenFlow) -> list[Finding]:
-    """What differs, if the flow copies it; and what could not be read."""
+    """Findings for configuration and ACLs that differ although the flow copies them, or that could not be read."""
     sync = flow.parameters.topic_sync
     if sync is None:
         return []

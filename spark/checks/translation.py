@@ -123,8 +123,8 @@ class SyncHistory:
 
     def owed(self, committed: int) -> int | None:
         """The lowest downstream offset that the latest sync must give a group at `committed`; None if it gives none.
-        Only the latest sync is certain to be in the checkpoint connector's memory. It keeps 64 older syncs,
-        increasingly far apart. Source: OffsetSyncStore.translateDownstream.
+        Only the latest sync is certain to be in the checkpoint connector's memory. The connector keeps 64 older
+        syncs, increasingly far apart. Source: OffsetSyncStore.translateDownstream.
         """
         if self.latest is None or committed < self.latest.upstream:
             return None
@@ -226,7 +226,8 @@ def prove(
     first one after it.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    be at several offsets. Then the expected offset counts, or else the highest one, which is the strictest assumption.
+    be at several offsets. Then the expected offset counts. Without one, the highest offset counts, as the strictest
+    assumption.
     `inexact`: compaction or transforms may have changed offsets or records.
     """
     assert position.checkpoint is not None
