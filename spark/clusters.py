@@ -92,7 +92,7 @@ class Cluster:
     def high_watermarks(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """High watermark by partition, where a read_uncommitted consumer stops.
 
-        While a transaction is open, it is past the last stable offset.
+        While a transaction is open, the high watermark is past the last stable offset.
         """
         return self._at(partitions, "latest", "READ_UNCOMMITTED")
 
@@ -224,7 +224,7 @@ class Cluster:
     def _at(
         self, partitions: Iterable[TopicPartition], place: str, isolation: str = "READ_COMMITTED"
     ) -> dict[TopicPartition, int]:
-        """The `earliest` or `latest` offsets. The job asks for those of the same partitions repeatedly."""
+        """The `earliest` or `latest` offsets. Keeps requests, because the job repeats them for the same partitions."""
         wanted = frozenset(partitions)
         if not wanted:
             return {}
@@ -255,7 +255,7 @@ class Cluster:
     def _java(self, name: str) -> JavaObject:
         """The class of this full name.
 
-        Written as `jvm.java.util.HashMap`, each part of the name would be a class that the JVM seeks in every jar.
+        With `jvm.java.util.HashMap`, the JVM would search every jar for a class with the name of each part.
         """
         return getattr(self._jvm, name)
 

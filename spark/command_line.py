@@ -24,7 +24,7 @@ from spark.sessions import SessionOptions
 
 
 def main(argv: list[str] | None = None, session: SessionOptions | None = None) -> int:
-    """Run the job as the command line says, and return the exit code. `session` replaces what it says of Spark."""
+    """Run the job as the command line says, and return the exit code. `session` replaces what it says about Spark."""
     arguments = parser().parse_args(argv)
     console = Console(stderr=True)
     options = Options(

@@ -20,7 +20,8 @@ def await_connectors(
 ) -> bool:
     """Whether the connectors of every flow run, waiting at most until the deadline.
 
-    If they do not, the job continues, and its checks say what is wrong. It does not wait for what it may not read.
+    If they do not, the job continues, and its checks say what is wrong. It does not wait for connectors that it may not
+    read.
     """
     if deadline_seconds <= 0 or not any(flow.connectors for flow in flows):
         return True

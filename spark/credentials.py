@@ -61,8 +61,8 @@ KeystoreToPem = Callable[[bytes, str, str, str], str]
 def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Resolve:
     """A function that resolves references.
 
-    It reads Secrets from the folder `secrets`, where a pod has them at NAMESPACE/NAME/KEY; without one from the
-    Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
+    It reads Secrets from the folder `secrets`, where a pod mounts them at NAMESPACE/NAME/KEY. Without that folder it
+    reads them from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
     """
 
     def resolve(reference: Reference) -> Secret:

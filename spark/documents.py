@@ -63,7 +63,7 @@ def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters
 
 
 def _unusable(document: Parameters) -> list[str]:
-    """What the program may write but the job cannot check."""
+    """Parts of the document that the program may write but the job cannot check."""
     if not document.flows:
         return ["flows: the stack deploys no flow"]
     logins = [

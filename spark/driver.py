@@ -1,7 +1,7 @@
-"""Starts the validation job in a driver pod that Spark has made: `python -m spark.driver driver …`.
+"""Starts the validation job in a driver pod that Spark created: `python -m spark.driver driver …`.
 
-In cluster mode spark-submit makes the pod, and appends to its command these arguments, with the settings of the session
-in a file. The job then runs as in any other pod: it starts its own JVM, and executors once it needs them.
+In cluster mode spark-submit creates the pod and appends these arguments to its command; a file holds the settings of
+the session. The job then runs as in any other pod: it starts its own JVM, and executors once it needs them.
 Source: Spark 4.2, DriverCommandFeatureStep, and resource-managers/kubernetes/docker, entrypoint.sh.
 """
 
@@ -17,10 +17,10 @@ from spark.sessions import SessionOptions, begin_jvm
 
 #: The only application of this image.
 APPLICATION = "validate.py"
-#: The address of the pod, to which the driver's Service leads, too.
+#: The variable with the address of the pod, to which the driver's Service also leads.
 _ADDRESS = "SPARK_DRIVER_BIND_ADDRESS"
 _MASTER, _MEMORY = "spark.master", "spark.driver.memory"
-#: This process starts the JVM itself, in client mode.
+#: Settings of the submission only: this process starts the JVM itself, in client mode.
 _OF_THE_SUBMISSION = frozenset(
     {_MASTER, _MEMORY, "spark.submit.deployMode", "spark.submit.pyFiles", "spark.kubernetes.submitInDriver"}
 )
@@ -31,10 +31,10 @@ _WRONG_USE = 2
 
 
 def stored_properties(text: str) -> dict[str, str]:
-    """What a Java program has stored, one property a line. Source: java.util.Properties.store.
+    """The properties that a Java program has stored, one a line. Source: java.util.Properties.store.
 
-    It does not escape what only Python takes for the end of a line, such as U+2028. Raises ValueError for a line that
-    it does not write.
+    Java does not escape characters that only Python takes for the end of a line, such as U+2028. Raises ValueError for
+    a line that Java would not write.
     """
     lines = (each.removesuffix("\r") for each in text.split("\n"))
     return dict(_stored(each) for each in lines if each and not each.startswith("#"))

@@ -17,7 +17,7 @@ EVERY_SECONDS = 10.0
 def estimates(
     spark: SparkSession, progress: Progress, what: str, every_seconds: float = EVERY_SECONDS
 ) -> Iterator[None]:
-    """While the body runs one Spark job, report its progress every ten seconds; nothing for a shorter job."""
+    """While the body runs one Spark job, report its progress every ten seconds; report nothing for a shorter job."""
     done = threading.Event()
     watcher = threading.Thread(
         target=_watch, args=(spark, progress, what, every_seconds, done), name="estimates", daemon=True
@@ -41,7 +41,7 @@ def _watch(spark: SparkSession, progress: Progress, what: str, every_seconds: fl
         try:
             share = _share(spark)
         except (Py4JError, OSError):
-            # Whoever waits for the job reports why Spark does not answer.
+            # The code that waits for the job reports why Spark does not answer.
             return
         if share:
             progress(estimate(what, share, time.monotonic() - began))

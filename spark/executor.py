@@ -1,4 +1,4 @@
-"""Starts an executor of Spark in a pod that Spark has made: `python -m spark.executor executor`.
+"""Starts an executor of Spark in a pod that Spark created: `python -m spark.executor executor`.
 
 The pod's variables say what to run. Source: Spark 4.2, resource-managers/kubernetes/docker, entrypoint.sh.
 """

@@ -1,4 +1,4 @@
-"""Waits until a pod that the session asked for has joined it. Otherwise Spark waits until the deadline of the Job."""
+"""Waits until an executor pod has joined the session. Without this, Spark would wait until the deadline of the Job."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_secon
     context = spark.sparkContext
 
     def joined() -> bool:
-        # The driver is one of them.
+        # The driver counts as one of them.
         return int(context._jsc.sc().getExecutorMemoryStatus().size()) > 1
 
     if not wait_until(joined, deadline_seconds):
@@ -47,7 +47,7 @@ def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
 
 def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
     """The error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
-    # Kubernetes' first refusal tells more than the count that Spark gives up with.
+    # The first refusal by Kubernetes says more than Spark's last message, which only counts failures.
     return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
 
 
@@ -61,7 +61,7 @@ def _namespace(conf: Mapping[str, str]) -> str:
 
 
 def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
-    """The session's pods as Kubernetes has them; none if it does not say."""
+    """The session's executor pods; none if Kubernetes does not answer."""
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
@@ -71,7 +71,7 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
         access = api_client(None)
         found = client.CoreV1Api(access).list_namespaced_pod(
             namespace,
-            # In cluster mode the driver has the selector, too.
+            # In cluster mode the driver also has the selector.
             label_selector=f"spark-app-selector={application},spark-role=executor",
             _request_timeout=_KUBERNETES_TIMEOUT_SECONDS,
         )

@@ -27,8 +27,8 @@ Progress = Callable[[str], None]
 class OpenFlow:
     """What every check works with.
 
-    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each of
-    their remote topics that exists. `source_topics` and `target_topics` are all that the users may describe.
+    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each existing
+    remote topic. `source_topics` and `target_topics` are all that the users may describe.
     `topic_ids` are those of the selected topics and of their remote topics.
     """
 
@@ -58,8 +58,8 @@ class OpenFlow:
     def read(
         self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
     ) -> DataFrame:
-        """The records of `ranges`, in the form of `readers.records`. Those of many short partitions are read at
-        once.
+        """The records of `ranges`, in the form of `readers.records`. Those of many short partitions are read
+        together.
         """
         short = short_partitions(ranges)
         if not short:

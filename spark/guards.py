@@ -1,7 +1,7 @@
 """What a loop guard and filters do to records, as column expressions: which are compared, and with which headers.
 
-`role_of` and `compared_headers` say so of one record in Python. Every expression except `without` uses functions of
-whole arrays, which Spark compiles, instead of element-wise ones.
+`role_of` and `compared_headers` do the same for one record in Python. Every expression except `without` uses functions
+of whole arrays, which Spark compiles, instead of element-wise ones.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from components.kafka.record_identity import Headers, without_mark
 SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.
 UNCOMMITTED = "uncommitted"
-#: Compared; not of this flow (dropped by the guard, or written on the target itself); replicated in both directions;
-#: dropped by one of the user's own filters.
+#: The roles, in this order: compared; not of this flow (dropped by the guard, or written on the target itself);
+#: replicated in both directions; dropped by one of the user's own filters.
 COMPARED, ASIDE, LOOPED, FILTERED = "compared", "aside", "looped", "filtered"
 
 
@@ -45,7 +45,7 @@ def _met(drops: DropsParameters, remote: Column) -> Column:
         case DropsBy.HEADER:
             return _carries(drops.value)
         case DropsBy.TOPIC:
-            # A regular expression of Java, as the predicate's.
+            # A regular expression of Java, like that of the predicate.
             return remote.rlike(f"^(?:{drops.value})$")
 
 

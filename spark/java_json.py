@@ -1,8 +1,8 @@
 """Transfers objects of Spark's JVM to Python as JSON, because each call into the JVM takes time.
 
-The JVM writes an answer through a buffer of 8 KiB, with Nagle's algorithm on: what follows the first buffer waits until
-Python's end has acknowledged it, which takes about 40 ms. So a text crosses in pieces that fit into the buffer, and a
-long one through a pipe, which takes less time than a call for each piece.
+The JVM writes an answer through a buffer of 8 KiB, with Nagle's algorithm on: the second buffer waits until Python's
+end has acknowledged the first, which takes about 40 ms. So a text is sent in pieces that fit into the buffer. A long
+text is sent through a pipe, which takes less time than a call for each piece.
 """
 
 import json
@@ -16,9 +16,9 @@ from typing import Any
 from spark.kafka_errors import JavaObject
 
 _JACKSON = "com.fasterxml.jackson"
-#: Of the buffer's 8,192 bytes. An answer has a few bytes around its text, and one more for each backslash in it.
+#: Less than the buffer's 8,192 bytes: an answer has a few bytes around its text, and one more for each backslash.
 _PIECE = 8_000
-#: A longer text crosses through a pipe.
+#: A longer text is sent through a pipe.
 _IN_PIECES = 16 * _PIECE
 
 
@@ -40,7 +40,7 @@ class JavaJson:
         self._mapper.setVisibility(field, java(f"{_JACKSON}.annotation.JsonAutoDetect$Visibility").ANY)
         # In ASCII, a piece has as many bytes as characters, and no character is split.
         self._mapper.configure(java(f"{_JACKSON}.core.JsonGenerator$Feature").ESCAPE_NON_ASCII, True)
-        # Classes of instances: under spark-submit, `Class.forName` does not see the jars that Spark added.
+        # Takes classes from instances: under spark-submit, `Class.forName` does not see the jars that Spark added.
         for example, fields in left_out:
             names = java("java.util.HashSet")()
             for name in fields:
@@ -55,7 +55,7 @@ class JavaJson:
 
     def read(self, value: JavaObject) -> Any:
         """The object as parsed JSON; bytes are base64."""
-        # One for each answer: heartbeats are observed in a thread of their own.
+        # Each answer has its own writer, because heartbeats are observed in another thread.
         writer: JavaObject = self._java("java.io.StringWriter")()
         self._mapper.writeValue(writer, value)
         text = writer.getBuffer()
@@ -69,7 +69,7 @@ class JavaJson:
         with TemporaryDirectory() as folder, ThreadPoolExecutor(1, "answer") as reader:
             pipe = Path(folder, "answer")
             os.mkfifo(pipe, 0o600)
-            # If both ends waited for each other, one that fails to open would leave the other one waiting for ever.
+            # If both ends waited for each other to open the pipe, one that fails would leave the other waiting forever.
             with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as end:
                 os.set_blocking(end.fileno(), True)
                 writer = self._writer(pipe)

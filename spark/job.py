@@ -32,8 +32,8 @@ _ALL_LOOP = "every topic of the flow loops"
 class Options:
     """How the job runs.
 
-    `catch_up_seconds`: how long a target that is behind may take before that counts as a failure. `secrets`: the folder
-    in which Secrets are mounted; None if the Kubernetes API is asked for them.
+    `catch_up_seconds`: how long a target that is behind may take to catch up before the check fails. `secrets`: the
+    folder in which Secrets are mounted; None if the Kubernetes API is asked for them.
     """
 
     session: SessionOptions = field(default_factory=SessionOptions)
@@ -68,7 +68,7 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
 def check_flow(
     flow: FlowParameters, spark: Spark, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
 ) -> FlowOutcome:
-    """The outcome of one of the document's `flows`; a cluster that cannot be reached is the flow's only error."""
+    """The outcome of one of the document's `flows`; if a cluster cannot be reached, that is the flow's only error."""
     began_at = _now()
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []

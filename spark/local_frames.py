@@ -1,5 +1,5 @@
-"""Frames of data in the driver. PySpark's `createDataFrame` unpacks rows with Python on the executors, which may not
-have Python. So rows are passed as JSON, which Spark reads in its JVMs.
+"""Makes frames from the driver's data. PySpark's `createDataFrame` unpacks rows with Python on the executors, which may
+not have Python. So rows are passed as JSON, which Spark reads in its JVMs.
 """
 
 import json
