@@ -1,4 +1,4 @@
-"""Custom resources of a small flow, with overrides: what a test does not name is ordinary."""
+"""Custom resources of a small flow: a test overrides only what it is about."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def a_connect_item(**spec: Any) -> dict[str, Any]:
 
 
 def a_v1beta2_connect(**spec: Any) -> ConnectResource:
-    """The same as v1beta2 has it, as far as it is not given."""
+    """The same KafkaConnect in v1beta2, with these overrides."""
     item = a_connect_item()
     item["spec"] = {"replicas": 1, "bootstrapServers": "kafka.uswest:9093", **spec}
     return connect_resource(item)
@@ -59,7 +59,7 @@ def a_connector(*, status: Any = None, **spec: Any) -> ConnectorResource:
 def running(
     *, state: str = "RUNNING", trace: str | None = None, tasks: tuple[tuple[str, str | None], ...] = (), **config: str
 ) -> RunningConnector:
-    """What Connect says of that connector; `tasks` are pairs of state and trace."""
+    """What Connect reports about that connector; `tasks` are pairs of state and trace."""
     connector = {"state": state, "worker_id": "127.0.0.1:8083"} | ({"trace": trace} if trace else {})
     listed = [
         {"id": number, "state": task, "worker_id": "127.0.0.1:8083"} | ({"trace": why} if why else {})

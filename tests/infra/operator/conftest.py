@@ -1,4 +1,4 @@
-"""Lifetime of the Connect cluster on which the operator's tests work, one after another."""
+"""The Connect cluster that the operator's tests share, one after another."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.infra.operator.connect_flow import ConnectFlow
 
 @pytest.fixture(scope="module")
 def running_flow(endpoints: Endpoints) -> Iterator[ConnectFlow]:
-    """Credentials and rights are there; the Connect cluster is what a test makes it."""
+    """A namespace with credentials and ACLs; each test applies its own Connect cluster."""
     with KubernetesApi(endpoints.kubeconfig, field_manager="test") as api:
         flow = ConnectFlow(api, endpoints)
         flow.set_up()
@@ -21,7 +21,7 @@ def running_flow(endpoints: Endpoints) -> Iterator[ConnectFlow]:
 
 @pytest.fixture
 def flow(running_flow: ConnectFlow) -> ConnectFlow:
-    """The Connect cluster and its connector, as they should be and ready."""
+    """A correct Connect cluster and its connector, both Ready."""
     running_flow.connect()
     running_flow.connector()
     running_flow.expect("KafkaConnect", "Ready")

@@ -20,7 +20,7 @@ ACLS = (
 )
 LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 HEARTBEATS = {
-    # No flow of other tests has these aliases, so none takes the heartbeats for its own.
+    # No flow of another test has these aliases, so none mistakes these heartbeats for its own.
     "source.cluster.alias": "operator-source",
     "target.cluster.alias": "operator-target",
     # Heartbeats are bytes. Strimzi's default converters would write JSON into a topic that flows of other tests read.
@@ -34,7 +34,7 @@ class ConnectFlow(Workspace):
     namespace = NAMESPACE
 
     def set_up(self, acls: Iterable[Acl] = ()) -> None:
-        """Also the right to read the credentials of the source."""
+        """Set up the namespace, and let the connectors read the credentials of the source."""
         super().set_up([*ACLS, *acls])
         self.grant("useast")
 
@@ -56,7 +56,7 @@ class ConnectFlow(Workspace):
         )
 
     def connect(self, **spec: Any) -> None:
-        """The KafkaConnect, beside uswest; what is not given is right."""
+        """Apply the KafkaConnect, whose workers use uswest; it is correct except for the overrides."""
         ordinary = {
             "replicas": 1,
             "bootstrapServers": self.region("uswest").bootstrap_servers,
@@ -79,9 +79,9 @@ class ConnectFlow(Workspace):
     def connector(
         self, *, secret: str = "useast", interval: object = 1, offsets: str | None = None, **spec: Any
     ) -> None:
-        """The KafkaConnector, which emits heartbeats to useast with credentials of `secret`.
+        """Apply the KafkaConnector, which emits heartbeats to useast with credentials of `secret`.
 
-        `offsets` is what the operator is asked to do with its offsets.
+        `offsets` is the offsets operation that the operator is asked for.
         """
         config: dict[str, Any] = {
             **HEARTBEATS,
@@ -105,7 +105,7 @@ class ConnectFlow(Workspace):
         self.apply(STRIMZI, "KafkaConnector", CONNECTOR, labels=labels, annotations=asked, spec=ordinary | spec)
 
     def expect_asked(self, offsets: str | None) -> None:
-        """Wait until this is what the operator is asked to do with the connector's offsets."""
+        """Wait until the connector's annotation asks the operator for this offsets operation."""
 
         def as_wanted() -> None:
             found = self.api.get(_reference("KafkaConnector")) or {}
@@ -121,12 +121,12 @@ class ConnectFlow(Workspace):
     def expect(
         self, kind: str, condition: str, words: str = "", met: Callable[[Object], bool] = lambda _: True
     ) -> Object:
-        """Status of the newest generation once it has this condition, with these words in its message, and is as
-        wanted."""
+        """Status of the newest generation once it has this condition, with these words in its message, and `met` is
+        true."""
         return self.expect_condition(_reference(kind), condition, words, met)
 
     def expect_workers(self, met: Callable[[list[ProcessRecord]], bool], what: str) -> list[ProcessRecord]:
-        """The workers that run, once they are as wanted."""
+        """The workers that run, once `met` is true of them."""
 
         def as_wanted() -> list[ProcessRecord]:
             found = self.workers()

@@ -63,7 +63,7 @@ def a_v1beta2(
     mirror: dict[str, Any] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    """The same as v1beta2 has it."""
+    """The same KafkaMirrorMaker2 in v1beta2."""
     clusters = [
         {"alias": "useast", "bootstrapServers": "kafka.useast:9093", **(source or {})},
         {"alias": "uswest", "bootstrapServers": "kafka.uswest:9093", **(target or {})},

@@ -1,6 +1,6 @@
 """A KafkaMirrorMaker2 from useast to uswest on the running local stack, made of bare custom resources.
 
-It calls the regions east and west, so that its topics, and what it may do with them, are nobody else's.
+It calls the regions east and west, so that it shares its topics and ACLs with no other test.
 """
 
 from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ _GROUP = {
     "offsetStorageTopic": ("offset.storage.topic", f"{NAMESPACE}-offsets"),
     "statusStorageTopic": ("status.storage.topic", f"{NAMESPACE}-status"),
 }
-"""What v1 says in fields, v1beta2 in properties."""
+"""Settings that are fields in v1 and properties in v1beta2."""
 
 
 class MirrorMakerFlow(Workspace):
@@ -61,7 +61,7 @@ class MirrorMakerFlow(Workspace):
     namespace = NAMESPACE
 
     def set_up(self, acls: Iterable[Acl] = ACLS) -> None:
-        """Also the topic."""
+        """Set up the namespace, and create the topic."""
         super().set_up(acls)
         admin = self._admin("useast")
         admin.create_topics([NewTopic(TOPIC, num_partitions=1, replication_factor=1)])[TOPIC].result(CALL_SECONDS)
@@ -69,7 +69,7 @@ class MirrorMakerFlow(Workspace):
     def mirror_maker(
         self, *, source: dict[str, Any] | None = None, checkpoint: bool = True, **connector: Any
     ) -> Object:
-        """The KafkaMirrorMaker2, beside uswest; `connector` goes to the source connector."""
+        """Apply the KafkaMirrorMaker2, whose workers use uswest; `connector` overrides the source connector."""
         mirror = {"source": self._cluster("east", "useast", **(source or {})), **_mirror(checkpoint, connector)}
         fields = {field: value for field, (_, value) in _GROUP.items()}
         target = self._cluster("west", "uswest", **fields, config=_FACTORS)
@@ -77,7 +77,7 @@ class MirrorMakerFlow(Workspace):
         return self.apply(STRIMZI, "KafkaMirrorMaker2", NAME, spec=spec)
 
     def older_mirror_maker(self, connect_cluster: str = "west") -> Object:
-        """The same in v1beta2, which the API server does not take over one that is v1."""
+        """Apply the same in v1beta2; the API server refuses this while the object is in v1."""
         mirror = {"sourceCluster": "east", "targetCluster": "west", **_mirror(True, {})}
         config = _FACTORS | dict(_GROUP.values())
         clusters = [self._cluster("east", "useast"), self._cluster("west", "uswest", config=config)]
@@ -95,11 +95,11 @@ class MirrorMakerFlow(Workspace):
         return Reference(STRIMZI, "KafkaMirrorMaker2", NAMESPACE, NAME)
 
     def expect(self, condition: str, words: str = "", met: Callable[[Object], bool] = lambda _: True) -> Object:
-        """Status of the newest generation once it has this condition, with these words, and is as wanted."""
+        """Status of the newest generation once it has this condition, with these words, and `met` is true."""
         return self.expect_condition(self.reference, condition, words, met)
 
     def expect_connectors(self, *names: str) -> Object:
-        """Status once it is Ready with exactly these connectors."""
+        """The status, once the resource is Ready with exactly these connectors."""
         return self.expect("Ready", met=lambda status: names_of(status) == sorted(names))
 
     def connect(self, path: str) -> Any:
@@ -145,27 +145,27 @@ class MirrorMakerFlow(Workspace):
         return len(listed[topic].partitions) if topic in listed else 0
 
     def add_partition(self) -> int:
-        """One more partition at the source; how many there are then."""
+        """Add a partition at the source, and return how many there are then."""
         wanted = self.partitions("useast", TOPIC) + 1
         admin = self._admin("useast")
         admin.create_partitions([NewPartitions(TOPIC, wanted)])[TOPIC].result(CALL_SECONDS)
         return wanted
 
     def expect_rounds(self) -> None:
-        """Wait until the operator has looked at everything twice: it tells it of a connector without a cluster."""
+        """Wait for two rounds of the operator: in each it writes the status of a connector that names no cluster."""
         for name in ("first-look", "second-look"):
             self.apply(STRIMZI, "KafkaConnector", name, spec={"class": "example.None", "tasksMax": 1})
             target = Reference(STRIMZI, "KafkaConnector", NAMESPACE, name)
 
-            def told(target: Reference = target) -> None:
+            def has_status(target: Reference = target) -> None:
                 if not (self.api.get(target) or {}).get("status"):
                     raise NotYetError("no status yet")
 
-            wait_for(f"the status of {name}", told, DEADLINE_SECONDS)
+            wait_for(f"the status of {name}", has_status, DEADLINE_SECONDS)
             self.api.delete(target)
 
     def steps(self) -> list[str]:
-        """What the operator has done so far to the connectors, from its log."""
+        """What the operator has done to the connectors so far, from its log."""
         lines = (paths.logs() / "operator.log").read_text(encoding="utf-8").splitlines()
         return [line for line in lines if f"connector {NAMESPACE}/" in line]
 
@@ -206,5 +206,5 @@ def names_of(status: Object) -> list[str]:
 
 
 def state_of(status: Object, name: str) -> str:
-    """State of a connector as the resource's status tells it."""
+    """State of a connector according to the resource's status."""
     return next((str(each["connector"]["state"]) for each in status.get("connectors", []) if each["name"] == name), "")

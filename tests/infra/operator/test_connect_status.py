@@ -44,15 +44,17 @@ FIXED = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=tru
         ),
     ],
 )
-def test_readiness(replicas: int, workers: list[WorkerReport], condition: Condition) -> None:
+def test_a_connect_cluster_is_ready_once_all_its_workers_serve_the_new_configuration(
+    replicas: int, workers: list[WorkerReport], condition: Condition
+) -> None:
     assert readiness(a_connect(replicas=replicas), workers, {}) == condition
 
 
-def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
-    """Without it a roll that the quota stops would say `Rolling` for ever."""
+def test_a_refused_pod_is_reported_before_any_other_reason() -> None:
+    """Otherwise a roll that a quota blocks would report `Rolling` for ever."""
     workers = [WorkerReport(0, READY, 1, outdated=True)]
-    told = not_ready("PodNotCreated", "worker 1 of 3 is not started: exceeded quota: small")
-    assert readiness(a_connect(replicas=3), workers, {2: "other", 1: "exceeded quota: small"}) == told
+    expected = not_ready("PodNotCreated", "worker 1 of 3 is not started: exceeded quota: small")
+    assert readiness(a_connect(replicas=3), workers, {2: "other", 1: "exceeded quota: small"}) == expected
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,11 @@ def test_a_worker_whose_pod_is_refused_is_told_before_anything_else() -> None:
                 }
             },
             "names io.strimzi.kafka.oauth, Strimzi's OAuth library",
-            id="oauth-as-v1-says-it",
+            id="oauth-in-v1",
         ),
     ],
 )
-def test_what_one_machine_cannot_do_is_said(spec: dict[str, Any], words: str) -> None:
+def test_a_resource_that_one_machine_cannot_run_is_reported(spec: dict[str, Any], words: str) -> None:
     condition = unsupported(a_connect(**spec))
     assert condition is not None
     assert condition.reason == "UnsupportedLocally"
@@ -87,7 +89,7 @@ def test_an_ordinary_resource_is_supported() -> None:
     assert unsupported(a_connect(tls={"trustedCertificates": []})) is None
 
 
-def test_what_is_dropped_ignored_and_capped_is_a_warning() -> None:
+def test_each_dropped_ignored_or_capped_setting_is_a_warning() -> None:
     connect = a_connect(config={"group.id": "x"}, image="example/connect", jvmOptions={"-Xmx": "2g", "-XX": {"A": "b"}})
     assert warnings(connect, jvm_arguments(connect.jvm_options)[1]) == [
         warning("ForbiddenConfiguration", "config group.id is dropped: the operator sets it"),
@@ -106,7 +108,7 @@ def test_what_is_dropped_ignored_and_capped_is_a_warning() -> None:
         pytest.param({"-Xmx": "100000k"}, "-Xmx97m", id="kibibytes"),
     ],
 )
-def test_the_heap_is_what_was_asked_up_to_a_limit(options: dict[str, str], heap: str) -> None:
+def test_the_heap_has_the_requested_size_up_to_a_limit(options: dict[str, str], heap: str) -> None:
     assert jvm_arguments(options)[0] == [heap, *FIXED]
 
 
@@ -115,7 +117,7 @@ def test_system_properties_reach_the_worker() -> None:
     assert jvm_arguments(given)[0] == ["-Xmx256m", *FIXED, "-Da=b"]
 
 
-def test_a_whole_status() -> None:
+def test_the_status_of_a_connect_cluster_has_all_its_fields() -> None:
     workers = [WorkerReport(0, STARTING, 20001), WorkerReport(1, READY, 20002)]
     now = datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert status_body(a_connect(replicas=2), not_ready("Creating", "m"), [warning("W", "w")], workers, now) == {

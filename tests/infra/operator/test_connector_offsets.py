@@ -1,4 +1,4 @@
-"""Which change of offsets the annotations ask for, in Strimzi's forms and words."""
+"""Which offsets operation the annotations ask for, in Strimzi's forms and words."""
 
 from dataclasses import replace
 
@@ -21,11 +21,11 @@ def mirror(annotations: dict[str, str]) -> ConnectorResource:
 
 
 @pytest.mark.parametrize("verb", ["list", "alter", "reset"])
-def test_a_kafka_connector_is_asked_by_one_annotation(verb: str) -> None:
+def test_one_annotation_requests_an_offsets_operation_from_a_kafka_connector(verb: str) -> None:
     assert offsets_request(annotated(offsets=verb)) == OffsetsRequest(verb, "offsets.json", (OFFSETS,))
 
 
-def test_none_asks_for_nothing() -> None:
+def test_no_annotation_or_the_value_none_requests_nothing() -> None:
     assert offsets_request(annotated(offsets="none")) is None
     assert offsets_request(a_connector()) is None
     assert offsets_request(mirror({})) is None

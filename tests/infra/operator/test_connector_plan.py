@@ -1,4 +1,4 @@
-"""What is done with a connector, and what its status says."""
+"""What the operator does with a connector, and what the connector's status says."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -53,8 +53,10 @@ def test_every_value_of_the_configuration_becomes_text() -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "seen", "step"),
     [
-        pytest.param({}, None, None, Create(CONFIG, "RUNNING"), id="not-there"),
-        pytest.param({"state": "stopped"}, None, None, Create(CONFIG, "STOPPED"), id="never-runs-if-wanted-stopped"),
+        pytest.param({}, None, None, Create(CONFIG, "RUNNING"), id="not-created-yet"),
+        pytest.param(
+            {"state": "stopped"}, None, None, Create(CONFIG, "STOPPED"), id="created-stopped-if-wanted-stopped"
+        ),
         pytest.param({}, None, running(), None, id="as-wanted"),
         pytest.param({}, None, running(topics="ledger"), Configure(CONFIG), id="other-value"),
         pytest.param({}, None, running(extra="x"), Configure(CONFIG), id="removed-key"),
@@ -69,12 +71,18 @@ def test_every_value_of_the_configuration_becomes_text() -> None:
         pytest.param(RESTARTING, restarted(1, 1), FAILED_TASK, None, id="failed-again-too-early"),
         pytest.param(RESTARTING, restarted(1, 2), FAILED_TASK, Restart(2), id="failed-again-after-the-pause"),
         pytest.param(
-            {"autoRestart": {"enabled": True, "maxRestarts": 3}}, restarted(3, 99), FAILED_TASK, None, id="often-enough"
+            {"autoRestart": {"enabled": True, "maxRestarts": 3}},
+            restarted(3, 99),
+            FAILED_TASK,
+            None,
+            id="restarts-used-up",
         ),
         pytest.param({**RESTARTING, "state": "paused"}, None, FAILED_TASK, Transition("pause"), id="pause-first"),
     ],
 )
-def test_next_step(spec: dict[str, Any], status: Any, seen: RunningConnector | None, step: Step) -> None:
+def test_the_next_step_depends_on_the_resource_and_on_what_connect_runs(
+    spec: dict[str, Any], status: Any, seen: RunningConnector | None, step: Step
+) -> None:
     assert next_step(a_connector(status=status, **spec), seen, NOW) == step
 
 
@@ -117,15 +125,17 @@ def test_restarts_are_forgotten_once_the_connector_ran_for_longer_than_the_pause
             id="connector-failed",
         ),
         pytest.param(
-            {}, None, not_ready("ConnectorMissing", "Connect does not have the connector yet"), id="not-there"
+            {}, None, not_ready("ConnectorMissing", "Connect does not have the connector yet"), id="not-created-yet"
         ),
     ],
 )
-def test_condition(spec: dict[str, Any], seen: RunningConnector | None, condition: Condition) -> None:
+def test_the_condition_reports_the_state_of_the_connector_and_its_tasks(
+    spec: dict[str, Any], seen: RunningConnector | None, condition: Condition
+) -> None:
     assert condition_of(a_connector(**spec), seen) == condition
 
 
-def test_a_whole_status() -> None:
+def test_the_status_of_a_connector_has_all_its_fields() -> None:
     connector = a_connector(config={"topics": "orders", "tasks.max": 9})
     seen = running(tasks=(("RUNNING", None),))
     stamp = "2026-01-01T12:00:00Z"
@@ -148,8 +158,8 @@ def test_a_whole_status() -> None:
     }
 
 
-def test_a_condition_that_says_the_same_keeps_its_time() -> None:
-    """Otherwise every round would write the status anew."""
+def test_an_unchanged_condition_keeps_its_transition_time() -> None:
+    """Otherwise every round would write the status again."""
     before = [{"type": "Ready", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}]
     connector = a_connector(status={"conditions": before})
     assert status_body(connector, Condition("Ready"), Outcome(None, running(), [], None), NOW)["conditions"] == before

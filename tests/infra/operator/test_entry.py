@@ -1,4 +1,4 @@
-"""The operator's entry: what keeps it from beginning is said, and nothing is started then."""
+"""The operator's entry point: it reports what prevents it from starting, and then starts nothing."""
 
 import fcntl
 import json
@@ -25,10 +25,10 @@ def arguments(tmp_path: Path) -> list[str]:
     ]
 
 
-def test_a_second_operator_on_one_state_ends_at_once(
+def test_a_second_operator_on_the_same_state_ends_at_once(
     arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two would start the workers of one KafkaConnect twice."""
+    """Two operators would start the workers of one KafkaConnect twice."""
     (tmp_path / "state").mkdir()
     with (tmp_path / "state" / "operator.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -37,10 +37,10 @@ def test_a_second_operator_on_one_state_ends_at_once(
 
 
 @pytest.mark.parametrize("ledger", ["workers.json", "pods.json"])
-def test_a_damaged_ledger_is_named_and_not_quoted(
+def test_a_damaged_ledger_is_named_without_its_content(
     arguments: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture, ledger: str
 ) -> None:
-    """An operator that began anew would leave the workers that run to nobody."""
+    """If the operator started with an empty ledger, nobody would manage the workers that already run."""
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / ledger).write_text('[{"pid": "content"}]')
     assert main(arguments) == 2

@@ -1,4 +1,4 @@
-"""The jars of workers. Without these each stack fetches a Kafka that it does not run, or a resource waits for ever."""
+"""The workers' jars: a stack fetches no Kafka that it does not run, and no resource waits for ever."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ MAVEN = '#!/bin/sh\nfor word; do case "$word" in -DoutputDirectory=*) /bin/mkdir
 
 @pytest.fixture
 def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KafkaJars:
-    """On a machine without any jars, and without Maven."""
+    """The jars of a machine that has neither jars nor Maven."""
     monkeypatch.setenv("REPLICATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "tools"))
     return KafkaJars(Jdk(tmp_path, 21), tmp_path / "usual")
@@ -30,7 +30,7 @@ def install_maven(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [None, versions.KAFKA])
-def test_for_the_stack_s_own_kafka_nothing_is_fetched(jars: KafkaJars, tmp_path: Path, version: str | None) -> None:
+def test_nothing_is_fetched_for_the_stacks_own_kafka(jars: KafkaJars, tmp_path: Path, version: str | None) -> None:
     assert jars.folder(version) == tmp_path / "usual"
     assert not (tmp_path / "cache").exists()
 
@@ -41,7 +41,7 @@ def test_another_kafka_is_fetched_when_it_is_asked_for(jars: KafkaJars, tmp_path
     assert maven.KAFKA_4_3.directory.is_dir()
 
 
-def test_after_a_failure_others_are_looked_at_before_it_is_fetched_again(
+def test_a_failed_fetch_is_retried_only_after_a_pause(
     jars: KafkaJars, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kafka_jars, "RETRY_SECONDS", float("inf"))
@@ -54,13 +54,13 @@ def test_after_a_failure_others_are_looked_at_before_it_is_fetched_again(
     assert jars.folder(versions.KAFKA_4_3).is_dir()
 
 
-def test_a_version_that_nobody_has_jars_for_gets_no_others(jars: KafkaJars) -> None:
+def test_a_version_without_jars_is_an_error_and_gets_no_other_jars(jars: KafkaJars) -> None:
     with pytest.raises(KeyError):
         jars.folder("4.2.1")
 
 
-def test_the_first_worker_of_a_kafka_may_write_its_classes_before_it_is_killed(tmp_path: Path) -> None:
-    """Killed while it does, every later worker of that Kafka would start slowly."""
+def test_a_worker_that_still_writes_its_class_archive_gets_more_time_to_stop(tmp_path: Path) -> None:
+    """If it were killed while it writes, every later worker of that Kafka would start slowly."""
     record = WorkerRecord(
         name="mirror/orders/0",
         pid=1,

@@ -1,4 +1,4 @@
-"""What becomes of a KafkaMirrorMaker2: connectors compared whole, in both versions of the API."""
+"""The connectors and the workers of a KafkaMirrorMaker2, in both versions of the API."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.infra.operator.mirror_maker2_builders import (
 )
 
 
-def test_the_source_and_target_of_a_connector_are_its_mirrors() -> None:
+def test_a_connector_trusts_the_certificates_of_its_source_and_its_target() -> None:
     both = {"tls": TLS, "authentication": {"type": "scram-sha-512", **PASSWORD}}
     found = the_connector(a_v1(source=both, target=both)).config
     ends = {"source.cluster.": "useast", "target.cluster.": "uswest"}
@@ -34,7 +34,7 @@ def test_the_source_and_target_of_a_connector_are_its_mirrors() -> None:
 
 
 @pytest.mark.parametrize("item", [a_v1, a_v1beta2])
-def test_patterns_replace_what_the_connector_says_of_the_selection(item: Any) -> None:
+def test_a_mirrors_patterns_replace_the_topics_and_groups_of_its_connectors(item: Any) -> None:
     mirror = {
         "topicsPattern": "orders.*",
         "topicsExcludePattern": "orders[.]tmp",
@@ -54,7 +54,7 @@ def test_patterns_replace_what_the_connector_says_of_the_selection(item: Any) ->
     assert checkpoint.config == BARE | selection
 
 
-def test_the_older_exclusions_of_v1beta2_count_where_the_newer_are_not_given() -> None:
+def test_a_blacklist_pattern_of_v1beta2_counts_only_without_an_exclude_pattern() -> None:
     mirror = {
         "sourceConnector": {},
         "topicsBlacklistPattern": "old",
@@ -66,8 +66,8 @@ def test_the_older_exclusions_of_v1beta2_count_where_the_newer_are_not_given() -
 
 
 @pytest.mark.parametrize(("item", "wins"), [(a_v1, "the-connector"), (a_v1beta2, "uswest")])
-def test_a_connectors_own_key_against_the_clusters(item: Any, wins: str) -> None:
-    """Strimzi turned the order round between the two."""
+def test_a_connectors_own_key_wins_in_v1_and_the_clusters_key_in_v1beta2(item: Any, wins: str) -> None:
+    """Strimzi reversed the precedence between the two versions."""
     mirror = {"sourceConnector": {"config": {"target.cluster.alias": "the-connector"}}}
     assert the_connector(item(mirror=mirror)).config["target.cluster.alias"] == wins
 
@@ -92,7 +92,7 @@ def test_every_field_of_a_connector_is_carried_over() -> None:
     assert found.service_account == "orders-mirrormaker2"
 
 
-def test_only_v1beta2_has_a_heartbeat_connector() -> None:
+def test_a_v1beta2_mirror_has_source_heartbeat_and_checkpoint_connectors() -> None:
     every: dict[str, Any] = {"sourceConnector": {}, "heartbeatConnector": {}, "checkpointConnector": {}}
     assert [each.name for each in connector_resources(a_v1beta2(mirror=every))] == [
         "useast->uswest.MirrorSourceConnector",
@@ -101,7 +101,7 @@ def test_only_v1beta2_has_a_heartbeat_connector() -> None:
     ]
 
 
-def test_several_sources_have_connectors_of_their_own() -> None:
+def test_each_source_has_its_own_connectors() -> None:
     item = a_v1()
     item["spec"]["mirrors"].append(
         {"source": {"alias": "eu", "bootstrapServers": "kafka.eu:9093"}, "checkpointConnector": {}}
@@ -119,7 +119,7 @@ def test_several_sources_have_connectors_of_their_own() -> None:
         (a_v1beta2, "${file:/tmp/strimzi-connect.properties:consumer.client.rack}"),
     ],
 )
-def test_what_a_container_has_is_added_for_it_and_left_out_on_one_machine(item: Any, file: str) -> None:
+def test_rack_and_tracing_properties_are_added_but_left_out_on_one_machine(item: Any, file: str) -> None:
     given = item(
         rack={"topologyKey": "zone"},
         tracing={"type": "opentelemetry"},
@@ -140,7 +140,7 @@ def test_what_a_container_has_is_added_for_it_and_left_out_on_one_machine(item: 
     assert the_connector(for_one_machine(given)).config == BARE | reporter
 
 
-def test_the_workers_of_v1_stand_beside_the_target() -> None:
+def test_v1_workers_use_the_target_cluster() -> None:
     authentication = {"type": "scram-sha-512", **PASSWORD}
     item = a_v1(target={"tls": TLS, "authentication": authentication, "config": {"offset.flush.interval.ms": 5}})
     connect = connect_resource(item)
@@ -162,7 +162,7 @@ def test_the_workers_of_v1_stand_beside_the_target() -> None:
     assert connect.key == key_of(item) == ("mirror", "orders-mirrormaker2")
 
 
-def test_the_workers_of_v1beta2_stand_beside_the_cluster_that_it_names() -> None:
+def test_v1beta2_workers_use_the_cluster_that_connect_cluster_names() -> None:
     connect = connect_resource(a_v1beta2(target={"config": {"group.id": "mine", "key.converter": "example.Keys"}}))
     found = WorkerFiles(connect, {}, "store").properties()
     assert found["bootstrap.servers"] == "kafka.uswest:9093"
@@ -180,8 +180,8 @@ def test_the_workers_of_v1beta2_stand_beside_the_cluster_that_it_names() -> None
     assert found["config.providers"] == "file"
 
 
-def test_what_was_written_in_v1_is_so_whatever_version_it_is_read_in() -> None:
-    """The operator reads every object in one version, and which one it was written in shows in what it says."""
+def test_a_resource_written_in_v1_stays_v1_when_it_is_read_as_v1beta2() -> None:
+    """The operator reads every object in one version; the fields show in which version it was written."""
     config = the_connector({**a_v1(source={"tls": TLS}), "apiVersion": V1BETA2}).config
     assert config["source.cluster.ssl.truststore.type"] == "PEM"
 
@@ -194,7 +194,7 @@ def test_the_role_names_the_secrets_of_every_cluster_and_nothing_else() -> None:
     assert secrets_used(connect_resource(item)) == ["orders-connect-tls-trusted-certs", "user"]
 
 
-def test_an_authentication_that_is_not_to_be_had_is_found_at_the_source_too() -> None:
+def test_an_unsupported_authentication_of_the_source_is_found() -> None:
     connect = connect_resource(a_v1(source={"authentication": {"type": "oauth"}}))
     assert [each.authentication for each in connect.clusters] == [None, UnsupportedAuthentication("oauth")]
 
@@ -215,11 +215,11 @@ def test_an_authentication_that_is_not_to_be_had_is_found_at_the_source_too() ->
         ),
     ],
 )
-def test_aliases_of_v1beta2_that_do_not_fit_are_named(spec: dict[str, Any], words: str) -> None:
+def test_a_v1beta2_resource_with_missing_or_unknown_aliases_is_refused(spec: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidResourceError, match=words):
         connector_resources(a_v1beta2(**spec))
 
 
-def test_two_aliases_of_one_cluster_fit_in_v1beta2() -> None:
+def test_v1beta2_accepts_two_aliases_for_one_cluster() -> None:
     item = a_v1beta2(connectCluster="useast", source={"bootstrapServers": "kafka.uswest:9093"})
     assert the_connector(item).name == "useast->uswest.MirrorSourceConnector"

@@ -66,7 +66,7 @@ CUSTOM = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url"
         pytest.param(
             {"tls": TLS, "authentication": {"type": "custom", "sasl": True, "config": {**CUSTOM, "acks": "all"}}},
             {**V1_TRUST, **CUSTOM, "security.protocol": "SASL_SSL"},
-            id="custom-with-sasl-and-a-key-that-is-not-its-own",
+            id="custom-with-sasl-and-a-key-that-is-dropped",
         ),
         pytest.param(
             {"authentication": {"type": "custom", "config": {"ssl.keystore.type": "PEM"}}},
@@ -76,11 +76,13 @@ CUSTOM = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url"
         pytest.param(
             {"config": {"consumer.fetch.max.bytes": 5, "security.protocol": "SSL"}},
             {"security.protocol": "SSL", "consumer.fetch.max.bytes": 5},
-            id="what-the-clusters-config-says-counts-unchecked",
+            id="the-clusters-config-is-taken-unchecked",
         ),
     ],
 )
-def test_v1_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
+def test_v1_connectors_get_client_properties_for_each_authentication(
+    source: dict[str, Any], added: dict[str, Any]
+) -> None:
     expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
     assert the_connector(a_v1(source=source)).config == expected
 
@@ -117,6 +119,8 @@ def test_v1_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> 
         ),
     ],
 )
-def test_v1beta2_reaches_a_cluster(source: dict[str, Any], added: dict[str, Any]) -> None:
+def test_v1beta2_connectors_get_client_properties_for_each_authentication(
+    source: dict[str, Any], added: dict[str, Any]
+) -> None:
     expected = BARE | {f"source.cluster.{key}": value for key, value in added.items()}
     assert the_connector(a_v1beta2(source=source)).config == expected

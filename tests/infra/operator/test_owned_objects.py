@@ -38,7 +38,7 @@ def an_object(api_version: str, kind: str, name: str, **body: Any) -> dict[str, 
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
 
 
-def test_a_connect_cluster_with_tls_and_a_password() -> None:
+def test_all_objects_of_a_connect_cluster_with_tls_and_a_password() -> None:
     connect = a_connect(tls=TLS, authentication=SCRAM)
     rule = {
         "apiGroups": [""],
@@ -68,13 +68,13 @@ def test_a_connect_cluster_with_tls_and_a_password() -> None:
     ]
 
 
-def test_nothing_of_a_secret_leaves_the_workers_of_v1beta2() -> None:
-    """Their configuration holds passwords: in a ConfigMap everybody in the namespace would read them."""
+def test_a_v1beta2_connect_cluster_gets_only_a_service_account() -> None:
+    """The configuration of its workers holds passwords, which everybody in the namespace could read in a ConfigMap."""
     connect = a_v1beta2_connect(tls=TLS, authentication=SCRAM)
     assert owned_objects(connect, {"ca.crt": "CERTIFICATE"}) == [an_object("v1", "ServiceAccount", "orders-connect")]
 
 
-def test_without_secrets_the_role_gives_nothing() -> None:
-    """A rule without names would give every Secret of the namespace."""
+def test_the_role_of_a_cluster_without_secrets_has_no_rules() -> None:
+    """A rule without resource names would grant every Secret of the namespace."""
     roles = [item for item in owned_objects(a_connect(), {}) if item["kind"] == "Role"]
     assert roles == [an_object("rbac.authorization.k8s.io/v1", "Role", "orders-connect", rules=[])]

@@ -1,4 +1,4 @@
-"""No value of a Secret in a status, whatever Connect quotes."""
+"""No status shows a value of a Secret, whatever Connect quotes."""
 
 from infra.local.operator.lookups import placeholders, redacted
 

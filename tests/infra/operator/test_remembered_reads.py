@@ -1,4 +1,4 @@
-"""What the operator asks the API server in a round, on a server that counts the questions."""
+"""Which requests the operator sends to the API server in a round, against a server that records them."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ class Store(ThreadingHTTPServer):
         self.asked: list[str] = []
 
     def change(self) -> None:
-        """What anybody else does to any object."""
+        """Somebody else changes any object."""
         self.revision += 1
 
 
@@ -71,7 +71,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def api(store: Store, tmp_path: Path) -> Iterator[RememberedReads]:
-    """A client that knows the plural of a Secret already."""
+    """A client that already knows the plural of Secret."""
     cluster = {"name": "here", "cluster": {"server": f"http://127.0.0.1:{store.server_port}"}}
     context = {"name": "here", "context": {"cluster": "here", "user": "here"}}
     found = {"clusters": [cluster], "contexts": [context], "users": [{"name": "here", "user": {}}]}
@@ -90,7 +90,7 @@ def revision_of_the_secret(api: RememberedReads) -> str:
     return str(found["metadata"]["resourceVersion"])
 
 
-def test_a_round_asks_for_nothing_while_no_object_changes(store: Store, api: RememberedReads) -> None:
+def test_a_round_reads_nothing_again_while_no_object_changes(store: Store, api: RememberedReads) -> None:
     for _ in range(3):
         api.begin_round()
         assert revision_of_the_secret(api) == "1"
@@ -113,7 +113,7 @@ def test_the_operator_sees_its_own_writes_within_a_round(store: Store, api: Reme
     assert revision_of_the_secret(api) == "2"
 
 
-def test_an_access_review_is_asked_each_time_and_changes_nothing(store: Store, api: RememberedReads) -> None:
+def test_an_access_review_is_sent_each_time_and_keeps_the_remembered_reads(store: Store, api: RememberedReads) -> None:
     """The API server evaluates roles a moment after it has stored them, so no answer is kept."""
     api.begin_round()
     revision_of_the_secret(api)

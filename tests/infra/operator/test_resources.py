@@ -1,4 +1,4 @@
-"""Both versions of the API in one view. What one says otherwise must not be taken for missing, nor lost."""
+"""One view of both versions of the API: it loses no field that one version writes in another way."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def group(connect: Any) -> tuple[str, ...]:
     return tuple(connect.group.values())
 
 
-def test_v1_says_the_group_in_fields_of_its_own_whatever_the_configuration_says() -> None:
+def test_v1_takes_the_group_from_its_own_fields_and_not_from_the_config() -> None:
     connect = a_connect(config={"group.id": "other"})
     assert group(connect) == (
         "mirror-orders",
@@ -25,7 +25,7 @@ def test_v1_says_the_group_in_fields_of_its_own_whatever_the_configuration_says(
     assert not connect.has_values_in_files
 
 
-def test_v1beta2_says_the_group_in_the_configuration() -> None:
+def test_v1beta2_takes_the_group_from_the_config() -> None:
     config = {f"{each}.storage.topic": f"mine-{each}" for each in ("config", "offset", "status")}
     connect = a_v1beta2_connect(config={"group.id": "mine", **config, "offset.flush.timeout.ms": 5000})
     assert group(connect) == ("mine", "mine-config", "mine-offset", "mine-status")
@@ -33,8 +33,8 @@ def test_v1beta2_says_the_group_in_the_configuration() -> None:
     assert connect.has_values_in_files
 
 
-def test_without_a_word_v1beta2_has_the_operators_defaults() -> None:
-    """Two such clusters on one Kafka join one group: only what is really joined shows the clash."""
+def test_a_v1beta2_connect_without_a_group_has_the_operators_defaults() -> None:
+    """Two such clusters on one Kafka join the same group. With other defaults that clash would not show."""
     assert group(a_v1beta2_connect()) == (
         "connect-cluster",
         "connect-cluster-configs",
@@ -49,7 +49,7 @@ def test_a_resource_of_v1beta2_without_replicas_has_three() -> None:
     assert connect_resource(item).replicas == 3
 
 
-def test_what_only_v1beta2_has_is_a_warning() -> None:
+def test_a_field_that_only_v1beta2_has_is_ignored_with_a_warning() -> None:
     connect = a_v1beta2_connect(externalConfiguration={"env": []})
     assert [each.message for each in connect_warnings(connect, [])] == [
         "spec.externalConfiguration is ignored on one machine"
@@ -65,11 +65,11 @@ def test_what_only_v1beta2_has_is_a_warning() -> None:
         pytest.param({"pause": True, "state": "stopped"}, "stopped", id="state-takes-precedence"),
     ],
 )
-def test_the_wanted_state_of_a_connector(spec: dict[str, Any], state: str) -> None:
+def test_the_wanted_state_comes_from_state_or_else_from_pause(spec: dict[str, Any], state: str) -> None:
     assert a_connector(**spec).state == state
 
 
-def test_a_field_that_v1_dropped_is_a_warning_with_what_takes_its_place() -> None:
+def test_a_field_that_v1_dropped_is_a_warning_that_names_its_replacement() -> None:
     assert [each.message for each in warnings(a_connector(pause=False))] == [
         "spec.pause is not in v1 any more: use spec.state"
     ]

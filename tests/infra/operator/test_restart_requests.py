@@ -26,7 +26,9 @@ NAME = "a->b.MirrorSourceConnector"
         ("restart", "true,includeTasks", None),
     ],
 )
-def test_a_connectors_restart(annotation: str, value: str, path: str | None) -> None:
+def test_a_restart_annotation_becomes_a_request_to_connect_or_a_warning(
+    annotation: str, value: str, path: str | None
+) -> None:
     connector = replace(a_connector(), component=KAFKA_CONNECT, annotations={f"strimzi.io/{annotation}": value})
     (found,) = restart_requests(connector)
     if path is None:
@@ -45,13 +47,15 @@ def test_a_connectors_restart(annotation: str, value: str, path: str | None) -> 
         ("restart-connector-task", "a->b.MirrorCheckpointConnector:1", []),
     ],
 )
-def test_a_mirrors_restart_names_its_connector(annotation: str, value: str, paths: list[str]) -> None:
+def test_a_restart_annotation_of_a_mirror_maker_applies_to_the_connector_that_it_names(
+    annotation: str, value: str, paths: list[str]
+) -> None:
     given = {f"strimzi.io/{annotation}": value}
     connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
     assert [each.path for each in restart_requests(connector) if isinstance(each, RestartRequest)] == paths
 
 
-def test_a_name_that_only_contains_the_connectors_is_an_invalid_format() -> None:
+def test_a_name_that_only_contains_the_connectors_name_is_an_invalid_format() -> None:
     given = {"strimzi.io/restart-connector": f"x{NAME}"}
     connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
     assert list(restart_requests(connector)) == [Condition("Warning", "RestartConnector", "Invalid annotation format")]

@@ -27,7 +27,7 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{NAME}-mirrormaker2"
 
 @pytest.fixture(scope="module")
 def running_flow(endpoints: Endpoints) -> Iterator[MirrorMakerFlow]:
-    """Credentials, rights and the topic are there; the KafkaMirrorMaker2 is what a test makes it."""
+    """A namespace with credentials, ACLs and the topic; each test applies its own KafkaMirrorMaker2."""
     with KubernetesApi(endpoints.kubeconfig, field_manager="test") as api:
         flow = MirrorMakerFlow(api, endpoints)
         flow.set_up()
@@ -37,7 +37,7 @@ def running_flow(endpoints: Endpoints) -> Iterator[MirrorMakerFlow]:
 
 @pytest.fixture
 def flow(running_flow: MirrorMakerFlow) -> MirrorMakerFlow:
-    """The KafkaMirrorMaker2 as it should be, with both connectors."""
+    """A correct KafkaMirrorMaker2 with both connectors."""
     running_flow.mirror_maker()
     running_flow.expect_connectors(CHECKPOINT, SOURCE)
     return running_flow
@@ -58,7 +58,7 @@ def test_records_and_new_partitions_reach_the_target(flow: MirrorMakerFlow) -> N
     flow.expect_values("a", "b", "c")
 
 
-def test_what_connect_runs_is_what_the_resource_says(flow: MirrorMakerFlow) -> None:
+def test_connect_runs_what_the_resource_declares(flow: MirrorMakerFlow) -> None:
     assert sorted(flow.connect("/connectors")) == [CHECKPOINT, SOURCE]
     config = flow.connect(f"/connectors/{SOURCE}/config")
     assert config["topics"] == TOPIC
@@ -66,7 +66,7 @@ def test_what_connect_runs_is_what_the_resource_says(flow: MirrorMakerFlow) -> N
     assert flow.connect(f"/connectors/{SOURCE}/status")["tasks"][0]["state"] == "RUNNING"
 
 
-def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: MirrorMakerFlow) -> None:
+def test_files_status_and_connects_answers_show_no_password(flow: MirrorMakerFlow) -> None:
     shown = json.dumps(flow.connect("/connectors?expand=info")) + json.dumps(flow.expect("Ready"))
     folder = paths.operator() / "workers" / NAMESPACE / f"{NAME}-mirrormaker2"
     shown += "".join(file.read_text() for file in folder.iterdir() if file.is_file())
@@ -75,14 +75,14 @@ def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: MirrorMakerFlo
         assert flow.region(alias).users["mirror"].password not in shown
 
 
-def test_its_role_lets_it_read_the_secrets_that_it_names(flow: MirrorMakerFlow) -> None:
+def test_the_role_grants_only_the_secrets_that_the_resource_names(flow: MirrorMakerFlow) -> None:
     for secret in ("useast", "uswest", f"{NAME}-connect-tls-trusted-certs"):
         assert flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, secret)
     assert not flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "other")
 
 
-def test_a_second_look_changes_nothing(flow: MirrorMakerFlow) -> None:
-    """A configuration that Connect gave back otherwise would be written in every round, and restart the tasks."""
+def test_applying_the_same_resource_again_changes_nothing(flow: MirrorMakerFlow) -> None:
+    """If Connect returned the configuration in another form, every round would write it and restart the tasks."""
     steps, workers, generation = flow.steps(), flow.workers(), flow.generation()
     flow.mirror_maker()
     flow.expect_rounds()
@@ -98,14 +98,14 @@ def test_a_connector_that_the_resource_no_longer_names_is_removed(flow: MirrorMa
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped"])
-def test_the_wanted_state_is_honoured(flow: MirrorMakerFlow, state: str) -> None:
+def test_a_connector_is_paused_or_stopped_and_resumed(flow: MirrorMakerFlow, state: str) -> None:
     flow.mirror_maker(state=state)
     flow.expect("Ready", met=lambda status: state_of(status, SOURCE) == state.upper())
     flow.mirror_maker()
     flow.expect("Ready", met=lambda status: state_of(status, SOURCE) == "RUNNING")
 
 
-def test_a_changed_configuration_is_taken_up(flow: MirrorMakerFlow) -> None:
+def test_a_changed_configuration_reaches_connect(flow: MirrorMakerFlow) -> None:
     flow.mirror_maker(config={"refresh.topics.interval.seconds": 3})
 
     def taken() -> None:
@@ -116,13 +116,13 @@ def test_a_changed_configuration_is_taken_up(flow: MirrorMakerFlow) -> None:
     wait_for("the new interval", taken, DEADLINE_SECONDS)
 
 
-def test_a_value_that_connect_refuses_is_named_with_its_connector(flow: MirrorMakerFlow) -> None:
+def test_a_value_that_connect_refuses_is_reported_with_its_connector(flow: MirrorMakerFlow) -> None:
     flow.mirror_maker(config={"offset.lag.max": "much"})
     flow.expect("NotReady", f"{SOURCE}: Connect answered 400")
 
 
-def test_it_stays_ready_while_a_task_has_failed_and_restarts_it(flow: MirrorMakerFlow) -> None:
-    """So a status that says Ready proves no replication."""
+def test_a_mirror_maker_stays_ready_while_its_failed_task_is_restarted(flow: MirrorMakerFlow) -> None:
+    """So the condition Ready does not prove that records are replicated."""
     flow.mirror_maker(
         config=REPLICATION
         | {
@@ -134,7 +134,7 @@ def test_it_stays_ready_while_a_task_has_failed_and_restarts_it(flow: MirrorMake
     )
 
     def failing(status: Object) -> bool:
-        # The task before may still take one that was written too early.
+        # The previous task may still consume a record that is produced too early.
         flow.produce("d")
         return "FAILED" in json.dumps(status["connectors"]) and "autoRestartStatuses" in status
 
@@ -150,8 +150,8 @@ def test_a_missing_secret_of_the_source_is_named(flow: MirrorMakerFlow) -> None:
     flow.expect("NotReady", f"Secret missing not found in namespace {NAMESPACE}")
 
 
-def test_one_that_moves_from_the_older_version_to_v1_keeps_its_connectors(flow: MirrorMakerFlow) -> None:
-    """What they have copied is known to the group under their names: created anew, they would begin again."""
+def test_a_mirror_maker_that_moves_from_v1beta2_to_v1_keeps_its_connectors(flow: MirrorMakerFlow) -> None:
+    """The group stores their offsets under their names: connectors that were created again would start over."""
     flow.delete()
     wait_for("the workers to end", flow.expect_no_worker, DEADLINE_SECONDS)
     flow.older_mirror_maker()
@@ -170,7 +170,7 @@ def test_one_that_moves_from_the_older_version_to_v1_keeps_its_connectors(flow: 
     assert not [step for step in flow.steps()[before:] if "created" in step]
 
 
-def test_nothing_is_left_of_a_deleted_one(flow: MirrorMakerFlow) -> None:
+def test_a_deleted_mirror_maker_leaves_no_worker_and_no_service_account(flow: MirrorMakerFlow) -> None:
     flow.delete()
     wait_for("the workers to end", flow.expect_no_worker, DEADLINE_SECONDS)
     account = Reference("v1", "ServiceAccount", NAMESPACE, f"{NAME}-mirrormaker2")
@@ -182,7 +182,7 @@ def test_nothing_is_left_of_a_deleted_one(flow: MirrorMakerFlow) -> None:
     wait_for("what the operator made to be removed", expect_collected, DEADLINE_SECONDS)
 
 
-def test_one_that_does_not_fit_is_told_and_starts_nothing(running_flow: MirrorMakerFlow) -> None:
+def test_a_mirror_maker_with_an_unknown_connect_cluster_starts_no_worker(running_flow: MirrorMakerFlow) -> None:
     running_flow.delete()
     running_flow.older_mirror_maker(connect_cluster="elsewhere")
     running_flow.expect("NotReady", "connectCluster elsewhere is not among spec.clusters")

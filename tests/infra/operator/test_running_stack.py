@@ -43,7 +43,7 @@ def expect_more_heartbeats(flow: ConnectFlow) -> None:
     wait_for(f"more than {before} heartbeats", more, DEADLINE_SECONDS)
 
 
-def test_a_connector_runs_with_credentials_that_only_its_role_gives(flow: ConnectFlow) -> None:
+def test_a_connector_runs_with_the_credentials_that_its_role_grants(flow: ConnectFlow) -> None:
     # A connector is Ready before Connect has started its tasks.
     status = flow.expect("KafkaConnector", "Ready", met=lambda found: bool(found["connectorStatus"]["tasks"]))
     assert status["connectorStatus"]["tasks"][0]["state"] == "RUNNING"
@@ -53,7 +53,7 @@ def test_a_connector_runs_with_credentials_that_only_its_role_gives(flow: Connec
     assert not flow.api.may_get(ACCOUNT, "secrets", NAMESPACE, "other")
 
 
-def test_no_secret_is_in_a_file_a_status_or_connects_answer(flow: ConnectFlow) -> None:
+def test_files_status_and_connects_answers_show_no_password(flow: ConnectFlow) -> None:
     password = flow.region("useast").users["mirror"].password
     url = flow.expect("KafkaConnect", "Ready")["url"]
     shown = httpx.get(f"{url}/connectors/{CONNECTOR}/config", timeout=60).text
@@ -73,7 +73,7 @@ ALLOWED = {"type": "strimziMetricsReporter", "values": {"allowList": ["kafka_con
 @pytest.mark.parametrize(
     ("metrics", "version"), [(RULES, versions.KAFKA), (ALLOWED, versions.KAFKA_4_3)], ids=["JMX exporter", "reporter"]
 )
-def test_a_worker_of_the_asked_kafka_serves_its_metrics_at_the_port_that_its_pod_names(
+def test_a_worker_of_the_requested_version_serves_metrics_at_the_port_of_its_pod(
     flow: ConnectFlow, metrics: dict[str, Any], version: str
 ) -> None:
     flow.apply("v1", "ConfigMap", "metrics", data={"rules.yaml": "lowercaseOutputName: true\nrules: [{pattern: .*}]\n"})
@@ -99,7 +99,7 @@ def test_a_worker_of_the_asked_kafka_serves_its_metrics_at_the_port_that_its_pod
         flow.expect("KafkaConnector", "Ready")
 
 
-def test_a_killed_worker_comes_back(flow: ConnectFlow) -> None:
+def test_a_killed_worker_is_replaced(flow: ConnectFlow) -> None:
     (killed,) = flow.workers()
     os.kill(killed.pid, signal.SIGKILL)
     flow.expect_workers(lambda now: len(now) == 1 and now[0].pid != killed.pid, "another worker")
@@ -128,8 +128,8 @@ def test_a_value_that_connect_refuses_is_named(flow: ConnectFlow) -> None:
     flow.expect("KafkaConnector", "NotReady", "Invalid value often for configuration emit.heartbeats.interval.seconds")
 
 
-def test_a_failed_task_is_told_restarted_and_counted(flow: ConnectFlow) -> None:
-    """Connect itself leaves a failed task, and the connector RUNNING above it."""
+def test_a_failed_task_is_reported_restarted_and_counted(flow: ConnectFlow) -> None:
+    """Connect itself leaves the task FAILED and its connector RUNNING."""
     flow.secret("useast", password="wrong-password")
     flow.connector(interval=2, autoRestart={"enabled": True})
     status = flow.expect("KafkaConnector", "NotReady", "SaslAuthenticationException")
@@ -142,7 +142,7 @@ def test_a_failed_task_is_told_restarted_and_counted(flow: ConnectFlow) -> None:
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped"])
-def test_the_wanted_state_is_honoured(flow: ConnectFlow, state: str) -> None:
+def test_a_connector_is_paused_or_stopped_and_resumed(flow: ConnectFlow, state: str) -> None:
     flow.connector(state=state)
     status = flow.expect("KafkaConnector", "Ready")
     assert status["connectorStatus"]["connector"]["state"] == state.upper()
@@ -151,7 +151,7 @@ def test_the_wanted_state_is_honoured(flow: ConnectFlow, state: str) -> None:
 
 
 def test_offsets_are_listed_altered_and_reset_when_an_annotation_asks(flow: ConnectFlow) -> None:
-    """What fails stays asked for, and is done as soon as it can be."""
+    """A request that fails stays, and is carried out as soon as it can be."""
     offsets = Reference("v1", "ConfigMap", NAMESPACE, "offsets")
     partition = {"sourceClusterAlias": "operator-source", "targetClusterAlias": "operator-target"}
     new = json.dumps({"offsets": [{"partition": partition, "offset": {"offset": 0}}]})
@@ -183,7 +183,7 @@ def test_offsets_are_listed_altered_and_reset_when_an_annotation_asks(flow: Conn
     assert json.loads((flow.api.get(offsets) or {})["data"]["offsets.json"]) == {"offsets": []}
 
 
-def test_a_connector_without_resource_is_removed(flow: ConnectFlow) -> None:
+def test_a_connector_is_removed_when_its_resource_is_deleted(flow: ConnectFlow) -> None:
     url = flow.expect("KafkaConnect", "Ready")["url"]
     flow.delete("KafkaConnector")
 
@@ -194,7 +194,7 @@ def test_a_connector_without_resource_is_removed(flow: ConnectFlow) -> None:
     wait_for("the connector to be removed", expect_none, DEADLINE_SECONDS)
 
 
-def test_a_wrong_address_is_named_and_a_right_one_mends_it(flow: ConnectFlow) -> None:
+def test_a_wrong_bootstrap_address_is_reported_and_can_be_corrected(flow: ConnectFlow) -> None:
     flow.connect(bootstrapServers="127.0.0.1:1")
     flow.expect("KafkaConnect", "NotReady", "(bootstrapServers 127.0.0.1:1)")
     flow.expect("KafkaConnector", "NotReady", f"KafkaConnect {CONNECT} has no worker that is ready")
@@ -202,14 +202,14 @@ def test_a_wrong_address_is_named_and_a_right_one_mends_it(flow: ConnectFlow) ->
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_a_wrong_password_is_told_and_the_right_one_is_taken_up(flow: ConnectFlow) -> None:
+def test_a_wrong_password_is_reported_and_can_be_corrected(flow: ConnectFlow) -> None:
     flow.secret("uswest", password="wrong-password")
     flow.expect("KafkaConnect", "NotReady", "invalid credentials")
     flow.secret("uswest", password=flow.region("uswest").users["mirror"].password)
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_a_hung_worker_without_its_acl_is_told_and_ended(flow: ConnectFlow) -> None:
+def test_a_worker_that_hangs_without_an_acl_is_reported_and_killed(flow: ConnectFlow) -> None:
     """Such a worker ignores SIGTERM."""
     flow.connect(offsetStorageTopic="elsewhere")
     flow.expect("KafkaConnect", "NotReady", "Not authorized to access topics: [elsewhere]")
@@ -230,7 +230,7 @@ def test_a_worker_authenticates_with_a_certificate(flow: ConnectFlow) -> None:
     flow.expect("KafkaConnector", "Ready")
 
 
-def test_replicas_and_plain_passwords_and_back(flow: ConnectFlow) -> None:
+def test_a_cluster_changes_to_two_workers_with_plain_passwords_and_back(flow: ConnectFlow) -> None:
     plain = {
         "type": "plain",
         "username": "mirror",
@@ -244,7 +244,7 @@ def test_replicas_and_plain_passwords_and_back(flow: ConnectFlow) -> None:
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_workers_with_a_custom_login_are_rolled_by_an_annotation_of_their_pods(flow: ConnectFlow) -> None:
+def test_a_changed_pod_annotation_rolls_workers_with_a_custom_login(flow: ConnectFlow) -> None:
     """The operator does not watch the Secrets of such a login."""
     password = f"${{strimzisecrets:{NAMESPACE}/uswest:password}}"
     jaas = f'{LOGIN} required username="mirror" password="{password}";'
@@ -277,7 +277,7 @@ def test_an_operator_that_was_killed_finds_its_workers_again(flow: ConnectFlow) 
     assert [worker.pid for worker in flow.workers()] == before
 
 
-def test_nothing_is_left_of_a_deleted_connect_cluster(flow: ConnectFlow) -> None:
+def test_a_deleted_connect_cluster_leaves_no_worker_account_or_file(flow: ConnectFlow) -> None:
     flow.delete("KafkaConnect")
     wait_for("the workers to end", flow.expect_no_worker, DEADLINE_SECONDS)
     flow.expect("KafkaConnector", "NotReady", f"there is no KafkaConnect {CONNECT}")

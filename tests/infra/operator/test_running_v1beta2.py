@@ -1,4 +1,4 @@
-"""The operator with resources of v1beta2, and with one that goes over to v1, on the running stack."""
+"""The operator with v1beta2 resources, and with a resource that moves to v1, on the running stack."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def uid(flow: V1Beta2Flow) -> str:
     return str(found and found["metadata"]["uid"])
 
 
-def test_a_connector_takes_the_targets_credentials_out_of_the_workers_file(flow: V1Beta2Flow) -> None:
+def test_a_connector_reads_the_targets_credentials_from_the_workers_file(flow: V1Beta2Flow) -> None:
     flow.file_connector()
     flow.expect("KafkaConnector", "Ready")
 
@@ -54,19 +54,19 @@ def test_credentials_are_in_private_files_only(flow: V1Beta2Flow) -> None:
     shown = httpx.get(f"{url}/connectors/{CONNECTOR}/config", timeout=60).text + json.dumps(status)
     assert password not in shown
     assert password not in (paths.logs() / "operator.log").read_text()
-    told = flow.api.list_all("v1", "ConfigMap") + flow.api.list_all(STRIMZI, "KafkaConnect")
-    assert password not in json.dumps(told)
+    objects = flow.api.list_all("v1", "ConfigMap") + flow.api.list_all(STRIMZI, "KafkaConnect")
+    assert password not in json.dumps(objects)
 
 
-def test_a_paused_connector_is_paused_with_a_word_about_v1(flow: V1Beta2Flow) -> None:
+def test_pause_pauses_a_connector_with_a_warning_that_v1_has_no_such_field(flow: V1Beta2Flow) -> None:
     flow.file_connector(pause=True)
     flow.expect("KafkaConnector", "Warning", "spec.pause is not in v1 any more")
     status = flow.expect("KafkaConnector", "Ready")
     assert status["connectorStatus"]["connector"]["state"] == "PAUSED"
 
 
-def test_what_only_v1beta2_knows_is_kept_and_warned_of(flow: V1Beta2Flow) -> None:
-    """A status that is written through v1 would drop it."""
+def test_a_field_that_only_v1beta2_has_is_kept_with_a_warning(flow: V1Beta2Flow) -> None:
+    """Writing the status through v1 would drop the field."""
     env = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "uswest", "key": "password"}}}]
     flow.old_connect(externalConfiguration={"env": env})
     flow.expect("KafkaConnect", "Warning", "spec.externalConfiguration is ignored")
@@ -76,14 +76,14 @@ def test_what_only_v1beta2_knows_is_kept_and_warned_of(flow: V1Beta2Flow) -> Non
     flow.old_connect()
 
 
-def test_oauth_is_said_to_be_missing(flow: V1Beta2Flow) -> None:
+def test_oauth_is_reported_as_unsupported(flow: V1Beta2Flow) -> None:
     flow.old_connect(authentication={"type": "oauth", "clientId": "mirror", "tokenEndpointUri": "https://localhost"})
     flow.expect("KafkaConnect", "NotReady", "authentication type oauth is not supported on one machine")
     flow.old_connect()
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_mutual_tls_uses_a_key_store(flow: V1Beta2Flow) -> None:
+def test_a_worker_authenticates_with_mutual_tls(flow: V1Beta2Flow) -> None:
     flow.client_certificate("uswest-client")
     pair = {"secretName": "uswest-client", "certificate": "tls.crt", "key": "tls.key"}
     flow.old_connect(
@@ -95,8 +95,8 @@ def test_mutual_tls_uses_a_key_store(flow: V1Beta2Flow) -> None:
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_a_cluster_goes_over_to_v1_in_place_where_the_file_has_placeholders(flow: V1Beta2Flow) -> None:
-    """Kafka resolves once, so a connector that still reads the file gets a placeholder for a certificate."""
+def test_a_cluster_moves_to_v1_and_back_in_place(flow: V1Beta2Flow) -> None:
+    """In v1 the file holds placeholders. Kafka resolves only once, so a connector that reads the file fails."""
     flow.file_connector()
     flow.expect("KafkaConnector", "Ready")
     before, worker = uid(flow), flow.expect("KafkaConnect", "Ready")["url"]
@@ -123,7 +123,7 @@ def test_a_cluster_goes_over_to_v1_in_place_where_the_file_has_placeholders(flow
     assert uid(flow) == before
 
 
-def test_no_file_is_left_of_a_deleted_cluster(flow: V1Beta2Flow) -> None:
+def test_the_workers_folder_of_a_deleted_cluster_is_removed(flow: V1Beta2Flow) -> None:
     flow.delete("KafkaConnect")
 
     def expect_removed() -> None:

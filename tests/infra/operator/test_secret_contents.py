@@ -1,4 +1,4 @@
-"""Faults of Secrets are named, and a change of one is noticed."""
+"""Faults in Secrets are reported, and a changed Secret is noticed."""
 
 import base64
 from typing import Any
@@ -37,7 +37,7 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def test_every_secret_that_the_resource_names_is_read() -> None:
+def test_every_secret_that_the_resource_names_is_listed() -> None:
     connect = trusting({"secretName": "b", "certificate": "x"}, {"secretName": "a", "pattern": "*.crt"})
     assert secret_names(connect) == ["a", "b", "user"]
 
@@ -48,8 +48,8 @@ def test_certificates_of_a_pattern_are_joined_in_the_order_of_their_keys(certifi
     assert joined == {"ca.crt": "\n".join([certificate.strip()] * 2)}
 
 
-def test_of_a_key_with_several_certificates_only_the_first_is_used(certificate: str) -> None:
-    """As Strimzi 1.2 does: whoever rotates a CA here meets the same refusal as there."""
+def test_only_the_first_certificate_of_a_key_is_used(certificate: str) -> None:
+    """Strimzi 1.2 does the same, so a rotation of a CA is refused here as it is there."""
     data = {"ca": {"all.pem": encoded(certificate + certificate)}}
     joined = trusted_certificates(trusting({"secretName": "ca", "certificate": "all.pem"}), data)
     assert joined == {"ca.crt": certificate.strip()}

@@ -1,4 +1,4 @@
-"""Kubeconfigs of workers: only the cluster of the given one is taken over, never its user."""
+"""Kubeconfigs of workers: they have the cluster of the given kubeconfig, never its user."""
 
 import base64
 import json
@@ -41,8 +41,10 @@ def test_a_worker_gets_the_cluster_and_its_own_token(tmp_path: Path) -> None:
     [
         pytest.param("u-1", RENEW_BEFORE_SECONDS + 1, True, id="fresh"),
         pytest.param("u-1", RENEW_BEFORE_SECONDS - 1, False, id="to-be-renewed"),
-        pytest.param("u-2", RENEW_BEFORE_SECONDS + 1, False, id="account-was-made-again"),
+        pytest.param("u-2", RENEW_BEFORE_SECONDS + 1, False, id="account-was-recreated"),
     ],
 )
-def test_a_token_is_used_until_half_of_its_time(uid: str, left: float, usable: bool) -> None:
+def test_a_token_is_used_until_it_is_due_for_renewal_or_its_account_is_recreated(
+    uid: str, left: float, usable: bool
+) -> None:
     assert is_usable(a_token(uid, 1000 + left), "u-1", now=1000) is usable

@@ -1,4 +1,4 @@
-"""Files of the workers' own, compared whole with what Strimzi's scripts write."""
+"""The workers' own files, compared as a whole with what Strimzi's scripts write."""
 
 import base64
 from pathlib import Path
@@ -84,7 +84,7 @@ def store(kind: str, path: str) -> dict[str, str]:
         ),
     ],
 )
-def test_workers_of_v1beta2_have_values_in_their_configuration(
+def test_properties_of_v1beta2_workers_hold_values_instead_of_placeholders(
     secrets: Any, spec: dict[str, Any], protocol: str, security: dict[str, str]
 ) -> None:
     connect = a_v1beta2_connect(config={"group.id": "g", "ssl.protocol": "TLSv1.3", "ssl.keystore.key": "x"}, **spec)
@@ -106,7 +106,7 @@ def test_workers_of_v1beta2_have_values_in_their_configuration(
     }
 
 
-def test_the_stores_hold_what_the_secrets_hold(secrets: Any) -> None:
+def test_the_stores_hold_the_certificates_and_the_key_of_the_secrets(secrets: Any) -> None:
     files = WorkerFiles(a_v1beta2_connect(tls=TLS, authentication=MUTUAL), secrets, "store").files()
     assert files.keys() == {CONNECT_FILE, TRUSTSTORE, KEYSTORE}
     _, _, trusted = pkcs12.load_key_and_certificates(files[TRUSTSTORE], b"store")
@@ -124,7 +124,7 @@ def test_the_file_of_v1_workers_holds_placeholders_only(secrets: Any) -> None:
     assert b"hunter2" not in files[CONNECT_FILE]
 
 
-def test_connectors_of_a_mirror_maker_have_a_file_of_their_own(secrets: Any) -> None:
+def test_connectors_of_a_v1beta2_mirror_maker_have_their_own_properties_file(secrets: Any) -> None:
     east = {"alias": "east", "bootstrapServers": "e:1", "tls": TLS, "authentication": SCRAM}
     west = {"alias": "west", "bootstrapServers": "w:1", "tls": TLS, "authentication": MUTUAL}
     item = {
@@ -142,19 +142,19 @@ def test_connectors_of_a_mirror_maker_have_a_file_of_their_own(secrets: Any) -> 
     assert written == ["ssl.truststore.password=store", "east.sasl.password=hunter2", "ssl.keystore.password=store"]
 
 
-def test_a_key_that_cannot_be_used_is_named_without_its_content(secrets: Any) -> None:
+def test_an_unusable_key_is_reported_without_its_content(secrets: Any) -> None:
     secrets["user"]["tls.key"] = encoded("-----BEGIN hunter2-----")
     with pytest.raises(InvalidSecretError, match="mirror/user is not a PEM certificate and an unencrypted") as raised:
         WorkerFiles(a_v1beta2_connect(authentication=MUTUAL), secrets, "store").files()
     assert "hunter2" not in str(raised.value)
 
 
-def test_no_secret_is_in_what_python_would_print(secrets: Any) -> None:
+def test_the_repr_of_the_worker_files_shows_no_secret(secrets: Any) -> None:
     printed = repr(WorkerFiles(a_v1beta2_connect(), secrets, "made-up"))
     assert not [each for each in ("made-up", encoded("hunter2")) if each in printed]
 
 
-def test_a_connector_reads_the_files_where_they_lie_here() -> None:
+def test_file_placeholders_of_a_connector_point_to_the_local_folder() -> None:
     connector = a_connector(config={"password": f"${{file:{CONNECT_FILE}:k}}", "topics": "orders", "n": 1})
     local = connector_on_one_machine(connector, Path("/state/pod"), ["user"])
     assert connector_config(local) == {

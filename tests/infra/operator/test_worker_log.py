@@ -1,4 +1,4 @@
-"""The line of a log that says why a worker does not come up; the logs are cut from real ones."""
+"""The log line that says why a worker does not start; the logs are excerpts from real ones."""
 
 import pytest
 
@@ -37,7 +37,7 @@ property is required to have 'cleanup.policy=compact' to guarantee consistency
             id="storage-topic-that-is-not-compacted",
         ),
         pytest.param("", None, id="empty"),
-        pytest.param(f"{TIME} INFO fine (A)\n{TIME} WARN a key is deprecated (B)\n", None, id="nothing-telling"),
+        pytest.param(f"{TIME} INFO fine (A)\n{TIME} WARN a key is deprecated (B)\n", None, id="no-problem"),
         pytest.param(
             REFUSED, "Bootstrap broker 127.0.0.1:1 (id: -1 rack: null) disconnected", id="last-warning-of-a-connection"
         ),
@@ -52,7 +52,7 @@ property is required to have 'cleanup.policy=compact' to guarantee consistency
         ),
     ],
 )
-def test_first_problem(log: str, problem: str | None) -> None:
+def test_the_first_problem_is_the_first_error_or_the_last_connection_warning(log: str, problem: str | None) -> None:
     assert first_problem(log) == problem
 
 
@@ -68,5 +68,5 @@ def test_first_problem(log: str, problem: str | None) -> None:
         ),
     ],
 )
-def test_trace_summary(trace: str, summary: str) -> None:
+def test_a_trace_summary_has_the_exception_and_its_root_cause(trace: str, summary: str) -> None:
     assert trace_summary(trace) == summary

@@ -30,12 +30,18 @@ STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
         ),
         pytest.param(2, [Worker(0, "new", READY), Worker(1, "old", READY)], [Stop(1)], id="then-the-next"),
         pytest.param(
-            2, [Worker(0, "old", STARTING), Worker(1, "old", READY)], [Stop(0)], id="what-does-not-serve-first"
+            2,
+            [Worker(0, "old", STARTING), Worker(1, "old", READY)],
+            [Stop(0)],
+            id="the-one-that-does-not-serve-stops-first",
         ),
         pytest.param(
-            2, [Worker(0, "old", STARTING), Worker(1, "old", STARTING)], [Stop(0), Stop(1)], id="nothing-serves-all-go"
+            2,
+            [Worker(0, "old", STARTING), Worker(1, "old", STARTING)],
+            [Stop(0), Stop(1)],
+            id="all-stop-if-none-serves",
         ),
-        pytest.param(2, [Worker(1, "old", READY)], [Start(0)], id="complete-before-rolling"),
+        pytest.param(2, [Worker(1, "old", READY)], [Start(0)], id="a-missing-one-starts-before-rolling"),
         pytest.param(1, [Worker(0, "new", READY, pod=False)], [Stop(0)], id="its-pod-was-deleted"),
         pytest.param(1, [Worker(0, "old", STARTING, pod=False)], [Stop(0)], id="its-pod-was-deleted-stopped-once"),
         pytest.param(1, [Worker(0, "new", ENDED, pod=False)], [Start(0)], id="died-with-its-pod"),
@@ -48,7 +54,9 @@ STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
         ),
     ],
 )
-def test_next_steps(replicas: int, workers: list[Worker], steps: list[Start | Stop]) -> None:
+def test_the_next_steps_start_stop_and_roll_workers(
+    replicas: int, workers: list[Worker], steps: list[Start | Stop]
+) -> None:
     assert next_steps(replicas, "new", workers) == steps
 
 
@@ -59,8 +67,8 @@ def test_next_steps(replicas: int, workers: list[Worker], steps: list[Start | St
         pytest.param(1, 2, id="first"),
         pytest.param(4, 16, id="fourth"),
         pytest.param(5, 30, id="longest"),
-        pytest.param(5000, 30, id="for-ever"),
+        pytest.param(5000, 30, id="never-longer"),
     ],
 )
-def test_the_pause_grows_with_failures_and_ends_growing(failures: int, seconds: float) -> None:
+def test_the_pause_grows_with_each_failure_up_to_a_limit(failures: int, seconds: float) -> None:
     assert pause_seconds(failures) == seconds

@@ -1,4 +1,4 @@
-"""The API server decides which workers there may be: quota, defaults and deletion of the Pods that stand for them."""
+"""The API server controls the workers through their Pods: by quotas, by defaults, and by deletion."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ def pod(flow: ConnectFlow, index: int) -> Object | None:
 
 
 def expect_pod(flow: ConnectFlow, index: int, *, other_than: str = "") -> Object:
-    """The Pod of a worker, Running and Ready, and not the one with that uid."""
+    """The Pod of a worker, once it is Ready and has another uid than `other_than`."""
 
     def met() -> Object:
         seen = pod(flow, index)
@@ -76,7 +76,7 @@ def test_a_worker_beyond_the_quota_is_refused_until_the_quota_is_raised(unlimite
     flow.expect("KafkaConnect", "Ready")
 
 
-def test_a_quota_on_memory_wants_a_worker_that_says_what_it_takes(unlimited: ConnectFlow) -> None:
+def test_a_memory_quota_refuses_a_worker_until_it_has_a_memory_limit(unlimited: ConnectFlow) -> None:
     flow = unlimited
     limit(flow, "ResourceQuota", hard={"limits.memory": "256Mi"})
     flow.connect(replicas=2)
@@ -101,7 +101,7 @@ def test_changed_resources_replace_the_pod_and_roll_the_worker(unlimited: Connec
     assert worker not in flow.workers()
 
 
-def test_a_pod_deleted_by_hand_takes_its_worker_with_it_and_both_come_again(unlimited: ConnectFlow) -> None:
+def test_deleting_a_pod_by_hand_replaces_the_pod_and_its_worker(unlimited: ConnectFlow) -> None:
     flow = unlimited
     before = expect_pod(flow, 0)["metadata"]["uid"]
     (worker,) = flow.workers()
@@ -111,15 +111,15 @@ def test_a_pod_deleted_by_hand_takes_its_worker_with_it_and_both_come_again(unli
     assert worker not in flow.workers()
 
 
-def test_a_namespace_with_pods_ends_though_nothing_confirms_their_end(unlimited: ConnectFlow) -> None:
-    """Only Pods without a node go at once; tear_down waits for the namespace to be gone."""
+def test_a_namespace_with_worker_pods_can_be_deleted_without_a_kubelet(unlimited: ConnectFlow) -> None:
+    """Only Pods without a node are deleted at once; `tear_down` waits until the namespace is deleted."""
     flow = unlimited
     expect_pod(flow, 0)
     flow.tear_down()
     flow.set_up()
 
 
-def test_the_pods_of_a_deleted_connect_cluster_are_collected(unlimited: ConnectFlow) -> None:
+def test_the_pods_of_a_deleted_connect_cluster_are_deleted(unlimited: ConnectFlow) -> None:
     flow = unlimited
     expect_pod(flow, 0)
     flow.delete("KafkaConnect")

@@ -1,4 +1,4 @@
-"""Worker properties, compared whole and in order with what Strimzi's operator 1.2 was seen to write."""
+"""Worker properties, compared as a whole and in order with those that Strimzi's operator 1.2 writes."""
 
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,8 @@ PASSWORD = {"username": "mirror", "passwordSecret": {"secretName": "uswest", "pa
 
 
 def for_every_client(**properties: str) -> dict[str, str]:
-    named = {key.replace("_", "."): value for key, value in properties.items()}
-    return {prefix + key: value for prefix in ("", "producer.", "consumer.", "admin.") for key, value in named.items()}
+    dotted = {key.replace("_", "."): value for key, value in properties.items()}
+    return {prefix + key: value for prefix in ("", "producer.", "consumer.", "admin.") for key, value in dotted.items()}
 
 
 def jaas(module: str) -> str:
@@ -122,7 +122,7 @@ def whole(middle: dict[str, str], protocol: str) -> list[tuple[str, str]]:
                 **for_every_client(sasl_mechanism="OAUTHBEARER", sasl_login_retry_backoff_ms="100"),
             },
             "SASL_SSL",
-            id="custom-with-sasl-and-a-key-that-is-not-its-own",
+            id="custom-with-sasl-and-a-key-that-is-dropped",
         ),
         pytest.param(
             {"authentication": {"type": "custom", "config": {"ssl.keystore.type": "JKS"}}},
@@ -132,7 +132,7 @@ def whole(middle: dict[str, str], protocol: str) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_every_authentication_gives_the_operators_properties(
+def test_each_authentication_gives_the_same_properties_as_strimzis_operator(
     spec: dict[str, Any], middle: dict[str, str], protocol: str
 ) -> None:
     assert list(worker_properties(a_connect(**spec)).items()) == whole(middle, protocol)
@@ -182,19 +182,19 @@ def test_a_key_that_the_operator_owns_is_dropped_and_named(key: str) -> None:
     "key",
     ["ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"],
 )
-def test_four_tls_keys_are_the_users(key: str) -> None:
+def test_users_may_set_four_tls_keys(key: str) -> None:
     connect = a_connect(config={key: "mine"})
     assert dropped_keys(connect) == []
     assert worker_properties(connect)[key] == "mine"
 
 
-def test_the_role_names_what_the_worker_reads_and_nothing_else() -> None:
+def test_the_role_names_only_the_secrets_that_the_worker_reads() -> None:
     scram = {"type": "scram-sha-512", **PASSWORD}
     assert secrets_used(a_connect()) == []
     assert secrets_used(a_connect(tls=TLS, authentication=scram)) == ["orders-connect-tls-trusted-certs", "uswest"]
 
 
-def test_one_machine_differs_in_these_properties_only() -> None:
+def test_only_these_properties_differ_on_one_machine() -> None:
     ordinary = worker_properties(a_connect(tls=TLS))
     local = on_one_machine(ordinary, 20001, Path("/state/plugins"), Path("/state/pod"))
     assert {key: value for key, value in local.items() if ordinary.get(key) != value} == {
@@ -214,20 +214,20 @@ def test_one_machine_differs_in_these_properties_only() -> None:
             "${file:/tmp/strimzi-connect.properties:k}", "${file:/state/strimzi-connect.properties:k}", id="own"
         ),
         pytest.param("/tmp/kafka/cluster.truststore.p12", "/state/kafka/cluster.truststore.p12", id="store"),
-        pytest.param("${file:/tmp/mine.properties:k}", "${file:/tmp/mine.properties:k}", id="a-file-of-the-users"),
+        pytest.param("${file:/tmp/mine.properties:k}", "${file:/tmp/mine.properties:k}", id="a-file-of-the-user"),
         pytest.param("/opt/tmp/kafkas", "/opt/tmp/kafkas", id="another-path"),
     ],
 )
-def test_a_file_of_the_pod_is_looked_for_in_the_workers_folder(text: str, local: str) -> None:
+def test_paths_of_the_pods_files_point_to_the_workers_folder(text: str, local: str) -> None:
     assert in_folder(text, Path("/state")) == local
 
 
-def test_a_provider_that_may_read_the_pods_files_may_read_them_where_they_are_here() -> None:
+def test_a_provider_that_may_read_the_pods_files_may_read_the_workers_folder() -> None:
     key = "config.providers.file.param.allowed.paths"
     local = on_one_machine({key: "/tmp,/opt"}, 20001, Path("/plugins"), Path("/state"))
     assert local[key] == "/tmp,/opt,/state"
 
 
-def test_the_file_escapes_what_java_would_read_otherwise() -> None:
+def test_the_properties_file_escapes_what_java_would_misread() -> None:
     written = as_properties_file({"a b:c=d": " x\\y\nz", "plain": "k=v:w"})
     assert written == "a\\ b\\:c\\=d=\\ x\\\\y\\nz\nplain=k=v:w\n"

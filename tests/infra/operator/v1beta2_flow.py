@@ -1,7 +1,7 @@
-"""The Connect cluster of connect_flow as v1beta2 has it, with a connector that writes to the workers' own region.
+"""The Connect cluster of connect_flow in v1beta2, with a connector that writes to the workers' own region.
 
-Its connector takes the credentials of that region out of the workers' property file, as connectors of Strimzi's
-operators before 0.46 do.
+The connector reads the credentials of that region from the workers' properties file, as connectors did under Strimzi's
+operators before 0.46.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ SASL = {f"sasl.{key}": f"${{file:{FILE}:sasl.{key}}}" for key in ("mechanism", "
 
 
 class V1Beta2Flow(ConnectFlow):
-    """Applies the resources as v1beta2, beside those of v1."""
+    """Applies the resources in v1beta2, as well as in v1."""
 
     def set_up(self, acls: Iterable[Acl] = ()) -> None:
-        """Also the right to emit heartbeats to uswest."""
+        """Set up the namespace, and allow heartbeats in uswest."""
         super().set_up([*acls, Acl("uswest", "User:mirror", "topic", "literal", "heartbeats", ("CREATE", "WRITE"))])
 
     def old_connect(self, **spec: Any) -> None:
-        """The KafkaConnect of v1beta2; what is not given is right."""
+        """Apply the KafkaConnect in v1beta2; it is correct except for the overrides."""
         config = {
             "group.id": NAMESPACE,
             **{f"{topic}.storage.topic": f"{NAMESPACE}-{topic}s" for topic in ("config", "offset")},
@@ -49,7 +49,7 @@ class V1Beta2Flow(ConnectFlow):
         self.apply(STRIMZI, "KafkaConnect", CONNECT, annotations=annotations, spec=ordinary | spec)
 
     def file_connector(self, *, security: dict[str, str] | None = None, **spec: Any) -> None:
-        """The KafkaConnector, which emits heartbeats to uswest with what the workers' file says."""
+        """Apply the KafkaConnector, which emits heartbeats to uswest with credentials from the workers' file."""
         config: dict[str, Any] = {
             **HEARTBEATS,
             "heartbeats.topic.replication.factor": -1,

@@ -1,6 +1,6 @@
 """A namespace of the running local stack in which a test applies bare custom resources for the operator.
 
-Nothing of `components` makes these objects: what the operator does must not depend on who wrote the resources.
+`components` does not make these objects: what the operator does must not depend on who wrote the resources.
 """
 
 import base64
@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 240.0
 
 @dataclass(frozen=True)
 class Workspace:
-    """Applies objects in its namespace, and waits for what the operator makes of them."""
+    """Applies objects in its namespace, and waits for the operator to act on them."""
 
     namespace: ClassVar[str]
 
@@ -30,7 +30,7 @@ class Workspace:
     endpoints: Endpoints
 
     def set_up(self, acls: Iterable[Acl]) -> None:
-        """The namespace with credentials of the user `mirror`, in Secrets named as the regions, and its ACLs."""
+        """Create the namespace and the ACLs, and store the credentials of the user `mirror` in a Secret per region."""
         granted = tuple(acls)
         for region in self.endpoints.regions.values():
             apply_acls(region, granted)
@@ -44,11 +44,11 @@ class Workspace:
         self.api.delete(namespace)
         wait_for("the workers to end", self.expect_no_worker, DEADLINE_SECONDS)
 
-        def expect_gone() -> None:
+        def expect_deleted() -> None:
             if self.api.get(namespace) is not None:
                 raise NotYetError("the namespace is still there")
 
-        wait_for("the namespace to end", expect_gone, DEADLINE_SECONDS)
+        wait_for("the namespace to end", expect_deleted, DEADLINE_SECONDS)
 
     def region(self, alias: str) -> Region:
         return self.endpoints.regions[alias]
@@ -59,7 +59,7 @@ class Workspace:
         return self.api.apply({"apiVersion": api_version, "kind": kind, "metadata": metadata, **body})
 
     def secret(self, alias: str, *, password: str, name: str | None = None) -> None:
-        """Credentials of the user `mirror` in one region."""
+        """Store the credentials of the user `mirror` in one region."""
         self.apply_secret(name or alias, {"password": password, "ca.crt": self.region(alias).ca_file.read_text()})
 
     def apply_secret(self, name: str, texts: Mapping[str, str]) -> None:
@@ -69,7 +69,7 @@ class Workspace:
     def expect_condition(
         self, reference: Reference, condition: str, words: str = "", met: Callable[[Object], bool] = lambda _: True
     ) -> Object:
-        """Status of the newest generation once it has this condition, with these words, and is as wanted."""
+        """Status of the newest generation once it has this condition, with these words, and `met` is true."""
 
         def seen() -> Object:
             item = self.api.get(reference) or {}
@@ -96,7 +96,7 @@ class Workspace:
 
 
 def scram_login(secret: str) -> dict[str, Any]:
-    """The `authentication` of the user `mirror`, by a Secret of the workspace."""
+    """The `authentication` of the user `mirror`, with the password in a Secret of the workspace."""
     return {
         "type": "scram-sha-512",
         "username": "mirror",
