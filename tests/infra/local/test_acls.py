@@ -1,4 +1,4 @@
-"""ACLs as Kafka's client takes them. Without these a word unknown to Kafka is found only by a running region."""
+"""ACLs for Kafka's client. Without these tests only a running region would find a word that Kafka does not know."""
 
 from typing import Literal
 
@@ -21,7 +21,7 @@ from infra.local.acls import bindings, standing_acls
         pytest.param("prefixed", ResourcePatternType.PREFIXED, id="the beginning of names"),
     ],
 )
-def test_each_operation_is_a_binding_of_its_own(
+def test_each_operation_becomes_its_own_acl_binding(
     pattern: Literal["literal", "prefixed"], expected: ResourcePatternType
 ) -> None:
     acl = Acl("useast", "User:mirror", "topic", pattern, "orders", ("READ", "DESCRIBE_CONFIGS"))
@@ -35,7 +35,7 @@ def test_each_operation_is_a_binding_of_its_own(
     }
 
 
-def test_only_the_users_beside_the_flows_have_standing_acls() -> None:
+def test_only_the_validator_and_the_app_have_standing_acls() -> None:
     assert {acl.principal for acl in standing_acls("useast")} == {"User:validator", "User:app"}
     assert {acl.cluster for acl in standing_acls("useast")} == {"useast"}
 

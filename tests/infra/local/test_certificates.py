@@ -1,4 +1,4 @@
-"""Certificates of the stack. Without these a region trusts the other one's users, or a key can be read by others."""
+"""Certificates of the stack: a region does not trust the other region's users, and nobody else can read a key."""
 
 import ssl
 import threading
@@ -17,7 +17,7 @@ def handshake(trusted: Authority, issuer: Authority) -> None:
     server_context.load_cert_chain(pair.certificate, pair.key)
     trusted.ensure()
     client_context = ssl.create_default_context(cafile=trusted.certificate)
-    # As the newest Pythons and OpenSSL do by default: the chain must be formally right too.
+    # The newest versions of Python and OpenSSL check this by default: the chain must be formally correct too.
     client_context.verify_flags |= ssl.VERIFY_X509_STRICT
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_context.wrap_bio(to_client, to_server, server_hostname="127.0.0.1")
@@ -57,7 +57,7 @@ def test_the_keystore_holds_key_certificate_and_authority_in_this_order() -> Non
     assert text == pair.key.read_text() + pair.certificate.read_text() + authority.certificate.read_text()
 
 
-def test_what_was_issued_stays_the_same_at_the_next_start() -> None:
+def test_an_issued_certificate_stays_the_same_at_the_next_start() -> None:
     first = Authority("useast").issue("broker").certificate.read_bytes()
     assert Authority("useast").issue("broker").certificate.read_bytes() == first
 

@@ -1,4 +1,4 @@
-"""The commands of the local stack. Without these a failure ends with exit code 0, or help without an example."""
+"""The commands of the local stack: a failure has its own exit code, and each help text has an example."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_the_exit_code_of_status_says_whether_everything_runs(
     assert CliRunner().invoke(local, ["status", "--json"]).exit_code == code
 
 
-def test_status_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_as_json_lists_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack, "status", lambda: [RUNNING, DOWN])
     assert json.loads(CliRunner().invoke(local, ["status", "--json"]).stdout) == {
         "parts": [
@@ -63,7 +63,7 @@ def test_status_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    """What `replicate local` says of what it cannot do, for which it ends with 2."""
+    """The error that `replicate local` prints when it cannot run, which ends it with exit code 2."""
     monkeypatch.setattr("sys.argv", ["replicate", "local", command])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -71,7 +71,7 @@ def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return capsys.readouterr().err
 
 
-def test_what_could_not_be_done_is_told_with_its_remedy(
+def test_a_command_that_cannot_run_prints_the_reason_and_the_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object, **__: object) -> None:
@@ -90,12 +90,12 @@ def test_what_could_not_be_done_is_told_with_its_remedy(
 def test_traffic_without_a_running_stack_says_which_command_starts_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = error_of("traffic", monkeypatch, capsys)
-    assert "the local stack is not running (down: kube-apiserver, kafka-useast, kafka-uswest)" in said
-    assert "replicate local up" in said
+    error = error_of("traffic", monkeypatch, capsys)
+    assert "the local stack is not running (down: kube-apiserver, kafka-useast, kafka-uswest)" in error
+    assert "replicate local up" in error
 
 
-def test_traffic_to_a_region_that_is_none_names_those_that_are() -> None:
+def test_traffic_to_an_unknown_region_names_the_known_regions() -> None:
     result = CliRunner().invoke(local, ["traffic", "--region", "eu"])
     assert result.exit_code == 2
     assert "useast, uswest" in result.output

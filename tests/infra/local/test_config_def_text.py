@@ -1,4 +1,4 @@
-"""What Kafka's ConfigDefs say as text. Read wrongly, a setting that Kafka takes is refused, or the other way round."""
+"""How the text of Kafka's ConfigDefs is read. A mistake would refuse a setting that Kafka accepts, or the reverse."""
 
 import pytest
 
@@ -49,13 +49,13 @@ def test_accepted_values_are_read_from_a_validators_text(validator: str, config_
         ("No full stop", "No full stop"),
         ("", ""),
     ],
-    ids=["the first of two", "an abbreviation ends none", "without HTML", "before a list", "unfinished", "none"],
+    ids=["the first of two", "an abbreviation ends no sentence", "without HTML", "before a list", "unfinished", "none"],
 )
 def test_the_first_sentence_is_plain_text(documentation: str, sentence: str) -> None:
     assert first_sentence(documentation) == sentence
 
 
-def test_a_definition_keeps_only_what_is_said() -> None:
+def test_a_definition_keeps_its_range_and_leaves_out_false_flags() -> None:
     read = {
         "name": "linger.ms",
         "type": "LONG",
@@ -73,6 +73,6 @@ def test_a_definition_keeps_only_what_is_said() -> None:
     assert definition(read) == expected
 
 
-def test_the_same_definitions_are_the_same_text_in_any_order() -> None:
+def test_the_text_of_definitions_does_not_depend_on_their_order() -> None:
     one, other = {"type": "int"}, {"type": "long"}
     assert as_text("4.2.0", {"admin": {"a": one, "b": other}}) == as_text("4.2.0", {"admin": {"b": other, "a": one}})

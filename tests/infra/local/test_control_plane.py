@@ -1,4 +1,4 @@
-"""How the API server is launched. Without these it may listen for everyone, or let every token do everything."""
+"""How the API server is launched: it listens on loopback only, and a token may do only what RBAC grants."""
 
 import json
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_etcd_takes_only_clients_with_a_certificate_of_the_stack() -> None:
     assert etcd["trusted-ca-file"] == etcd["peer-trusted-ca-file"] == str(control_plane.AUTHORITY.certificate)
 
 
-def test_the_api_server_decides_by_rbac() -> None:
+def test_the_api_server_authorizes_with_rbac() -> None:
     assert flags(control_plane.apiserver_launch(a_site()))["authorization-mode"] == "RBAC"
 
 
@@ -79,7 +79,7 @@ def test_the_files_with_the_admins_token_are_private() -> None:
         assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_callers_kubeconfig_does_not_reach_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_callers_kubeconfig_and_java_options_do_not_reach_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/somebody/elses/cluster")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx64g")
     for launch in launches():

@@ -1,4 +1,4 @@
-"""One definition from two. What goes wrong here goes wrong in silence: the API server drops fields and says nothing."""
+"""One CRD from two. A mistake here shows no error: the API server drops fields without a message."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def an_object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def test_the_newer_version_stays_as_it_is_and_the_older_is_stored_and_knows_both() -> None:
+def test_the_newer_version_is_unchanged_and_the_older_one_is_stored_with_all_fields() -> None:
     newer, older = a_definition("v1", groupId=STRING), a_definition("v1beta2", externalConfiguration=STRING)
     served = served_definition(newer, older)
     new, old = served["spec"]["versions"]
@@ -44,7 +44,7 @@ def test_the_newer_version_stays_as_it_is_and_the_older_is_stored_and_knows_both
     assert known == {"groupId": STRING, "externalConfiguration": STRING}
 
 
-def test_the_two_definitions_that_are_read_are_not_changed() -> None:
+def test_the_two_input_definitions_are_not_changed() -> None:
     newer, older = a_definition("v1", groupId=STRING), a_definition("v1beta2", pause=STRING)
     served_definition(newer, older)
     assert (newer, older) == (a_definition("v1", groupId=STRING), a_definition("v1beta2", pause=STRING))
@@ -85,18 +85,18 @@ CASES = {
         an_object(a=STRING),
         an_object(a=STRING),
     ),
-    "values of either are taken": (
+    "values of either are accepted": (
         {"type": "string", "enum": ["tls", "custom"]},
         {"type": "string", "enum": ["tls", "oauth"]},
         {"type": "string", "enum": ["tls", "oauth", "custom"]},
     ),
-    "any value is taken when one takes any": ({"type": "string", "enum": ["Memory"]}, STRING, STRING),
-    "a range of both stays": (
+    "any value is accepted if one accepts any": ({"type": "string", "enum": ["Memory"]}, STRING, STRING),
+    "a range that both have stays": (
         {"type": "integer", "minimum": 1},
         {"type": "integer", "minimum": 1},
         {"type": "integer", "minimum": 1},
     ),
-    "a range that differs goes": (
+    "a range that differs is dropped": (
         {"type": "integer", "minimum": 1},
         {"type": "integer", "minimum": 0},
         {"type": "integer"},
@@ -112,7 +112,7 @@ CASES = {
         {**an_object(a=STRING), **ANYTHING},
     ),
     "anything is kept where the types differ": (STRING, an_object(amount=STRING), ANYTHING),
-    "alternatives that differ go": (
+    "alternatives that differ are dropped": (
         {"type": "object", "oneOf": [{"properties": {"a": {}, "b": {}}}]},
         {"type": "object", "oneOf": [{"properties": {"a": {}}}]},
         {"type": "object"},
@@ -121,7 +121,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("newer", "older", "united"), CASES.values(), ids=CASES.keys())
-def test_a_united_schema_takes_what_either_takes(
+def test_a_united_schema_accepts_what_either_schema_accepts(
     newer: dict[str, Any], older: dict[str, Any], united: dict[str, Any]
 ) -> None:
     assert united_schema(newer, older) == united

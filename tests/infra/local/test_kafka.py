@@ -1,4 +1,4 @@
-"""How a region's node is configured. Without these a listener in the clear or a user too many goes unseen."""
+"""How a region's node is configured: an unencrypted listener or one user too many must not go unnoticed."""
 
 import base64
 import shlex
@@ -15,7 +15,7 @@ PASSWORDS = {password_key("useast", user): f"{user}-password" for user in USERS}
 
 @pytest.fixture
 def region() -> Region:
-    """The region useast with certificates of the test's own."""
+    """The region useast with the test's own certificates."""
     return region_of("useast", PORTS, PASSWORDS)
 
 
@@ -64,7 +64,7 @@ def test_the_whole_configuration_of_a_node(region: Region) -> None:
     }
 
 
-def test_a_region_and_its_users_show_no_password_in_their_text_form(region: Region) -> None:
+def test_the_repr_of_a_region_and_its_users_shows_no_password(region: Region) -> None:
     assert not [password for password in PASSWORDS.values() if password in repr(region)]
 
 
@@ -80,7 +80,7 @@ def test_a_client_logs_in_as_the_user_that_was_asked_for(region: Region) -> None
     }
 
 
-def test_a_cluster_id_is_sixteen_bytes_and_no_option_to_a_command_line() -> None:
+def test_a_cluster_id_has_sixteen_bytes_and_does_not_start_with_a_dash() -> None:
     ids = [new_cluster_id() for _ in range(500)]
     assert {len(base64.urlsafe_b64decode(f"{each}==")) for each in ids} == {16}
     assert not [each for each in ids if each.startswith("-")]

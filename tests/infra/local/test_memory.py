@@ -1,4 +1,4 @@
-"""How peak memory is counted. Without these the figure that the demo prints may miss the largest process."""
+"""How peak memory is counted. Without these tests the demo's figure may leave out the largest process."""
 
 import os
 import sys

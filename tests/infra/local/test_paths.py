@@ -1,4 +1,4 @@
-"""Where a local stack lies. Without these tests and users would share one state, or build everything twice."""
+"""Where a local stack keeps its files: tests and users have separate states, but build everything only once."""
 
 from pathlib import Path
 
@@ -17,9 +17,7 @@ def own_paths() -> set[Path]:
     return {path() for path in OWN} | {Authority("useast").key, paths.pulumi(), paths.validation()}
 
 
-def test_a_second_stack_shares_what_is_built_and_nothing_that_it_owns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_stacks_share_only_what_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, built = own_paths(), {ETCD.built, CONNECT.directory}
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path / "second"))
     assert {ETCD.built, CONNECT.directory} == built
@@ -27,7 +25,7 @@ def test_a_second_stack_shares_what_is_built_and_nothing_that_it_owns(
     assert all(path.is_relative_to(tmp_path / "second") for path in own_paths())
 
 
-def test_without_a_word_a_stack_belongs_to_the_folder_of_the_command(
+def test_the_default_folder_of_a_stack_is_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("REPLICATE_LOCAL")

@@ -1,4 +1,4 @@
-"""Which ports a part gets. Without these a restart moves an address that flows were deployed with."""
+"""Which ports a part gets: a restart must not change an address that deployed flows use."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from infra.local.state import State
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port of 127.0.0.1 on which this very process listens."""
+    """A port of 127.0.0.1 on which this process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -34,7 +34,7 @@ def test_a_port_with_a_listener_is_open_and_not_free(taken: int) -> None:
     assert not processes.is_free(taken)
 
 
-def test_a_free_port_is_not_one_that_was_promised_already(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_free_port_is_not_one_that_is_already_assigned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "FIRST", 20100)
     monkeypatch.setattr(processes, "LAST", 20199)
     monkeypatch.setattr(processes, "is_free", lambda _: True)
@@ -50,7 +50,7 @@ def test_a_port_is_chosen_at_the_first_start_and_kept_at_the_next() -> None:
     assert settle_ports(first, a_part(fixed=True), later_parts_run=True) == first
 
 
-def test_a_kept_port_that_a_stranger_took_is_replaced_when_nobody_knows_it(taken: int) -> None:
+def test_a_kept_port_that_is_taken_is_replaced_if_nothing_depends_on_it(taken: int) -> None:
     state = settle_ports(State(ports={"broker": taken}), a_part(fixed=False), later_parts_run=False)
     assert state.ports["broker"] != taken
 
@@ -59,7 +59,9 @@ def test_a_kept_port_that_a_stranger_took_is_replaced_when_nobody_knows_it(taken
     ("fixed", "later_parts_run"),
     [pytest.param(True, False, id="flows name it"), pytest.param(False, True, id="running parts use it")],
 )
-def test_a_kept_port_that_others_know_is_not_replaced(taken: int, fixed: bool, later_parts_run: bool) -> None:
+def test_a_kept_port_that_is_taken_is_an_error_if_others_depend_on_it(
+    taken: int, fixed: bool, later_parts_run: bool
+) -> None:
     with pytest.raises(CannotRunError) as raised:
         settle_ports(State(ports={"broker": taken}), a_part(fixed=fixed), later_parts_run)
     assert f"broker cannot start: its port {taken} was taken by process {os.getpid()}" in raised.value.what

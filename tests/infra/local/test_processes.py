@@ -1,4 +1,4 @@
-"""Processes are ours by pid and creation time. Without these `down` could end a stranger, or leave a server running."""
+"""A process is ours if its pid and creation time match: `down` stops all our processes and no others."""
 
 import os
 import signal
@@ -23,14 +23,14 @@ STUBBORN = (
 
 @pytest.fixture
 def started() -> Iterator[list[ProcessRecord]]:
-    """Records of what a test starts; ended after it."""
+    """Records of the processes that a test starts; they are stopped after the test."""
     records: list[ProcessRecord] = []
     yield records
     processes.stop_all(records, grace_seconds=0)
 
 
 def a_process(started: list[ProcessRecord], folder: Path, command: tuple[str, ...] = SLEEP) -> ProcessRecord:
-    """A process that is up: it has written to its log."""
+    """A process that runs: it has written to its log."""
     record = processes.start("a-part", command, folder / "logs" / "a-part.log", dict(os.environ))
     started.append(record)
 
@@ -50,7 +50,7 @@ def test_a_started_process_is_alive_until_it_is_stopped(started: list[ProcessRec
     assert not processes.stop(record)
 
 
-def test_a_stranger_with_the_same_pid_is_not_ours_and_is_not_ended(
+def test_another_process_with_the_same_pid_is_not_ours_and_is_not_stopped(
     started: list[ProcessRecord], tmp_path: Path
 ) -> None:
     stranger = a_process(started, tmp_path)
@@ -61,13 +61,13 @@ def test_a_stranger_with_the_same_pid_is_not_ours_and_is_not_ended(
     assert processes.alive(stranger)
 
 
-def test_a_process_that_ignores_the_polite_signal_is_killed(started: list[ProcessRecord], tmp_path: Path) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(started: list[ProcessRecord], tmp_path: Path) -> None:
     record = a_process(started, tmp_path, STUBBORN)
     assert processes.stop(record, grace_seconds=0.2)
     assert not processes.alive(record)
 
 
-def test_a_process_that_was_killed_counts_as_dead_though_it_is_a_zombie_of_ours(
+def test_a_killed_process_counts_as_dead_although_it_is_our_zombie(
     started: list[ProcessRecord], tmp_path: Path
 ) -> None:
     record = a_process(started, tmp_path)
@@ -96,7 +96,9 @@ def test_a_process_that_ended_counts_as_dead_before_its_parent_reaps_it(
     assert child.status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_ctrl_c_passes_by_a_process_in_its_own_session(started: list[ProcessRecord], tmp_path: Path) -> None:
+def test_a_process_has_its_own_session_so_that_a_ctrl_c_does_not_reach_it(
+    started: list[ProcessRecord], tmp_path: Path
+) -> None:
     record = a_process(started, tmp_path)
     assert os.getsid(record.pid) == record.pid != os.getsid(0)
 
@@ -115,7 +117,7 @@ def test_the_log_is_private_and_goes_on_after_a_restart(started: list[ProcessRec
     wait_for("the lines of both processes", expect_both, 20)
 
 
-def test_the_family_counts_what_a_part_started(started: list[ProcessRecord], tmp_path: Path) -> None:
+def test_the_family_includes_what_a_part_started(started: list[ProcessRecord], tmp_path: Path) -> None:
     parent = (
         sys.executable,
         "-c",
@@ -137,6 +139,6 @@ def test_last_lines_gives_the_end_of_a_log_only(tmp_path: Path) -> None:
     assert processes.last_lines(tmp_path / "none.log") == ""
 
 
-def test_a_process_that_never_was_is_not_alive() -> None:
-    # Above the highest process id that Linux gives out.
+def test_a_process_that_never_existed_is_not_alive() -> None:
+    # Above the highest process id that Linux assigns.
     assert not processes.alive(ProcessRecord(name="none", pid=2**22 + 1, created=psutil.boot_time()))

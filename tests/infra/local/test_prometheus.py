@@ -1,4 +1,4 @@
-"""What Prometheus is told of what a stack deploys. Without these it may scrape nothing, and no alert ever fires."""
+"""How Prometheus is configured for a stack: it must scrape the workers, or no alert ever fires."""
 
 import copy
 import re
@@ -40,7 +40,7 @@ def rendered(kind: str) -> list[dict[str, Any]]:
 
 
 def pods() -> list[dict[str, Any]]:
-    """The Pods of the workers of both replications, and others that are not to be scraped."""
+    """The Pods of the workers of both replications, and others that must not be scraped."""
     found = []
     planned = [each for one in deployments(resolve_flows(TOPOLOGY, None, {})) for each in one.objects]
     for number, each in enumerate(each for each in planned if each.kind in {"KafkaConnect", "KafkaMirrorMaker2"}):
@@ -102,7 +102,7 @@ def test_each_pod_monitor_scrapes_its_own_workers_and_no_others() -> None:
     assert found["job"] == "monitoring/mirror-orders"
 
 
-def test_what_is_done_to_each_series_is_as_rendered() -> None:
+def test_the_rendered_metric_relabelings_are_kept() -> None:
     (monitor,) = (each for each in rendered("PodMonitor") if each["metadata"]["name"] == "mirror-orders")
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
     (_, job) = prometheus_config([monitor], TARGETS, RULES)["scrape_configs"]
@@ -111,7 +111,7 @@ def test_what_is_done_to_each_series_is_as_rendered() -> None:
     assert job["metric_relabel_configs"][0]["source_labels"] == ["__name__"]
 
 
-def test_the_rules_are_those_that_are_rendered(tmp_path: Path) -> None:
+def test_the_rule_files_hold_exactly_the_rendered_rules(tmp_path: Path) -> None:
     rules = sorted(rendered("PrometheusRule"), key=lambda rule: str(rule["metadata"]["name"]), reverse=True)
     files = rule_files(rules)
     assert files["monitoring-mirror-orders.yaml"] == {"groups": rules[0]["spec"]["groups"]}
@@ -124,7 +124,7 @@ def test_the_rules_are_those_that_are_rendered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         pytest.param({"sampleLimit": 5}, "sampleLimit is not", id="a field of the monitor"),
         pytest.param(
@@ -137,13 +137,15 @@ def test_the_rules_are_those_that_are_rendered(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_understood_is_refused_by_name(spec: dict[str, Any], told: str) -> None:
+def test_an_unsupported_field_or_operator_of_a_pod_monitor_is_refused_by_name(
+    spec: dict[str, Any], message: str
+) -> None:
     (monitor, *_) = rendered("PodMonitor")
-    with pytest.raises(UnsupportedError, match=f"PodMonitor monitoring/mirror-.+: {told}"):
+    with pytest.raises(UnsupportedError, match=f"PodMonitor monitoring/mirror-.+: {message}"):
         prometheus_config([{**monitor, "spec": {**monitor["spec"], **spec}}], TARGETS, RULES)
 
 
-def test_without_the_server_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_built_if_prometheus_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(stack, "ensure", lambda _: pytest.fail("it builds"))
     with pytest.raises(
@@ -160,9 +162,7 @@ def test_the_server_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, tm
     assert (paths.prometheus() / "prometheus.yaml").exists()
 
 
-def test_a_stack_without_prometheus_does_not_show_it_and_one_that_has_it_does(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_status_shows_prometheus_only_if_the_stack_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
     assert "prometheus" not in {each.name for each in stack.status()}
     assert stack.prometheus_address() is None

@@ -1,4 +1,4 @@
-"""What `down --purge` leaves: nothing that speaks of the stack that was, and all that was built."""
+"""`down --purge` removes everything that belongs to the stack, and keeps everything that was built."""
 
 from rich.console import Console
 
@@ -6,8 +6,8 @@ from infra.local import paths, stack
 from infra.machine import paths as machine_paths
 
 
-def test_a_purge_takes_pulumis_state_with_the_objects_that_it_tells_of() -> None:
-    """A state that outlives its API server makes the next deployment update objects that are not there."""
+def test_a_purge_removes_pulumis_state_with_the_cluster_and_keeps_the_cache() -> None:
+    """If the state outlived its API server, the next deployment would update objects that do not exist."""
     owned = (
         paths.data(),
         paths.logs(),
@@ -25,7 +25,7 @@ def test_a_purge_takes_pulumis_state_with_the_objects_that_it_tells_of() -> None
     assert (machine_paths.cache() / "something").exists()
 
 
-def test_without_it_everything_stays() -> None:
+def test_without_a_purge_pulumis_state_stays() -> None:
     paths.pulumi().mkdir(parents=True)
     stack.down(Console(quiet=True))
     assert paths.pulumi().exists()

@@ -1,4 +1,4 @@
-"""The records of the traffic. Without these two runs differ, or nulls and repeated headers are never replicated."""
+"""The records of the traffic: every run makes the same ones, and some have nulls and repeated headers."""
 
 from collections import Counter
 from itertools import islice
@@ -21,7 +21,7 @@ def test_another_seed_and_another_topic_make_other_records() -> None:
     assert [record.key for record in made[0]] != [record.key for record in made[2]]
 
 
-def test_a_later_part_of_the_sequence_is_made_without_what_is_before_it() -> None:
+def test_a_later_part_of_the_sequence_does_not_need_the_records_before_it() -> None:
     whole = list(records("orders", 100, seed=3))
     assert list(records("orders", 40, seed=3, first=60)) == whole[60:]
 
@@ -49,7 +49,7 @@ def test_values_differ_so_that_a_missing_record_cannot_hide_behind_another() -> 
     assert len(set(values)) == len(values)
 
 
-def test_a_key_always_goes_to_one_partition_and_null_keys_go_round() -> None:
+def test_a_key_always_goes_to_one_partition_and_null_keys_go_to_all() -> None:
     places: dict[bytes | None, set[int]] = {}
     for number, record in enumerate(records("orders", 2000, seed=1)):
         places.setdefault(record.key, set()).add(record.partition(number, 3))

@@ -1,4 +1,4 @@
-"""How a part is started. Without these a failed or interrupted start leaves a server that no command knows of."""
+"""How a part is started: a failed or interrupted start leaves no server that no command knows about."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ SLEEP = "import signal; print('serving', flush=True); signal.pause()"
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """What a test left running is ended."""
+    """Stop what a test left running."""
     yield
     processes.stop_all(load_state().parts.values(), grace_seconds=0)
 
@@ -64,14 +64,14 @@ def test_a_part_that_serves_and_is_configured_is_remembered_as_ready() -> None:
     assert len(configured) == 1
 
 
-def test_a_part_is_remembered_before_it_is_waited_for() -> None:
+def test_a_part_is_remembered_before_the_start_waits_for_it() -> None:
     seen: list[dict[str, PartRecord]] = []
     start_part(a_site(), State(), a_part(probe=lambda _: seen.append(remembered_processes())))
     assert not seen[0]["broker"].ready
     assert processes.alive(seen[0]["broker"])
 
 
-def test_a_part_that_ends_at_once_is_told_with_the_end_of_its_log_and_where_the_log_is() -> None:
+def test_a_part_that_ends_at_once_is_reported_with_its_last_lines_and_the_path_of_its_log() -> None:
     script = "print('ERROR no space left'); raise SystemExit(3)"
     with pytest.raises(CannotRunError) as raised:
         start_part(a_site(), State(), a_part(script, probe=never_ready))
@@ -81,7 +81,7 @@ def test_a_part_that_ends_at_once_is_told_with_the_end_of_its_log_and_where_the_
     assert remembered_processes() == {}
 
 
-def test_a_part_that_never_serves_is_told_with_what_was_last_seen_and_is_ended() -> None:
+def test_a_part_that_never_becomes_ready_is_reported_with_its_last_problem_and_stopped() -> None:
     started: list[PartRecord] = []
 
     def probe(site: Site) -> None:
@@ -109,7 +109,7 @@ def test_a_ctrl_c_while_waiting_ends_the_part_that_is_being_started() -> None:
 
 
 @pytest.mark.usefixtures("heeded")
-def test_a_ctrl_c_between_start_and_writing_down_takes_effect_after_both() -> None:
+def test_a_deferred_ctrl_c_takes_effect_after_the_part_is_written_down() -> None:
     done: list[str] = []
 
     def body() -> None:

@@ -1,4 +1,4 @@
-"""The state file. Without these a kill -9 at the wrong moment loses track of servers, or others read the passwords."""
+"""The state file: a kill -9 at any moment loses no server, and only its owner can read the passwords."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def a_state() -> State:
     return State(ports={"etcd": 20001}, cluster_ids={"useast": "id"}, passwords={"a": SECRET}).with_part(part)
 
 
-def test_what_was_saved_is_loaded_again(tmp_path: Path) -> None:
+def test_a_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
     save_state(a_state(), tmp_path / "state.json")
     assert load_state(tmp_path / "state.json") == a_state()
 
@@ -24,7 +24,7 @@ def test_before_the_first_start_the_state_is_empty(tmp_path: Path) -> None:
     assert load_state(tmp_path / "state.json") == State()
 
 
-def test_only_the_owner_can_read_the_file_also_when_it_replaces_an_open_one(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_the_file_even_if_it_replaces_a_readable_one(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     file.touch(mode=0o644)
     save_state(a_state(), file)

@@ -1,4 +1,4 @@
-"""Errors of a starting broker. Without these a group that is committed to a fresh region fails by chance."""
+"""Errors of a starting broker are retried: otherwise committing a group in a new region would fail by chance."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def test_a_coordinator_that_is_still_loading_is_asked_again() -> None:
     assert retried(lambda: answer(codes)) == "done"
 
 
-def test_a_refusal_is_not_repeated() -> None:
+def test_a_refused_request_is_not_retried() -> None:
     codes = iter([KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.NOT_COORDINATOR])
     with pytest.raises(KafkaException) as refused:
         retried(lambda: answer(codes))
@@ -29,7 +29,7 @@ def test_a_refusal_is_not_repeated() -> None:
     assert next(codes) == KafkaError.NOT_COORDINATOR
 
 
-def test_an_error_that_lasts_is_shown_after_the_deadline() -> None:
+def test_an_error_that_lasts_is_raised_after_the_deadline() -> None:
     codes = iter([KafkaError.NOT_COORDINATOR])
     with pytest.raises(KafkaException, match="NOT_COORDINATOR"):
         retried(lambda: answer(codes), deadline_seconds=0)

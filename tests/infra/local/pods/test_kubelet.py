@@ -1,6 +1,6 @@
-"""Rounds of the stand-in for a kubelet over one Pod: it waits, starts, ends, and says so in the Pod's status.
+"""Rounds of the stand-in for a kubelet over one Pod: it waits, starts and ends the Pod, and reports it in the status.
 
-The job really runs, up to where it needs Spark. Only the API server is not there.
+The job really runs, up to the point where it needs Spark. Only the API server is replaced.
 """
 
 import json
@@ -22,7 +22,7 @@ CREATED = "2026-01-31T12:00:00Z"
 
 
 class Cluster:
-    """One Pod, what it mounts, and its status as it was written last."""
+    """One Pod, the objects that it mounts, and the status that was written last."""
 
     def __init__(self, pod: Object) -> None:
         labels = {"app.kubernetes.io/component": "validation"}
@@ -97,7 +97,7 @@ def test_a_pod_that_is_no_validation_is_refused(kubelet: Kubelet, cluster: Clust
 
 
 @pytest.mark.parametrize("cluster", [{"command": list(EXECUTOR_COMMAND), "args": ["executor"]}], indirect=True)
-def test_an_executor_is_run_as_the_job_is(kubelet: Kubelet, cluster: Cluster) -> None:
+def test_an_executor_pod_runs_like_the_pod_of_the_job(kubelet: Kubelet, cluster: Cluster) -> None:
     phase, about = ended(kubelet, cluster)
     assert (phase, about["exitCode"]) == ("Failed", 2)
     assert "Spark did not set the variable" in about["message"]
@@ -117,7 +117,7 @@ def test_a_pod_that_ends_with_0_has_succeeded(kubelet: Kubelet, cluster: Cluster
 
 
 def test_a_pod_that_fails_says_why_and_keeps_no_credential(kubelet: Kubelet, cluster: Cluster) -> None:
-    """The parameters that are mounted here are no JSON."""
+    """The parameters that are mounted here are not JSON."""
     phase, about = ended(kubelet, cluster)
     assert (phase, about["exitCode"]) == ("Failed", 2)
     assert "parameters-not-json" in about["message"]
@@ -132,14 +132,14 @@ def test_the_process_has_the_token_of_its_account(kubelet: Kubelet) -> None:
     assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:1"
 
 
-def test_a_deleted_pod_has_failed_when_its_process_has_ended(kubelet: Kubelet, cluster: Cluster) -> None:
-    """Otherwise its Job would wait for it until its deadline."""
+def test_a_deleted_pod_is_reported_as_failed_once_its_process_has_ended(kubelet: Kubelet, cluster: Cluster) -> None:
+    """Otherwise its Job would wait for it until the Job's deadline."""
     kubelet.round()
     cluster.pods[0]["metadata"]["deletionTimestamp"] = CREATED
     assert ended(kubelet, cluster)[0] == "Failed"
 
 
-def test_nothing_stays_of_a_pod_that_is_gone(kubelet: Kubelet, cluster: Cluster) -> None:
+def test_a_pod_that_no_longer_exists_leaves_no_process_and_no_folder(kubelet: Kubelet, cluster: Cluster) -> None:
     kubelet.round()
     cluster.pods.clear()
 
@@ -153,7 +153,7 @@ def test_nothing_stays_of_a_pod_that_is_gone(kubelet: Kubelet, cluster: Cluster)
 
 
 def test_a_pod_ends_at_its_deadline(kubelet: Kubelet, cluster: Cluster) -> None:
-    """As that of a SparkApplication's driver, which no Job ends."""
+    """The driver of a SparkApplication has such a deadline, because no Job ends it."""
     cluster.pods[0]["spec"]["activeDeadlineSeconds"] = 0
     phase, about = ended(kubelet, cluster)
     assert (phase, cluster.pods[0]["status"]["reason"], about["exitCode"]) == ("Failed", "DeadlineExceeded", 143)

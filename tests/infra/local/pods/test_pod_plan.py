@@ -1,4 +1,4 @@
-"""What a Pod asks for: its files, its command and its environment, as a kubelet would give them to a container."""
+"""What a Pod asks for: its files, its command and its environment, as a kubelet gives them to a container."""
 
 import base64
 from pathlib import Path
@@ -28,7 +28,7 @@ def a_pod(executors: Any = None, **spec: Any) -> Object:
 
 
 def objects_of(pod: Object) -> dict[Reference, Object]:
-    """What the Pod mounts, with values that say what they are."""
+    """The objects that the Pod mounts, each value named after its object and key."""
     found: dict[Reference, Object] = {}
     for each in pod_plan(pod).needed:
         keys = ("parameters.json",) if each.kind == "ConfigMap" else ("ca.crt", "password")
@@ -51,7 +51,7 @@ def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
     assert plan.account == "orders-validation"
 
 
-def test_paths_below_a_mount_are_those_of_this_machine() -> None:
+def test_paths_below_a_mount_point_to_the_pods_local_folder() -> None:
     plan = pod_plan(a_pod())
     command = plan.command("python3", FOLDER, SERVER)
     assert command[:5] == [
@@ -64,7 +64,7 @@ def test_paths_below_a_mount_are_those_of_this_machine() -> None:
     assert plan.here("/tmpfs/tmp", FOLDER) == "/tmpfs/tmp"
 
 
-def test_a_driver_learns_its_own_pod_and_where_the_api_server_is() -> None:
+def test_a_driver_gets_the_name_and_address_of_its_pod_and_of_the_api_server() -> None:
     plan = pod_plan(a_pod(executors={}))
     variables, command = plan.environment(FOLDER), plan.command("python3", FOLDER, SERVER)
     assert (variables["POD_NAME"], variables["POD_IP"]) == ("a", "127.0.0.1")
@@ -74,15 +74,15 @@ def test_a_driver_learns_its_own_pod_and_where_the_api_server_is() -> None:
     assert f"--spark-conf=spark.kubernetes.executor.podTemplateFile={template}" in command
 
 
-def test_a_variable_that_the_container_does_not_have_stays_as_it_is() -> None:
-    """As a kubelet does it."""
+def test_an_unknown_variable_in_an_argument_is_left_as_it_is() -> None:
+    """A kubelet does the same."""
     (container,) = a_pod(executors={})["spec"]["containers"]
     plan = pod_plan(a_pod(containers=[container | {"args": ["$(POD_NAME) $(OTHER)"]}]))
     assert plan.command("python3", FOLDER, SERVER)[-1] == "a $(OTHER)"
 
 
-def test_paths_in_properties_are_those_of_this_machine() -> None:
-    """Spark's submission writes such a file, and no argument."""
+def test_paths_in_a_properties_file_point_to_the_pods_local_folder() -> None:
+    """Spark's submission passes its settings in such a file, not in arguments."""
     (container,) = a_pod()["spec"]["containers"]
     mounts = [{"name": "conf", "mountPath": "/opt/spark/conf"}, {"name": "tmp", "mountPath": "/tmp"}]
     volumes = [{"name": "conf", "configMap": {"name": "conf"}}, {"name": "tmp", "emptyDir": {}}]
@@ -94,7 +94,7 @@ def test_paths_in_properties_are_those_of_this_machine() -> None:
 
 
 @pytest.mark.parametrize(("mounted", "account"), [(True, "orders-validation"), (False, None)])
-def test_a_pod_gets_a_token_unless_it_wants_none(mounted: bool, account: str | None) -> None:
+def test_a_pod_gets_a_token_unless_it_opts_out(mounted: bool, account: str | None) -> None:
     assert pod_plan(a_pod(automountServiceAccountToken=mounted)).account == account
 
 

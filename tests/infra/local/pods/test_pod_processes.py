@@ -1,4 +1,4 @@
-"""A Pod's process: its files, its end, and what is left of both."""
+"""A Pod's process: its files, how it ends, and what remains afterwards."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ def end():
     pathlib.Path("go").read_text()
     os._exit(7)
 threading.Thread(target=end).start()
-# The system call ends the thread that calls it; `ctypes` lets go of the interpreter's lock before.
+# The system call ends the thread that calls it; `ctypes` releases the interpreter's lock before the call.
 ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
 """
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAITS}"
@@ -59,11 +59,11 @@ def code_of(pods: PodProcesses, record: PodRecord) -> int:
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
-def test_a_process_ends_with_its_code(pods: PodProcesses, code: int) -> None:
+def test_the_exit_code_of_a_process_is_known(pods: PodProcesses, code: int) -> None:
     assert code_of(pods, a_process(pods, f"raise SystemExit({code})")) == code
 
 
-def test_it_reads_what_is_mounted_and_nobody_else_does(pods: PodProcesses) -> None:
+def test_a_process_reads_its_mounted_files_and_nobody_else_can(pods: PodProcesses) -> None:
     record = a_process(pods, "import pathlib; print(pathlib.Path('etc/replication/secrets/login').read_text())")
     file = pods.folder(*PLACE[:2]) / SECRET.lstrip("/")
     assert file.stat().st_mode & 0o077 == 0
@@ -71,7 +71,7 @@ def test_it_reads_what_is_mounted_and_nobody_else_does(pods: PodProcesses) -> No
     assert processes.last_lines(record.log) == "hunter2"
 
 
-def test_credentials_go_with_the_process_and_its_log_with_the_pod(pods: PodProcesses) -> None:
+def test_credentials_are_deleted_after_the_process_and_its_log_with_the_pod(pods: PodProcesses) -> None:
     record = a_process(pods, "print('done')")
     code_of(pods, record)
     pods.clean(record)
@@ -81,7 +81,7 @@ def test_credentials_go_with_the_process_and_its_log_with_the_pod(pods: PodProce
     assert (folder.exists(), pods.of("u")) == (False, None)
 
 
-def test_a_pod_that_is_deleted_ends(pods: PodProcesses) -> None:
+def test_stopping_a_pod_sends_sigterm_to_its_process(pods: PodProcesses) -> None:
     record = a_process(pods, WAITS)
     wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
     assert not pods.stop(record)
@@ -89,7 +89,7 @@ def test_a_pod_that_is_deleted_ends(pods: PodProcesses) -> None:
     assert pods.stop(record)
 
 
-def test_a_process_that_ignores_it_is_killed(pods: PodProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(pods: PodProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_processes, "KILL_AFTER_SECONDS", -1)
     record = a_process(pods, STUBBORN)
     wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
@@ -100,8 +100,8 @@ def test_a_process_that_ignores_it_is_killed(pods: PodProcesses, monkeypatch: py
     assert code_of(pods, record) == 128 + 9
 
 
-def test_a_process_whose_first_thread_has_ended_has_not(pods: PodProcesses) -> None:
-    """It looks like a zombie, and nobody knows its code yet: a Job that has passed would fail."""
+def test_a_process_whose_first_thread_has_ended_still_runs(pods: PodProcesses) -> None:
+    """It looks like a zombie without an exit code. If it counted as ended, a Job that passes would fail."""
     record = a_process(pods, LEADERLESS)
 
     def leaderless() -> None:
@@ -114,7 +114,7 @@ def test_a_process_whose_first_thread_has_ended_has_not(pods: PodProcesses) -> N
     assert code_of(pods, record) == 7
 
 
-def test_a_restarted_operator_finds_the_process_and_not_how_it_ended(pods: PodProcesses, tmp_path: Path) -> None:
+def test_a_restarted_operator_finds_the_process_but_not_its_exit_code(pods: PodProcesses, tmp_path: Path) -> None:
     record = a_process(pods, WAITS)
     again = PodProcesses(tmp_path)
     found = again.of("u")
