@@ -1,4 +1,4 @@
-"""Pulumi programs for the provider, and the stack of the engine on which they are run one after another."""
+"""Pulumi programs for the provider, and the engine's stack that runs them one after another."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ STRIMZI = "kafka.strimzi.io/v1"
 
 
 def engine_environment(folder: Path, **more: str) -> dict[str, str]:
-    """What an engine is told that is at home in a folder and keeps its state there."""
+    """The environment of an engine whose home and state are in a folder."""
     state = folder / "state"
     state.mkdir()
     return {
@@ -37,7 +37,7 @@ def engine_environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def engine_options(folder: Path, environment: Mapping[str, str]) -> automation.LocalWorkspaceOptions:
-    """Of the `pulumi` that the local stack builds, at work in a folder."""
+    """Options for the `pulumi` that the local stack builds, with a folder as its working directory."""
     program = ensure_go_tool(PULUMI, Console(quiet=True))
     command = EngineCommand(root=str(program.parent.parent), skip_version_check=True)
     return automation.LocalWorkspaceOptions(work_dir=str(folder), env_vars=environment, pulumi_command=command)
@@ -54,17 +54,17 @@ def a_program(
         home = k8s.core.v1.Namespace("namespace", metadata={"name": namespace}, opts=opts)
         place = home.metadata["name"]
 
-        def named(name: str, **metadata: Any) -> Any:
+        def metadata_of(name: str, **metadata: Any) -> Any:
             return {"name": name, "namespace": place, **metadata}
 
         password = pulumi.Output.secret(f"hunter2-{value}")
-        k8s.core.v1.Secret("secret", metadata=named("east"), string_data={"password": password}, opts=opts)
-        k8s.core.v1.ConfigMap("config", metadata=named("config"), immutable=True, data={"a.b": value}, opts=opts)
+        k8s.core.v1.Secret("secret", metadata=metadata_of("east"), string_data={"password": password}, opts=opts)
+        k8s.core.v1.ConfigMap("config", metadata=metadata_of("config"), immutable=True, data={"a.b": value}, opts=opts)
         rule: Any = {"api_groups": [""], "resources": ["secrets"], "resource_names": ["east"], "verbs": ["get"]}
-        k8s.rbac.v1.Role("role", metadata=named("reads"), rules=[rule], opts=opts)
+        k8s.rbac.v1.Role("role", metadata=metadata_of("reads"), rules=[rule], opts=opts)
         k8s.rbac.v1.RoleBinding(
             "binding",
-            metadata=named("reads"),
+            metadata=metadata_of("reads"),
             role_ref={"api_group": "rbac.authorization.k8s.io", "kind": "Role", "name": "reads"},
             subjects=[{"kind": "ServiceAccount", "name": "orders-connect", "namespace": place}],
             opts=opts,
@@ -74,7 +74,7 @@ def a_program(
             "connector",
             api_version=STRIMZI,
             kind="KafkaConnector",
-            metadata=named("source", labels={"strimzi.io/cluster": "orders"}),
+            metadata=metadata_of("source", labels={"strimzi.io/cluster": "orders"}),
             spec=connector if spec is None else spec,
             opts=opts,
         )
@@ -89,9 +89,9 @@ OLD_GROUP: dict[str, Any] = {"config": {"group.id": "g"}}
 def a_connect_program(
     version: str, group: dict[str, Any] = GROUP, *, known_as: tuple[str, ...] = (), guarded: bool = False
 ) -> Program:
-    """A Connect cluster without workers, in one version of Strimzi's API, that was declared in others before.
+    """A Connect cluster without workers, in one version of Strimzi's API.
 
-    It is `guarded` by the hooks that components register.
+    It was declared before in the versions `known_as`. It is `guarded` by the hooks that components register.
     """
     (planned,) = (each for each in flow_objects(a_resolved_flow()) if each.kind == "KafkaConnect")
 
@@ -119,10 +119,10 @@ def _by_name(changes: Mapping[automation.OpType, int] | None) -> dict[str, int]:
 
 
 class Deployment:
-    """One stack of the engine, of which a test changes the program."""
+    """One stack of the engine; a test changes its program."""
 
     def __init__(self, stack: automation.Stack, state: Path, kubeconfig: Path) -> None:
-        # Each deployment would ask for them twice.
+        # Otherwise each deployment would read the outputs twice.
         stack.outputs = dict  # type: ignore[method-assign]
         self._stack = stack
         self._state = state
@@ -130,7 +130,7 @@ class Deployment:
 
     @contextmanager
     def forcing(self) -> Iterator[None]:
-        """With a provider that takes fields from whoever owns them."""
+        """With a provider that takes over fields from any other owner."""
         variables = self._stack.workspace.env_vars
         with serve(self._kubeconfig, patch_force=True) as port:
             self._stack.workspace.env_vars = {**variables, "PULUMI_DEBUG_PROVIDERS": f"kubernetes:{port}"}

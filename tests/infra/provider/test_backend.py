@@ -1,4 +1,4 @@
-"""Where Pulumi keeps a stack is asked of Pulumi, so that locks are found after a `pulumi login`, too."""
+"""We ask Pulumi where it keeps a stack, so that locks are found after a `pulumi login`, too."""
 
 import getpass
 import json
@@ -24,10 +24,10 @@ PROJECT = "backend"
 STACK = "prod-us-west-2"
 
 
-def test_asking_a_stack_that_was_never_deployed_leaves_the_state_as_it_is(
+def test_reading_or_destroying_a_stack_that_was_never_deployed_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the wrong backend chosen, a stack would appear in it, and its file get another salt."""
+    """In the wrong backend, this would create a stack there and write another salt to the stack file."""
     ensure(Console(quiet=True))
     state = tmp_path / "state"
     state.mkdir()
@@ -43,7 +43,7 @@ def test_asking_a_stack_that_was_never_deployed_leaves_the_state_as_it_is(
     assert stack_file(STACK, STACKS).read_text() == before
 
 
-def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_stack(tmp_path: Path) -> None:
+def test_a_stack_opens_again_after_its_torn_attributes_are_removed(tmp_path: Path) -> None:
     ensure(Console(quiet=True))
     environment, state = engine_environment(tmp_path), tmp_path / "state"
     options = engine_options(tmp_path, environment)
@@ -59,7 +59,7 @@ def test_attributes_over_which_an_engine_was_killed_keep_no_later_one_from_the_s
     assert opened(automation.select_stack).name == "test"
 
 
-def test_the_lock_of_a_dead_engine_is_found_by_what_pulumi_was_logged_in_to(
+def test_a_dead_engines_lock_is_released_in_the_backend_that_pulumi_is_logged_in_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ensure(Console(quiet=True))

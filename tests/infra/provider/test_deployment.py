@@ -1,4 +1,4 @@
-"""The provider under the real engine against a real API server: everything that a program of ours does with objects."""
+"""The provider under the real engine against a real API server: everything that our programs do with objects."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def api(endpoints: Endpoints) -> Iterator[KubernetesApi]:
 
 @pytest.fixture(scope="module")
 def deployment(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """One stack for all tests: each begins with an `up`, which takes it from wherever the test before left it."""
+    """One stack for all tests: each begins with an `up`, whatever the previous test has left in the stack."""
     folder = tmp_path_factory.mktemp("pulumi")
     with serve(endpoints.kubeconfig) as port:
         environment = engine_environment(folder, PULUMI_DEBUG_PROVIDERS=f"kubernetes:{port}")
@@ -49,7 +49,7 @@ def connector_topics(api: KubernetesApi, namespace: str = NAMESPACE) -> str | No
     return None if found is None else str(found["spec"]["config"]["topics"])
 
 
-def test_a_program_is_previewed_deployed_left_alone_and_removed(deployment: Deployment, api: KubernetesApi) -> None:
+def test_a_program_is_previewed_deployed_refreshed_and_destroyed(deployment: Deployment, api: KubernetesApi) -> None:
     deployment.destroy()
     assert deployment.preview(a_program()) == {"create": 7}
     assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
@@ -85,8 +85,10 @@ def test_one_changed_property_is_one_update_and_is_shown_by_its_path(
     assert connector_topics(api) == "ledger"
 
 
-def test_a_removed_property_leaves_the_object(deployment: Deployment, api: KubernetesApi) -> None:
-    """Server-side apply removes only what the field manager owns: an object made by create would keep it."""
+def test_a_property_that_the_program_drops_is_removed_from_the_object(
+    deployment: Deployment, api: KubernetesApi
+) -> None:
+    """Server-side apply removes only what the field manager owns: an object made by `create` would keep the others."""
     deployment.up(a_program(spec={"class": "example.Source", "config": {"topics": "a", "gone": "x"}}))
     deployment.up(a_program(spec={"class": "example.Source", "config": {"topics": "a"}}))
     found = api.get(Reference(STRIMZI, "KafkaConnector", NAMESPACE, "source"))
@@ -95,7 +97,7 @@ def test_a_removed_property_leaves_the_object(deployment: Deployment, api: Kuber
 
 
 def test_changed_data_replaces_a_config_map_and_updates_a_secret(deployment: Deployment, api: KubernetesApi) -> None:
-    """A Secret that was deleted and made anew would be missing in between."""
+    """A Secret that was deleted and created again would be missing in between."""
     deployment.up(a_program())
     secret = Reference("v1", "Secret", NAMESPACE, "east")
     before = api.get(secret)
@@ -118,7 +120,7 @@ def test_another_namespace_replaces_everything(deployment: Deployment, api: Kube
     assert api.get(Reference("v1", "Namespace", None, NAMESPACE)) is None
 
 
-def test_another_api_version_is_an_update_in_place_of_an_object_with_its_fields(
+def test_a_switch_to_v1_is_an_update_in_place_once_the_object_has_v1s_fields(
     deployment: Deployment, api: KubernetesApi
 ) -> None:
     """The version is part of the resource's type in Pulumi, so without an alias the cluster would be deleted."""
@@ -132,7 +134,7 @@ def test_another_api_version_is_an_update_in_place_of_an_object_with_its_fields(
     for attempt in (deployment.preview, deployment.up):
         with pytest.raises(automation.CommandError, match="api-switch-in-one-step: KafkaConnect mirror-orders/orders"):
             attempt(guarded)
-    # The preview skips what the deployment fails at: managed fields are rewritten through the new version.
+    # The deployment fails at a step that the preview skips: it rewrites managed fields through the new version.
     assert deployment.preview(newer) == {"same": 2, "update": 1}
     with pytest.raises(automation.CommandError, match=r'"orders" is invalid: \[spec.groupId: Required value'):
         deployment.up(newer)
@@ -146,14 +148,14 @@ def test_another_api_version_is_an_update_in_place_of_an_object_with_its_fields(
     assert deployment.refresh() == {"same": 3}
 
 
-def test_an_explicit_provider_goes_to_the_same_cluster(deployment: Deployment, api: KubernetesApi) -> None:
+def test_an_explicit_provider_deploys_to_the_same_cluster(deployment: Deployment, api: KubernetesApi) -> None:
     deployment.destroy()
     assert deployment.up(a_program(explicit=True)) == {"create": 8}
     assert connector_topics(api) == "orders"
     assert deployment.up(a_program(explicit=True)) == {"same": 8}
 
 
-def test_an_object_of_somebody_else_is_refused_by_name(deployment: Deployment, api: KubernetesApi) -> None:
+def test_an_object_that_already_exists_is_refused_by_name(deployment: Deployment, api: KubernetesApi) -> None:
     foreign = f"{NAMESPACE}-foreign"
     api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": foreign}})
     deployment.up(a_program())
@@ -170,7 +172,7 @@ def test_an_object_of_somebody_else_is_refused_by_name(deployment: Deployment, a
         pytest.param({"class": "a.B", "tasksMax": 0}, "spec.tasksMax", id="out-of-range"),
     ],
 )
-def test_what_the_server_refuses_is_said_in_its_words_at_preview(
+def test_a_preview_reports_in_the_api_servers_words_what_it_would_refuse(
     deployment: Deployment, spec: dict[str, Any], words: str
 ) -> None:
     deployment.up(a_program())
@@ -191,16 +193,16 @@ def test_a_refresh_sees_that_somebody_changed_an_object(deployment: Deployment, 
 
 
 def edited_by(endpoints: Endpoints, manager: str, **spec: Any) -> None:
-    """Somebody writes fields of the connector's spec, whoever wrote them before."""
+    """Write fields of the connector's spec as another field manager, whoever owned them before."""
     metadata = {"name": "source", "namespace": NAMESPACE}
     with KubernetesApi(endpoints.kubeconfig, field_manager=manager) as theirs:
         theirs.apply({"apiVersion": STRIMZI, "kind": "KafkaConnector", "metadata": metadata, "spec": spec})
 
 
-def test_an_edited_field_that_changes_is_a_conflict_until_somebody_forces_it(
+def test_changing_a_field_that_somebody_edited_is_a_conflict_unless_it_is_forced(
     deployment: Deployment, api: KubernetesApi, endpoints: Endpoints
 ) -> None:
-    """The preview of an object that was never updated shows nothing: the real provider forces there."""
+    """The first preview shows no conflict: the real provider forces it if the object was never updated."""
     deployment.destroy()
     deployment.up(a_program())
     edited_by(endpoints, "argo", config={"topics": "by-hand"})
@@ -218,10 +220,10 @@ def test_an_edited_field_that_changes_is_a_conflict_until_somebody_forces_it(
     assert connector_topics(api) == "ledger"
 
 
-def test_an_update_takes_over_what_kubectl_wrote(
+def test_an_update_takes_over_fields_that_kubectl_wrote(
     deployment: Deployment, api: KubernetesApi, endpoints: Endpoints
 ) -> None:
-    """What kubectl added disappears with the next change of the object; what another added stays."""
+    """The next update removes fields that kubectl added; it keeps fields that another manager added."""
     deployment.up(a_program())
     edited_by(endpoints, "kubectl-client-side-apply", config={"topics": "by-hand", "more": "x"})
     edited_by(endpoints, "argo", config={"other": "y"})
@@ -231,7 +233,7 @@ def test_an_update_takes_over_what_kubectl_wrote(
     assert found["spec"]["config"] == {"topics": "ledger", "lag": 1.5, "other": "y"}
 
 
-def test_the_server_is_named_when_it_does_not_answer(tmp_path: Path) -> None:
+def test_an_api_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     document = {
         "apiVersion": "v1",

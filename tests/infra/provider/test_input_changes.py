@@ -76,7 +76,7 @@ def test_a_changed_property_is_named_by_its_path(old: Any, new: Any, expected: I
         ),
     ],
 )
-def test_what_the_server_would_not_change_is_replaced(
+def test_a_change_that_the_api_server_would_refuse_replaces_the_object(
     old: dict[str, Any], new: dict[str, Any], path: str, deleted_first: bool
 ) -> None:
     found = compare(old, new)
@@ -89,8 +89,8 @@ def test_another_version_of_the_same_group_is_the_same_object() -> None:
     assert found == InputChanges((InputChange("apiVersion", Edit.UPDATE, False),), False)
 
 
-def test_metadata_that_is_not_known_yet_may_be_another_name() -> None:
-    """Without it the engine keeps the objects of a namespace that is about to be replaced."""
+def test_metadata_that_is_not_known_yet_replaces_the_object() -> None:
+    """The name may change. Otherwise the engine would keep the objects of a namespace that it replaces."""
     assert compare(an_object(), {**an_object(), "metadata": UNKNOWN}).replaces
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while the real engine creates an object: what is left in the state, and that the lock is given back."""
+"""Ctrl-C while the real engine creates an object: the state records the object, and the lock is released."""
 
 import os
 import signal
@@ -23,12 +23,12 @@ from infra.local.provider.servicer import KubernetesProvider
 from tests.infra.provider.programs import engine_environment, engine_options
 
 PROJECT = "interrupts"
-#: How long the object takes when nobody ends it.
+#: How long the creation takes if nothing ends it.
 _OBJECT_SECONDS = 30
 
 
 class NoOperations:
-    """As much of a cluster as is asked for before an object is created."""
+    """The part of a cluster that the provider uses before it creates an object."""
 
     def resume(self) -> None:
         pass
@@ -38,11 +38,11 @@ class NoOperations:
 
 
 class Interrupted(KubernetesProvider):
-    """Interrupts us as soon as it creates an object, and has created it when `done` is set."""
+    """Interrupts this process when it begins to create an object; the object is created once `done` is set."""
 
-    def __init__(self, *, heeds: bool) -> None:
+    def __init__(self, *, ends_on_cancel: bool) -> None:
         super().__init__(cast(Operations, NoOperations()))
-        self.done, self._heeds = threading.Event(), heeds
+        self.done, self._ends_on_cancel = threading.Event(), ends_on_cancel
 
     def Create(  # noqa: N802
         self, request: provider_pb2.CreateRequest, _context: grpc.ServicerContext
@@ -53,7 +53,7 @@ class Interrupted(KubernetesProvider):
         return provider_pb2.CreateResponse(id="default/a", properties=request.properties)
 
     def Cancel(self, _request: empty_pb2.Empty, _context: grpc.ServicerContext) -> empty_pb2.Empty:  # noqa: N802
-        if self._heeds:
+        if self._ends_on_cancel:
             self.done.set()
         return empty_pb2.Empty()
 
@@ -64,10 +64,10 @@ def program() -> None:
 
 @pytest.mark.usefixtures("heeded", "stopped_programs")
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
-def test_an_interrupted_engine_gives_its_lock_back_and_notes_what_it_was_creating(tmp_path: Path, twice: bool) -> None:
-    """The second time it does not wait for the object: the next run looks whether it is there."""
+def test_an_interrupted_engine_releases_its_lock_and_records_what_it_was_creating(tmp_path: Path, twice: bool) -> None:
+    """After a second Ctrl-C the engine does not wait for the object: the next run checks whether it exists."""
     ensure(Console(quiet=True))
-    provider = Interrupted(heeds=not twice)
+    provider = Interrupted(ends_on_cancel=not twice)
     server = grpc.server(ThreadPoolExecutor(4))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
     port = server.add_insecure_port("127.0.0.1:0")

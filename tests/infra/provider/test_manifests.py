@@ -34,7 +34,7 @@ def test_outputs_are_the_inputs_and_the_uid() -> None:
     assert manifests.outputs(given, live) == expected
 
 
-def test_a_refresh_sees_drift_of_what_was_set_and_nothing_else() -> None:
+def test_a_refresh_sees_drift_only_in_fields_that_were_set() -> None:
     live = a_secret(data={"password": encoded("changed"), "added-by-others": encoded("x")}, type="Opaque")
     live["metadata"]["resourceVersion"] = "7"
     assert manifests.live_inputs(a_secret(stringData={"password": "p"}), live) == a_secret(
@@ -65,6 +65,6 @@ def test_an_import_leaves_out_what_the_server_wrote() -> None:
         pytest.param("mirror", None, "mirror", id="cluster-wide"),
     ],
 )
-def test_an_id_leads_back_to_the_object(identifier: str, namespace: str | None, name: str) -> None:
+def test_a_resource_id_identifies_its_object(identifier: str, namespace: str | None, name: str) -> None:
     found = manifests.reference_of_id(identifier, {"apiVersion": "v1", "kind": "Secret"})
     assert found == Reference("v1", "Secret", namespace, name)

@@ -1,4 +1,4 @@
-"""The provider as a process: what it has begun when its program is killed gets done, and its caller hears of it."""
+"""The provider as a process: it completes and answers a request even if its program is killed meanwhile."""
 
 import subprocess
 import sys
@@ -39,14 +39,14 @@ with provider_process(Path(sys.argv[1]), patch_force=False) as port:
 
 @contextmanager
 def a_program(kubeconfig: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    """A program with a provider of its own, and the provider's port."""
+    """A program with its own provider, and the provider's port."""
     command = [sys.executable, "-c", PROGRAM, str(kubeconfig)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         yield program, int(program.stdout.readline())
 
 
-def test_what_was_begun_is_done_and_answered_after_its_program_was_killed(endpoints: Endpoints) -> None:
+def test_a_request_is_completed_and_answered_after_its_program_was_killed(endpoints: Endpoints) -> None:
     target = Reference("kafka.strimzi.io/v1", "KafkaConnector", "default", NAME)
     with (
         KubernetesApi(endpoints.kubeconfig, field_manager="test") as api,
@@ -69,7 +69,9 @@ def test_what_was_begun_is_done_and_answered_after_its_program_was_killed(endpoi
                 api.delete(target)
 
 
-def test_an_answer_when_it_cannot_start(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_provider_that_cannot_start_is_an_error_with_its_reason_on_stderr(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(CannotRunError) as caught, provider_process(tmp_path / "none", patch_force=False):
         pass
     assert caught.value.code == "provider-not-started"

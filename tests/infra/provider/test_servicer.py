@@ -27,7 +27,7 @@ def a_config_map(**metadata: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_cannot_be_deployed_is_refused_by_property(inputs: dict[str, Any], where: str, words: str) -> None:
+def test_inputs_that_cannot_be_deployed_are_refused_by_property(inputs: dict[str, Any], where: str, words: str) -> None:
     [(property_name, why)] = problems(inputs, URN)
     assert property_name == where
     assert words in why
@@ -63,8 +63,8 @@ def test_the_kind_is_read_from_the_type_token(token: str, api_version: str, kind
     assert kind_of_urn(f"urn:pulumi:dev::project::{token}::name") == {"apiVersion": api_version, "kind": kind}
 
 
-def test_values_come_back_over_the_wire_as_they_went() -> None:
-    """The wire has floats only: a count that came back as 3.0 would be a change, and the API server refuses it."""
+def test_values_are_unchanged_after_they_are_encoded_and_decoded() -> None:
+    """The protocol has floats only: a count that came back as 3.0 would be a change that the API server refuses."""
     values = {"replicas": 3, "ratio": 0.5, "on": True, "list": [1, {"a": None}], "text": "3"}
     returned = manifests.decode(manifests.encode(values))
     assert returned == values

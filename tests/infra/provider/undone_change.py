@@ -1,7 +1,7 @@
 """A change that fails half way and is then undone, under the real engine; run as a program in an empty folder.
 
-The engine leaves a program that it stopped suspended, and that asks for an event loop whenever it is collected. So this
-runs in a process of its own.
+The engine leaves a program that it stopped suspended. Such a program asks for an event loop when it is collected. So
+this runs in its own process.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from tests.infra.provider.programs import engine_environment, engine_options
 
 
 class Objects:
-    """A cluster whose objects are in memory; somebody has edited `reader`, so it takes no second content."""
+    """A cluster whose objects are in memory; somebody has edited `reader`, so an update of it is a conflict."""
 
     def __init__(self) -> None:
         self.by_reference: dict[Reference, Object] = {}
@@ -54,7 +54,7 @@ class Objects:
 
 
 def program(content: str) -> Callable[[], None]:
-    """A ConfigMap that is named by its content, and a resource that reads it."""
+    """A ConfigMap that is named after its content, and a resource that reads it."""
 
     def run() -> None:
         place = {"namespace": "default"}
