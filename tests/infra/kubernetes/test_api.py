@@ -1,4 +1,4 @@
-"""The small client of an API server, against a server that counts connections."""
+"""The small client of an API server, against a server that records connections."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ CONFIG_MAPS = {"name": "configmaps", "kind": "ConfigMap", "namespaced": True}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Knows ConfigMaps, and has none."""
+    """Knows the kind ConfigMap, and has no objects."""
 
     protocol_version = "HTTP/1.1"
 
@@ -38,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """Of a server that runs while the test does."""
+    """The kubeconfig of a server that runs during the test."""
     CONNECTIONS.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -54,8 +54,8 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
         thread.join()
 
 
-def test_a_connection_is_not_closed_for_its_age(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread of the provider may have taken it in the same moment, and would find a bad file descriptor."""
+def test_an_old_connection_is_reused(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it were closed, a provider thread that takes it at that moment would find a bad file descriptor."""
     now = time.monotonic
     with KubernetesApi(kubeconfig, field_manager="tester") as api:
         assert api.list_all("v1", "ConfigMap") == []
@@ -65,7 +65,7 @@ def test_a_connection_is_not_closed_for_its_age(kubeconfig: Path, monkeypatch: p
     assert CONNECTIONS == first != []
 
 
-def test_a_proxy_of_the_environment_does_not_see_calls_to_this_machine(
+def test_calls_to_this_machine_bypass_the_proxy_of_the_environment(
     kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy"):

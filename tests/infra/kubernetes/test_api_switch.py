@@ -31,7 +31,7 @@ class _Holding(KubernetesApi):
         return [self._held] if kind == "KafkaConnect" else []
 
 
-def test_workers_that_lack_what_v1_requires_are_named_with_the_step_between() -> None:
+def test_a_connect_cluster_without_v1s_fields_is_refused_with_the_intermediate_step() -> None:
     with pytest.raises(CannotRunError) as caught:
         require_ready_for_v1(_Holding("orders", OLD), [a_resolved_flow(strimzi="0.51")])
     assert caught.value.code == "api-switch-in-one-step"
@@ -43,10 +43,10 @@ def test_workers_that_lack_what_v1_requires_are_named_with_the_step_between() ->
     ("strimzi", "name", "spec"),
     [
         pytest.param("0.51", "orders", {"groupId": "g"}, id="ready"),
-        pytest.param("0.51/v1beta2", "orders", OLD, id="the-step-between"),
+        pytest.param("0.51/v1beta2", "orders", OLD, id="the-intermediate-step"),
         pytest.param("0.48", "orders", OLD, id="no-switch"),
         pytest.param("1.2", "another", OLD, id="of-another-stack"),
     ],
 )
-def test_nothing_else_is_refused(strimzi: str, name: str, spec: Object) -> None:
+def test_other_switches_and_other_stacks_are_not_refused(strimzi: str, name: str, spec: Object) -> None:
     require_ready_for_v1(_Holding(name, spec), [a_resolved_flow(strimzi=strimzi)])

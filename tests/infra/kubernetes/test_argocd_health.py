@@ -1,4 +1,4 @@
-"""Argo CD's health of Strimzi's resources, in the Lua that it runs: it agrees with what `replicate up` waits for."""
+"""Argo CD's health checks of Strimzi's resources, run as Lua: they agree with what `replicate up` waits for."""
 
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,8 @@ CASES = [
     pytest.param({"metadata": {"name": "a", "generation": 1}}, "Progressing", "not processed", id="just stored"),
     pytest.param(live(READY, observed=1), "Progressing", "not processed", id="an old status"),
     pytest.param(live(), "Progressing", "not reported anything", id="nothing reported"),
-    pytest.param(live(READY, metadata=RESTART), "Progressing", "not restarted", id="a restart is asked for"),
-    pytest.param(live(PAUSED), "Suspended", "pause-reconciliation", id="the operator is held"),
+    pytest.param(live(READY, metadata=RESTART), "Progressing", "not restarted", id="a restart is requested"),
+    pytest.param(live(PAUSED), "Suspended", "pause-reconciliation", id="reconciliation is paused"),
     pytest.param(live(NOT_READY), "Degraded", "no ACL", id="not ready"),
     pytest.param(live({**NOT_READY, "reason": "Creating"}), "Progressing", "no ACL", id="being created"),
     pytest.param(live(READY, connectorStatus=reported("FAILED")), "Degraded", "orders-source failed", id="connector"),
@@ -65,7 +65,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("given", "status", "message"), CASES)
-def test_argo_cd_shows_as_healthy_what_is_ready(given: dict[str, Any], status: str, message: str) -> None:
+def test_argo_cd_shows_an_object_as_healthy_only_if_it_is_ready(
+    given: dict[str, Any], status: str, message: str
+) -> None:
     found, said = health(given)
     assert found == status
     assert message in said
@@ -73,5 +75,5 @@ def test_argo_cd_shows_as_healthy_what_is_ready(given: dict[str, Any], status: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_resource_that_an_operator_reports_on_is_judged(kind: str) -> None:
+def test_argo_cd_shows_a_resource_of_each_kind_as_degraded_if_it_is_not_ready(kind: str) -> None:
     assert health(live(NOT_READY), kind)[0] == "Degraded"

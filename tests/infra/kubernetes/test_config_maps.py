@@ -36,12 +36,12 @@ class _Holding(KubernetesApi):
     ],
     ids=["none", "one", "another key"],
 )
-def test_what_the_operator_would_miss_is_named(held: dict[str, Any], said: str) -> None:
+def test_a_missing_config_map_or_key_is_named(held: dict[str, Any], said: str) -> None:
     with pytest.raises(CannotRunError, match="config-map-missing") as caught:
         require_config_maps(_Holding(**held), [a_resolved_flow(connect={"metrics": METRICS, "logging": LOGGING})])
     assert said in caught.value.what
 
 
-def test_what_is_there_or_not_needed_is_no_reason_to_stop() -> None:
+def test_config_maps_that_exist_or_are_not_needed_are_accepted() -> None:
     held = {"connect_metrics": {"data": {"rules.yaml": ""}}}
     require_config_maps(_Holding(**held), [a_resolved_flow(connect={"metrics": METRICS}), a_resolved_flow()])

@@ -1,4 +1,4 @@
-"""Access to a stack's cluster: what each kind of broken kubeconfig and of silence is answered with."""
+"""Access to a stack's cluster: the error for each kind of broken kubeconfig and of missing answer."""
 
 import json
 import socket
@@ -56,7 +56,7 @@ def a_stack(folder: Path, **access: object) -> StackSettings:
         pytest.param(a_kubeconfig(), "nowhere", "Expected object with name nowhere", id="another context"),
     ],
 )
-def test_a_kubeconfig_that_cannot_be_used_is_told_with_its_path_and_without_its_contents(
+def test_an_unusable_kubeconfig_is_reported_with_its_path_and_without_its_contents(
     tmp_path: Path, text: str | None, context: str | None, message: str
 ) -> None:
     file = tmp_path / "kubeconfig"
@@ -76,7 +76,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_told_with_its_path_and_without_its_
         pytest.param({"kubeconfig": a_kubeconfig()}, "`kubernetes:kubeconfig` is a whole file", id="a-whole-file"),
     ],
 )
-def test_access_that_only_the_engine_reads_is_refused_without_showing_it(
+def test_an_encrypted_or_inline_kubeconfig_is_refused_without_showing_it(
     tmp_path: Path, access: dict[str, object], what: str
 ) -> None:
     with pytest.raises(CannotRunError) as caught:
@@ -85,19 +85,19 @@ def test_access_that_only_the_engine_reads_is_refused_without_showing_it(
     assert TOKEN not in str(caught.value)
 
 
-def test_a_refused_connection_is_told(tmp_path: Path) -> None:
+def test_a_refused_connection_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="does not answer: Connection refused, at stack test"):
         ask(tmp_path, "https://127.0.0.1:1")
 
 
-def test_an_expired_certificate_is_told(tmp_path: Path) -> None:
+def test_an_expired_certificate_is_reported(tmp_path: Path) -> None:
     with tls_server(tmp_path) as port, pytest.raises(CannotRunError, match="does not answer: certificate has expired"):
         ask(tmp_path, f"https://127.0.0.1:{port}", **{"certificate-authority": str(tmp_path / "certificate.pem")})
 
 
 @pytest.mark.parametrize(("status", "remedy"), [(401, "renew the certificate or token"), (403, "grant it.")])
-def test_a_refusal_is_told_with_its_own_remedy(status: int, remedy: str) -> None:
-    """More rights are no use to whom the cluster does not know any more."""
+def test_an_unauthorized_and_a_forbidden_request_have_different_remedies(status: int, remedy: str) -> None:
+    """More rights do not help a user whose credentials the cluster no longer accepts."""
     with pytest.raises(CannotRunError, match=f"Kubernetes answers {status} No") as caught, asking():
         raise ApiError(status, "No", "you may not")
     assert caught.value.remedy.startswith(remedy)
@@ -120,7 +120,7 @@ def ask(folder: Path, server: str, **cluster: str) -> None:
 
 @contextmanager
 def tls_server(folder: Path) -> Iterator[int]:
-    """A server whose certificate is over since yesterday."""
+    """A server whose certificate expired yesterday."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Readiness as the operator's status tells it; an old status says nothing of a new generation."""
+"""Readiness as the operator's status reports it; an old status says nothing about a new generation."""
 
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ FAILED = {"type": "NotReady", "status": "True", "reason": "Failed", "message": "
 
 
 def a_mirror_maker(connector: str, *tasks: str) -> dict[str, Any]:
-    """Ready, as it is while tasks fail."""
+    """A KafkaMirrorMaker2 with the condition Ready, which it has even while tasks fail."""
     trace = {"trace": "org.apache.kafka.connect.errors.ConnectException: no ACL\n\tat a.b"}
     connectors = [
         {
@@ -34,7 +34,7 @@ def a_mirror_maker(connector: str, *tasks: str) -> dict[str, Any]:
     return {**item, "status": {**item["status"], "connectors": connectors}}
 
 
-def test_a_mirror_maker_is_ready_when_its_tasks_are_too() -> None:
+def test_a_mirror_maker_is_ready_if_none_of_its_tasks_has_failed() -> None:
     assert readiness_of("KafkaMirrorMaker2 a/b", a_mirror_maker("RUNNING", "RUNNING", "PAUSED")).ready
 
 
@@ -45,7 +45,7 @@ def test_a_mirror_maker_is_ready_when_its_tasks_are_too() -> None:
         pytest.param(a_mirror_maker("FAILED"), "MirrorSourceConnector failed", id="connector"),
     ],
 )
-def test_a_mirror_maker_that_is_ready_with_a_failure_is_not(item: dict[str, Any], failed: str) -> None:
+def test_a_mirror_maker_with_a_failed_connector_or_task_is_not_ready(item: dict[str, Any], failed: str) -> None:
     found = readiness_of("KafkaMirrorMaker2 a/b", item)
     assert not found.ready
     assert f"{failed}: org.apache.kafka.connect.errors.ConnectException: no ACL" in found.message
@@ -69,12 +69,12 @@ def test_a_connector_with_a_failed_task_is_not_ready_whatever_its_conditions_say
     )
 
 
-def test_waiting_says_how_much_is_ready() -> None:
+def test_waiting_reports_how_many_connectors_are_ready() -> None:
     settings = read_settings("prod-us-west-2", STACKS)
     said: list[str] = []
 
     class Cluster:
-        """Ready but for one connector, which is ready when it is asked for the second time."""
+        """All objects are ready except one connector, which is ready when it is read for the second time."""
 
         asked = 0
 

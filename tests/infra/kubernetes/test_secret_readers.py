@@ -9,7 +9,7 @@ from tests.builders import a_resolved_flow
 
 
 class _Holding(KubernetesApi):
-    """A cluster with Secrets, by name and version, that notes what is applied."""
+    """A cluster with Secrets, by name and version, that records what is read and applied."""
 
     def __init__(self, **versions: str) -> None:
         self.versions = versions
@@ -26,7 +26,7 @@ class _Holding(KubernetesApi):
         return item
 
 
-def test_a_changed_secret_restarts_its_readers_by_name() -> None:
+def test_a_changed_secret_restarts_the_connectors_that_read_it_and_names_them() -> None:
     flow, api = a_resolved_flow(), _Holding(mirror="1", ca="1")
     before = secret_versions(api, [flow])
     assert list(restart_readers(api, [flow], before)) == []
@@ -39,7 +39,7 @@ def test_a_changed_secret_restarts_its_readers_by_name() -> None:
 
 
 def test_only_secrets_that_connectors_name_are_asked_for() -> None:
-    """The account may read no others, and the connectors' ConfigMaps are none."""
+    """The account may read no other Secrets, and the connectors' ConfigMaps are not Secrets."""
     api = _Holding(mirror="1", ca="1")
     secret_versions(api, [a_resolved_flow()])
     assert set(api.asked) == {"mirror", "ca"}

@@ -38,7 +38,7 @@ class _Holding(KubernetesApi):
         return self._connectors
 
 
-def test_a_flow_that_waits_for_offsets_is_named_with_the_command_that_goes_on() -> None:
+def test_a_flow_that_waits_for_offsets_is_refused_with_the_command_to_continue() -> None:
     api = _Holding(held_back(connector(), "KafkaMirrorMaker2 kafka/mm2"))
     with pytest.raises(RefusedError) as refused:
         require_no_unfinished_move(api, "prod", [a_resolved_flow(strimzi="1.2")])
@@ -56,15 +56,16 @@ def test_a_flow_that_waits_for_offsets_is_named_with_the_command_that_goes_on() 
         pytest.param([connector()], id="running"),
         pytest.param([held_back(connector("another"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack"),
         pytest.param(
-            [held_back(connector(flow="stock"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack-in-the-namespace"
+            [held_back(connector(flow="stock"), "KafkaMirrorMaker2 kafka/mm2")],
+            id="of-another-stack-in-the-same-namespace",
         ),
     ],
 )
-def test_nothing_else_is_refused(connectors: list[Object]) -> None:
+def test_running_flows_and_flows_of_other_stacks_are_not_refused(connectors: list[Object]) -> None:
     require_no_unfinished_move(_Holding(*connectors), "prod", [a_resolved_flow(strimzi="1.2")])
 
 
-def test_the_flows_of_a_stack_are_looked_up_in_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unfinished_move_of_a_stack_is_looked_up_in_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     class _Open(_Holding):
         def __enter__(self) -> "_Open":
             return self
