@@ -178,8 +178,8 @@ class KubernetesApi:
 
     def delete(self, target: Reference, *, foreground: bool = False) -> bool:
         """Request the deletion; False if the object did not exist. The garbage collector deletes what the object owns.
-        In the foreground it does so first, and updates the object in the newest version that is served. That version
-        refuses an object that only an older one accepts, and the deletion never ends.
+        With `foreground` it deletes them first, and updates the object in the newest served version. If that version
+        refuses the object, because only an older version accepts it, the deletion never ends.
         """
         policy = "Foreground" if foreground else "Background"
         return self._or_none("DELETE", target, body={"propagationPolicy": policy}) is not None

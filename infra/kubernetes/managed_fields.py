@@ -57,7 +57,7 @@ def owners(live: Manifest) -> list[Owner]:
 
 
 def owner_of(live: Manifest, path: Path) -> Owner | None:
-    """The owner of a field, an editor rather than a deployer; None for what only the server set, such as a default."""
+    """The owner of a field, if possible not a deployer; None for what only the server set, such as a default."""
     return min(owners_of(live, path), key=lambda owner: owner.deploys, default=None)
 
 

@@ -43,8 +43,8 @@ def wait_until_ready(
     users: Sequence[PlannedObject] = (),
     say: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Return when the newest generation of every user, Connect cluster and connector is Ready. `say` gets how many are.
-    Raises CannotRunError at the deadline; it names what is not ready and why.
+    """Return when the newest generation of every user, Connect cluster and connector is Ready. `say` gets the
+    progress. Raises CannotRunError at the deadline; it names what is not ready and why.
     """
     every = (*users, *(item for each in deployments(flows) for item in each.objects))
     planned = [item for item in every if item.role in _RUNNERS]

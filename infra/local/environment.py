@@ -59,7 +59,7 @@ class LocalStackEnvironment:
         file = stack_file(self.settings.stack, self.settings.stacks)
         shutil.copyfile(file, folder / file.name)
         variables = {
-            # Without it Pulumi writes attributes beside each file, and an engine that is killed leaves them torn.
+            # Without `skip`, Pulumi writes attributes beside each file, and a killed engine leaves them incomplete.
             "PULUMI_BACKEND_URL": f"file://{state}?metadata=skip",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase_file()),
             "PULUMI_CONFIG_PASSPHRASE": "",

@@ -1,4 +1,4 @@
-"""The files and folders of a local stack. Functions, because the command line chooses the project."""
+"""The files and folders of a local stack. They are functions, because the command line chooses the project."""
 
 from collections.abc import Callable
 from pathlib import Path

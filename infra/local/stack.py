@@ -57,7 +57,7 @@ def up(console: Console, monitoring: bool = False) -> Endpoints:
     before it keep running, and the next `up` continues.
     """
     if monitoring or has_monitoring():
-        # This says what to install before anything is built or started.
+        # Raises an error that says what to install, before anything is built or started.
         prometheus.program()
         return endpoints_of(start(console, (*PARTS, *prometheus.PARTS)))
     return endpoints_of(start(console, PARTS))
@@ -111,7 +111,7 @@ def down(console: Console, purge: bool = False) -> None:
         for part in reversed((*PARTS, *prometheus.PARTS)):
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
-                # After the operator, which would start them again; even if only the workers are left.
+                # Only now, because the operator would start them again; even if nothing but the workers is left.
                 _stop_workers(console)
         if purge:
             _purge()
@@ -132,8 +132,8 @@ def _take_down(console: Console, state: State, part: Part) -> State:
 
 
 def status() -> list[PartStatus]:
-    """The status of every part, started or not, and of the operator's workers and running pods; of Prometheus, if the
-    stack has it."""
+    """The status of every part, started or not, and of the operator's workers and running pods. Prometheus counts as a
+    part if the stack has it."""
     state = load_state()
     parts = []
     for part in (*PARTS, *(each for each in prometheus.PARTS if each.name in state.parts)):

@@ -30,8 +30,8 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...]
 
     def partition(self, number: int, partitions: int) -> int:
-        """The partition of record `number`: by its key, or in turn if the key is null, where librdkafka would pick at
-        random."""
+        """The partition of record `number`, by its key. Records with a null key go to the partitions in turn;
+        librdkafka would choose at random."""
         return (number if self.key is None else zlib.crc32(self.key)) % partitions
 
 

@@ -3,12 +3,12 @@
 Such an operator serves `v1` and `v1beta2` of a kind and converts between them by changing nothing but `apiVersion`. The
 two schemas must fit together for that. If they do not, the API server silently drops fields:
 
-- It prunes what it is sent by the schema of the version that was asked for, and what it stores by the schema of the
-  storage version; on the way back the same in reverse order. So the storage version has to know every field of both:
-  with v1 alone as it is, `spec.externalConfiguration` of a v1beta2 object would be lost, with v1beta2 as 0.45 has it,
-  `spec.groupId` of a v1 object.
+- It prunes a request by the schema of the requested version, and what it stores by the schema of the storage version.
+  When it answers, it does the same in reverse order. So the storage version has to declare every field of both. If v1
+  were stored as it is, `spec.externalConfiguration` of a v1beta2 object would be lost. If v1beta2 were stored as 0.45
+  has it, `spec.groupId` of a v1 object would be lost.
 - A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2 again, and
-  fails on the first field that v1beta2 does not declare. So it is not enough to store more than is served.
+  fails on the first field that v1beta2 does not declare. So v1beta2 must also be served with the fields of both.
 
 So v1 is served as 1.2 generates it. v1beta2 is stored, and has the fields of both: it accepts whatever 0.45 or 1.2
 accepts. To see what 0.45 alone accepts, use a server with 0.45's own definitions.

@@ -245,7 +245,7 @@ class ConnectClusters:
         return WorkerReport(record.index, state, record.port, problem)
 
     def _judged(self, key: Key, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
-        """The reports; those of workers with another configuration than the wanted one are marked as outdated."""
+        """The reports; a worker whose configuration is not the wanted one is marked as outdated."""
         current = {record.index for record in self.workers.of(key) if record.digest == digest}
         return [replace(report, outdated=report.index not in current) for report in reports]
 

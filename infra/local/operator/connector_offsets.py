@@ -29,7 +29,7 @@ class OffsetsError(Exception):
 
 @dataclass(frozen=True)
 class OffsetsRequest:
-    """What the annotations ask for: `list`, `alter` or `reset`, and the key in the ConfigMap that it is about."""
+    """What the annotations ask for: `list`, `alter` or `reset`, and the key of the offsets in the ConfigMap."""
 
     verb: str
     key: str
@@ -111,7 +111,7 @@ def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, k
 
 
 def _owners(connector: ConnectorResource, existing: Object | None) -> list[Object]:
-    """The owners that the ConfigMap has, and the resource."""
+    """The existing owners of the ConfigMap, and the resource."""
     resource = connector.declared_by
     owner = {
         "apiVersion": resource.api_version,
@@ -153,7 +153,7 @@ def _verify_stopped(rest: ConnectRest, name: str) -> None:
 
 
 def _called(call: Callable[[], Object], method: str, name: str) -> Object:
-    """What Connect answers; the operator does not hand on Connect's own message."""
+    """Connect's answer; like the operator, this does not pass on Connect's own error message."""
     try:
         return call()
     except RestError as error:

@@ -70,7 +70,7 @@ class Restarts:
 class Outcome:
     """What a round found about one connector: Connect's refusal, if any, and its state. Contains no secret.
 
-    `warnings` are what failed without being a refusal.
+    `warnings` are failures that are not refusals.
     """
 
     refusal: Condition | None

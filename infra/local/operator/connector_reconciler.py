@@ -34,7 +34,7 @@ RETRY_SECONDS = 5.0
 """Pause before a refused configuration is tried again: a missing Secret or Role may be created later."""
 
 TOPICS_SECONDS = 10.0
-"""How long not to ask again for the topics that a connector has used: Connect answers one connector per call."""
+"""How long to remember the topics that a connector has used: Connect answers for only one connector per call."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class UsedTopics:
-    """The topics that a connector had used; `due` is the time of the next question on the monotonic clock."""
+    """The topics that a connector had used; `due` is the time of the next request on the monotonic clock."""
 
     names: list[str]
     due: float
@@ -129,7 +129,7 @@ class ConnectorReconciler:
         return Outcome(condition, running, topics, restarts, (failed,) if failed else ())
 
     def _restarted(self, rest: ConnectRest, connector: ConnectorResource) -> bool:
-        """Whether somebody asked for a restart, which is done now."""
+        """Carry out the restarts that somebody asked for; return whether there were any."""
         requests = [each for each in restart_requests(connector) if isinstance(each, RestartRequest)]
         for each in requests:
             log.info("connector %s/%s: %s", connector.namespace, connector.name, each.path)

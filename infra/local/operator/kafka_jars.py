@@ -1,7 +1,7 @@
 """The versions of Kafka that workers can run here, and the jars of each.
 
-Those of the stack's own Kafka are always on this machine. Those of another version are fetched when workers first ask
-for it.
+The jars of the stack's own Kafka are always on this machine. The jars of another version are fetched when workers first
+ask for it.
 """
 
 import time

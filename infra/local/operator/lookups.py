@@ -36,7 +36,7 @@ def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
 
 
 def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
-    """The values of those of these objects that are Secrets, longest first."""
+    """The values of the Secrets among these objects, longest first."""
     found: set[str] = set()
     for namespace, name in names:
         secret = api.get(Reference("v1", "Secret", namespace, name)) or {}

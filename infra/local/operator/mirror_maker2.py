@@ -30,7 +30,7 @@ _WORKER_FIELDS = (
 
 _TRACING = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
 _FOR_CONTAINERS = ("rack", "tracing")
-"""Fields that add properties to every connector which only work in a container."""
+"""Fields that add properties to every connector; these properties only work in a container."""
 
 
 def key_of(item: Object) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Makes the workers and connectors of KafkaMirrorMaker2s match the resources, and writes their statuses.
 
-A failed connector makes it NotReady, a failed task only shows in `connectors`. Source: Strimzi
+A failed connector makes the resource NotReady; a failed task only shows in `connectors`. Source: Strimzi
 KafkaMirrorMaker2AssemblyOperator.
 """
 
@@ -86,7 +86,7 @@ def readiness(
 
 
 def _failed(outcomes: Mapping[str, Outcome]) -> list[Condition]:
-    """What failed for some connector; what is wrong with the resource is reported once, not once per connector."""
+    """The failures of all connectors; a problem of the resource is reported once, not once per connector."""
     return list(dict.fromkeys(each for _, outcome in sorted(outcomes.items()) for each in outcome.warnings))
 
 

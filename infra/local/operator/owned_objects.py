@@ -1,4 +1,4 @@
-"""The objects that the operator creates for Connect workers: those of Strimzi's that matter on one machine. Pure.
+"""The objects that the operator creates for Connect workers, as far as they matter on one machine. Pure.
 
 Their owner is the KafkaConnect or KafkaMirrorMaker2, so the garbage collector deletes them with it.
 """

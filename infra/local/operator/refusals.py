@@ -1,5 +1,5 @@
-"""What is refused about workers before any is created: what Strimzi's operator refuses, in its words, and Kafka
-versions that this machine lacks. Pure.
+"""Refuses workers before any is created: what Strimzi's operator refuses, in its words, and Kafka versions that this
+machine does not have. Pure.
 
 Source: Strimzi 1.2 KafkaVersion.Lookup, JmxPrometheusExporterModel, LoggingUtils.
 """
@@ -18,7 +18,7 @@ ConfigMaps = Mapping[str, Mapping[str, Any]]
 
 
 def refused_version(connect: ConnectResource) -> Condition | None:
-    """The refusal of a version of Kafka that the operator has no image for; an image of the user's own may be any."""
+    """The refusal of a version of Kafka that the operator has no image for; a custom image may have any version."""
     operator = strimzi("0.45" if connect.has_values_in_files else "1.2")
     supported = supported_versions(operator) or ()
     if connect.image is not None or connect.version is None or connect.version in supported:

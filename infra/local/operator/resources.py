@@ -8,8 +8,8 @@ from infra.kubernetes.api import Object, Reference
 from infra.local.operator.cluster_access import ClusterAccess, cluster_access
 
 API_VERSION = "kafka.strimzi.io/v1beta2"
-"""Of the served versions, the one that has every field of both: reading or writing an object through the other version
-would lose fields that only this one has. The fields of an object show in which version it was written."""
+"""The served version that has the fields of both versions. Reading or writing an object through the other version would
+lose fields that only this one has. The fields of an object show in which version it was written."""
 
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"

@@ -36,9 +36,9 @@ _ALLOW_LIST = (
 
 @dataclass(frozen=True)
 class Exported:
-    """Where one worker serves its metrics: a port of this machine. `rules` are those of the JMX exporter, if it does.
+    """Where one worker serves its metrics: a port of this machine.
 
-    Without rules, Strimzi's reporter does.
+    With `rules`, the JMX exporter serves them; without, Strimzi's reporter.
     """
 
     port: int
@@ -71,7 +71,7 @@ def on_this_port(properties: Mapping[str, str], exported: Exported | None) -> di
 
 
 def agent(lib: Path, exported: Exported | None, rules: Path) -> list[str]:
-    """The options of a JVM that runs the JMX exporter with the rules in this file; none if nobody needs it."""
+    """The options of a JVM that runs the JMX exporter with the rules in this file; none if it is not used."""
     if exported is None or exported.rules is None:
         return []
     jar = lib / f"jmx_prometheus_javaagent-{versions.JMX_EXPORTER}.jar"

@@ -59,7 +59,7 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
     outdated = [each for each in kept if each.digest != digest and each.state in running and each.pod]
     not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
     if not_serving:
-        # Stopping what does not serve loses nothing, and a corrected address must not wait for a wrong one.
+        # Stopping workers that do not serve loses nothing, and a correction must not wait until they serve.
         return steps + [Stop(each.index) for each in not_serving]
     if outdated and len(kept) == replicas and all(each.state is WorkerState.READY and each.pod for each in kept):
         steps.append(Stop(outdated[0].index))
@@ -67,5 +67,5 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
 
 
 def pause_seconds(failures: int) -> float:
-    """The pause before a worker starts that ended this often in a row without having served."""
+    """The pause before a worker starts again after it ended this often in a row without having served."""
     return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0

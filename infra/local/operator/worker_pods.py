@@ -106,7 +106,7 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
 
 
 def shows(pod: Object, *, ready: bool) -> bool:
-    """Whether the Pod's status already says so."""
+    """Whether the Pod's status already reports this readiness."""
     containers = pod.get("status", {}).get("containerStatuses") or []
     return [each.get("ready") for each in containers] == [ready]
 

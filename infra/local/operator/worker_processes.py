@@ -48,7 +48,7 @@ class WorkerRecord(ProcessRecord):
 
     `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
     seconds. It serves its metrics at `metrics_port`, if at all. `archive` is the file of its classes that it writes
-    when it ends, unless that exists.
+    when it ends, unless the file exists.
     """
 
     namespace: str

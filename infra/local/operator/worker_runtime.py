@@ -36,8 +36,8 @@ class Runtime:
         return self.state_dir / "plugins"
 
     def class_path(self, kafka: Path, exported: Exported | None = None) -> tuple[Path, ...]:
-        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so that none
-        may be in the other's class path."""
+        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so the class
+        path never holds both."""
         by_reporter = exported is not None and exported.rules is None
         jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))

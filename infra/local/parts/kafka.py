@@ -43,7 +43,7 @@ QUICK_AND_SMALL = {
     # Delete expired records within seconds; tests wait for it.
     "log.initial.task.delay.ms": "500",
     "log.retention.check.interval.ms": "1000",
-    # Twice a second, an idle controller would write a meaningless record, which makes up two thirds of its cost.
+    # By default an idle controller writes a meaningless record twice a second, which is two thirds of its cost.
     "metadata.max.idle.interval.ms": "10000",
     "log.segment.delete.delay.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
@@ -159,7 +159,7 @@ def _format(site: Site, alias: str, properties: Path) -> None:
 
 def _probe(site: Site, alias: str) -> None:
     """Ask for the cluster id, which a broker returns only once it accepts clients and has found its controller."""
-    # A refused connection would keep librdkafka trying until the timeout.
+    # librdkafka would retry a refused connection until the timeout.
     if not is_open(site.ports[part_name(alias)]):
         raise NotYetError(f"nothing listens on port {site.ports[part_name(alias)]}")
     admin = AdminClient(_region(site, alias).client_config(ADMIN))

@@ -15,7 +15,7 @@ from infra.waiting import NotYetError
 
 @dataclass(frozen=True)
 class Site:
-    """What a part may know of its stack: programs, and ports, passwords and cluster ids by name."""
+    """What a part may know about its stack: programs, and ports, passwords and cluster ids by name."""
 
     artifacts: Artifacts
     ports: Mapping[str, int]

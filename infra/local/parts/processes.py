@@ -65,7 +65,7 @@ def alive(record: ProcessRecord) -> bool:
 
 
 def exit_code(record: ProcessRecord) -> int | None:
-    """How a process ended that this process started, negative for a signal; None if that is unknown."""
+    """The exit code of a process that this process started, negative for a signal; None if it is unknown."""
     _reap(record.pid)
     return _exit_codes.get(record.pid)
 
@@ -89,7 +89,7 @@ def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
     ours = [record for record in records if alive(record)]
 
     def expect_gone() -> None:
-        # psutil's wait would also wait until the process is reaped, which may take init seconds.
+        # psutil's wait would also wait until init reaps the process, which may take seconds.
         if left := [f"{record.name} ({record.pid})" for record in ours if alive(record)]:
             raise NotYetError(f"still there: {', '.join(left)}")
 
@@ -106,7 +106,7 @@ def _signal(records: Iterable[ProcessRecord], send: Callable[[psutil.Process], N
     for record in records:
         process = find(record)
         if process is not None:
-            # It has already ended, which is what we want.
+            # A process that has already ended needs no signal.
             with contextlib.suppress(psutil.NoSuchProcess):
                 send(process)
 
@@ -182,7 +182,7 @@ def is_open(port: int) -> bool:
 
 
 def free_port(taken: Iterable[int] = ()) -> int:
-    """A free port that is not in `taken`, which are reserved but not in use yet."""
+    """A free port that is not in `taken`: those ports are reserved, even if they are not in use yet."""
     promised = set(taken)
     choice = random.SystemRandom()
     while True:

@@ -53,7 +53,7 @@ def _launch(site: Site) -> Launch:
         "log.level": "warn",
     }
     words = (f"--{name}={value}" for name, value in flags.items())
-    # For the stand-in, which lets it read changed files.
+    # The stand-in uses this to make the server read changed files.
     return Launch((server, *words, "--web.enable-lifecycle"), plain_environment())
 
 

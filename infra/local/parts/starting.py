@@ -1,4 +1,4 @@
-"""Starts one part: ports, files, process, readiness, configuration. Its process is saved before it is waited for."""
+"""Starts one part: ports, files, process, readiness, configuration. It saves the process before it waits."""
 
 import signal
 import time
@@ -90,12 +90,12 @@ def serves_now(site: Site, part: Part) -> bool:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[None]:
-    """Delay a Ctrl-C until the body ends, so that a started process is also a saved one."""
+    """Delay a Ctrl-C until the body ends, so that every started process is also saved."""
     pressed: list[tuple[int, FrameType | None]] = []
     try:
         before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
     except ValueError:
-        # Only the main thread can set handlers, and only there is KeyboardInterrupt raised.
+        # Only the main thread can set handlers, and KeyboardInterrupt is raised only there.
         yield
         return
     try:

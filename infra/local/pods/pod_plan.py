@@ -17,7 +17,7 @@ _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 _COMMANDS = (COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND)
 #: Files in which Spark's submission writes paths of the container.
 _PROPERTIES = ".properties"
-#: Every process of this machine is reached here.
+#: The address of every process of this machine.
 POD_IP = "127.0.0.1"
 
 
@@ -59,9 +59,9 @@ class PodPlan:
         return tuple(each for name in self.mounts.values() for each, _ in self._sources(name))
 
     def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
-        """The mounted files by path in the container, with the objects that exist. Raises NotRunError.
+        """The mounted files by path in the container, read from the objects that exist. Raises NotRunError.
 
-        `folder` holds what is mounted; paths in properties are there.
+        `folder` holds the mounted files; paths in properties files point there.
         """
         for path, volume in self.mounts.items():
             for source, items in self._sources(volume):
@@ -97,7 +97,7 @@ class PodPlan:
         return str(variable.get("value", "") if field is None else known[field])
 
     def here(self, text: str, folder: Path) -> str:
-        """A text with each path below a mount replaced by where its files are on this machine."""
+        """The text with each path below a mount replaced by the path on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         pattern = rf"(?m)(^|=)({paths})(?=/|$)"
         return re.sub(pattern, lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text

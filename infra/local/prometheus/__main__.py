@@ -35,7 +35,7 @@ class Configurer:
     _complaint: str = field(default="", init=False)
 
     def round(self) -> None:
-        """Write what has changed. What fails is logged once, and tried again in the next round."""
+        """Write what has changed. A failure is logged once, and the next round tries again."""
         try:
             self._round()
         except (ApiError, UnsupportedError, httpx.HTTPError) as error:

@@ -30,9 +30,9 @@ class UnsupportedError(ValueError):
 
 
 def prometheus_config(monitors: Iterable[Object], targets: Path, rules: Path) -> Config:
-    """The whole configuration. `targets` is the file of what is discovered, `rules` the folder of rule files.
+    """The whole configuration. `targets` is the file with the discovered targets, `rules` the folder of rule files.
 
-    `replicate exporter` is scraped where it serves by default; no object declares it. Raises UnsupportedError.
+    `replicate exporter` is scraped at its default address, because no object declares it. Raises UnsupportedError.
     """
     exporter: Config = {"job_name": "mirror-exporter", "static_configs": [{"targets": [ADDRESS]}]}
     return {

@@ -1,4 +1,4 @@
-"""The files that Prometheus reads: its configuration, its rules, and what it would discover.
+"""The files that Prometheus reads: its configuration, its rules, and the targets that it would discover.
 
 Loads no Kubernetes client, since `replicate local up` needs these files before Prometheus starts.
 """
@@ -15,7 +15,7 @@ CONFIG_FILE, TARGETS_FILE, RULES_FOLDER = "prometheus.yaml", "targets.yaml", "ru
 
 
 def write_targets(folder: Path, pods: Sequence[Object]) -> None:
-    """Write what would be discovered; Prometheus watches this file by itself."""
+    """Write the targets that Prometheus would discover; it watches this file by itself."""
     _write(folder / TARGETS_FILE, _text(discovered(pods)))
 
 

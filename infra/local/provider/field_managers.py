@@ -26,7 +26,7 @@ _GUIDE = (
 
 
 def take_over(live: Object) -> list[Object]:
-    """The JSON patch that gives the provider what kubectl wrote and what the provider itself created; may be empty."""
+    """The JSON patch that gives the provider the fields that kubectl wrote or that it created itself; may be empty."""
     entries = live["metadata"].get("managedFields") or []
     ours = [each for each in entries if _is_ours(each)]
     taken = [each for each in entries if not _is_ours(each) and _is_taken_over(each)]
@@ -42,7 +42,7 @@ def take_over(live: Object) -> list[Object]:
 
 
 def preview_forces(live: Object) -> bool:
-    """Whether a preview overwrites what others own: a real update takes over first what the provider created."""
+    """Whether a preview forces its fields. An update does not: it first takes over what the provider created."""
     entries = live["metadata"].get("managedFields") or []
     return any(each.get("manager") == FIELD_MANAGER and each["operation"] == "Update" for each in entries)
 

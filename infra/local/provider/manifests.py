@@ -1,4 +1,4 @@
-"""Converts Pulumi's wire format to plain inputs, these to the object for the API server, and a live object back. Pure.
+"""Converts Pulumi's wire format to inputs, inputs to an object for the API server, and a live object to inputs. Pure.
 
 Outputs are the inputs plus the object's uid. So nothing that the server adds can leak a secret into the state or make
 the state differ after every reconciliation.
@@ -95,7 +95,7 @@ def unrefined_inputs(live: Object) -> Properties:
 
 
 def deletes_in_foreground(inputs: Properties) -> bool:
-    """Whether what an object owns is deleted before it; the provider's default. Of our objects, workers own others."""
+    """Whether the objects that an object owns are deleted before it, which is the default. Only our workers own any."""
     annotations = inputs.get("metadata", {}).get("annotations") or {}
     owner = inputs["kind"] in ("KafkaConnect", "KafkaMirrorMaker2")
     return owner and annotations.get(DELETION, "foreground").lower() == "foreground"

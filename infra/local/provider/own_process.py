@@ -1,7 +1,8 @@
 """Starts the provider as a separate process, and ends it.
 
-If the provider died with the program that deploys, the engine, which notices that a little later, would take a creation
-without an answer for one that failed, and forget an object that exists. The next deployment would be refused.
+The engine notices a little later that the program that deploys has died. If the provider died at the same time, the
+engine would take a creation without an answer for a failure, and would forget an object that exists. The next
+deployment would be refused.
 """
 
 import subprocess

@@ -30,7 +30,7 @@ GRACE_SECONDS = 30.0
 def serve(kubeconfig: Path, *, patch_force: bool = False) -> Iterator[int]:
     """Serve the provider on a free loopback port while the context lasts, and yield the port.
 
-    With `patch_force` it takes fields from whoever owns them, as the real one does with enablePatchForce.
+    With `patch_force` it takes over fields from other owners, as the real one does with enablePatchForce.
     """
     with KubernetesApi(kubeconfig, field_manager=FIELD_MANAGER) as api:
         operations = Operations(api, patch_force=patch_force)

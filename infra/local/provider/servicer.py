@@ -57,8 +57,8 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ConfigureResponse:
-        # With acceptSecrets False, the engine sends plain values and marks what comes back under the same property as
-        # secret again, so this code cannot forget to.
+        # With acceptSecrets False, the engine sends plain values. It marks a value that comes back under the same
+        # property as secret again, so this code cannot forget to.
         self._operations.resume()
         return provider_pb2.ConfigureResponse(supportsPreview=True)
 
