@@ -12,7 +12,7 @@ from tests.builders import a_cluster, a_resolved_flow, a_topology
 USER = "User:mirror"
 
 
-def test_the_acls_of_a_flow_whole() -> None:
+def test_a_default_flow_has_exactly_these_acls() -> None:
     remote = ("ALTER", "ALTER_CONFIGS", "CREATE", "READ", "WRITE")
     storage = ("CREATE", "DESCRIBE_CONFIGS", "READ", "WRITE")
     read = ("DESCRIBE_CONFIGS", "READ")
@@ -34,7 +34,7 @@ def test_the_acls_of_a_flow_whole() -> None:
     }
 
 
-def test_identity_policy_still_writes_prefixed_heartbeats() -> None:
+def test_heartbeats_keep_the_alias_prefix_under_the_identity_policy() -> None:
     acls = flow_acls(a_resolved_flow(policy="identity", topics=["orders"]))
     written = {acl.name for acl in acls if acl.cluster == "uswest" and "ALTER" in acl.operations}
     assert written == {"orders", "useast.heartbeats"}
@@ -57,9 +57,9 @@ HEARTBEAT_TRANSACTIONS = {
     ("step", "expected"),
     [("preparing", TRANSACTIONS), ("enabled", TRANSACTIONS | HEARTBEAT_TRANSACTIONS)],
 )
-def test_exactly_once_needs_the_transactions_of_tasks_and_leader(step: str, expected: set[Acl]) -> None:
-    """Without the leader's, workers fail at the first change to a connector; heartbeats have theirs on the
-    source, with the offsets that go with them."""
+def test_exactly_once_adds_acls_for_the_transactional_ids_of_tasks_and_leader(step: str, expected: set[Acl]) -> None:
+    """Without the leader's ACL, workers fail at the first change to a connector. The heartbeat connector's transactions
+    and source offsets are on the source cluster."""
     assert difference(exactlyOnce=step) == (expected, set())
 
 
@@ -69,8 +69,8 @@ def difference(**overrides: Any) -> tuple[set[Acl], set[Acl]]:
     return other - usual, usual - other
 
 
-def test_topic_acls_are_read_on_the_source_and_created_on_the_target_only_if_they_are_synced() -> None:
-    """testNoBrokerAclAuthorizer, testAclFiltering: a flow that does not copy ACLs needs no rights on the cluster."""
+def test_only_a_flow_that_syncs_topic_acls_needs_rights_on_the_cluster_resource() -> None:
+    """As in Kafka's testNoBrokerAclAuthorizer and testAclFiltering: without ACL sync these rights are not needed."""
     assert difference(syncTopicAcls=True) == (
         {
             Acl("useast", USER, "cluster", "literal", "kafka-cluster", ("DESCRIBE",)),
@@ -80,7 +80,7 @@ def test_topic_acls_are_read_on_the_source_and_created_on_the_target_only_if_the
     )
 
 
-def test_offset_syncs_on_the_target_need_nothing_on_the_source() -> None:
+def test_offset_syncs_on_the_target_need_no_acl_on_the_source() -> None:
     syncs = ("CREATE", "READ", "WRITE")
     assert difference(offsetSyncs={"location": "target"}) == (
         {Acl("uswest", USER, "topic", "literal", "mm2-offset-syncs.useast.internal", syncs)},
@@ -88,7 +88,7 @@ def test_offset_syncs_on_the_target_need_nothing_on_the_source() -> None:
     )
 
 
-def test_without_synced_groups_nothing_may_commit_on_the_target() -> None:
+def test_without_group_offset_sync_the_flow_may_not_commit_offsets_on_the_target() -> None:
     gained, lost = difference(syncGroupOffsets=False)
     without = ("ALTER", "ALTER_CONFIGS", "CREATE", "WRITE")
     assert gained == {
@@ -98,14 +98,14 @@ def test_without_synced_groups_nothing_may_commit_on_the_target() -> None:
     assert Acl("uswest", USER, "group", "prefixed", "checkout-", ("READ",)) in lost
 
 
-def test_without_checkpoints_nothing_reads_offset_syncs_or_groups() -> None:
+def test_a_flow_without_checkpoints_may_not_read_offset_syncs_or_groups() -> None:
     gained, lost = difference(connectors={"checkpoint": {"enabled": False}})
     syncs = "mm2-offset-syncs.uswest.internal"
     assert Acl("useast", USER, "topic", "literal", syncs, ("CREATE", "WRITE")) in gained
     assert {acl.name for acl in lost} >= {"checkout-", "useast.checkpoints.internal"}
 
 
-def test_a_pair_needs_neither_groups_nor_offset_syncs() -> None:
+def test_a_prefixless_pair_needs_no_acls_for_offset_syncs_or_checkpoints() -> None:
     names = {acl.name for flow in flows_of(PAIR) for acl in flow_acls(flow)}
     assert not {name for name in names if "offset-syncs" in name or "checkpoints" in name}
     assert {"mirror-ledger-to-useast", "mirror-ledger-to-uswest", "ledger"} <= names
@@ -135,7 +135,7 @@ def test_each_part_of_a_split_gets_only_what_its_own_topics_need() -> None:
     assert "heartbeats" not in {acl.name for acl in logs}
 
 
-def test_heartbeats_of_a_kafkamirrormaker2_go_where_its_version_produces_them() -> None:
+def test_a_kafkamirrormaker2_may_write_heartbeats_where_its_api_version_produces_them() -> None:
     """In v1 it has no heartbeat connector, so they have workers of their own; in v1beta2 they go to the target."""
     beats: dict[str, set[tuple[str, str]]] = {}
     for version in ("v1", "v1beta2"):
@@ -148,7 +148,7 @@ def test_heartbeats_of_a_kafkamirrormaker2_go_where_its_version_produces_them() 
 OWN_WORKERS = "mirror-ledger-heartbeats-configs-internal"
 
 
-def test_several_sources_share_the_workers_of_one_target() -> None:
+def test_mirrors_of_one_target_get_acls_for_one_shared_worker_group() -> None:
     clusters = {alias: a_cluster(alias) for alias in ("useast", "eucentral", "uswest")}
     sources = {"useast": {"topics": ["a"]}, "eucentral": {"topics": ["b"]}}
     several = {"kind": "mirrorMaker2", "target": "uswest", "sources": sources, "groups": ["app"]}
@@ -164,12 +164,12 @@ def test_several_sources_share_the_workers_of_one_target() -> None:
         pytest.param(
             [("prefixed", "orders-", ("READ",)), ("literal", "orders-eu", ("READ", "DESCRIBE"))],
             [("prefixed", "orders-", ("READ",))],
-            id="a name within a beginning",
+            id="a literal name that a prefix covers",
         ),
         pytest.param(
             [("literal", "*", ("READ",)), ("prefixed", "orders-", ("READ", "WRITE"))],
             [("literal", "*", ("READ",)), ("prefixed", "orders-", ("WRITE",))],
-            id="only what the wider one lacks",
+            id="operations that the wider ACL lacks",
         ),
         pytest.param(
             [
@@ -177,12 +177,12 @@ def test_several_sources_share_the_workers_of_one_target() -> None:
                 ("literal", "orders", ("ALTER", "ALTER_CONFIGS", "DESCRIBE_CONFIGS")),
             ],
             [("literal", "orders", ("ALTER", "ALTER_CONFIGS"))],
-            id="what another operation implies",
+            id="an operation that another one implies",
         ),
         pytest.param(
             [("literal", "orders", ("READ",)), ("literal", "orders-eu", ("READ",))],
             [("literal", "orders", ("READ",)), ("literal", "orders-eu", ("READ",))],
-            id="a whole name is no beginning",
+            id="a literal name is not a prefix",
         ),
     ],
 )
@@ -199,7 +199,7 @@ def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
         pytest.param(r"orders\.eu", {("literal", "orders.eu")}, id="a name with an escaped dot"),
         pytest.param("orders.eu", {("literal", "orders.eu")}, id="a name with a dot"),
         pytest.param("v1.2.3", {("literal", "v1.2.3")}, id="a name with dots"),
-        pytest.param("orders-.*", {("prefixed", "orders-")}, id="a beginning"),
+        pytest.param("orders-.*", {("prefixed", "orders-")}, id="a prefix"),
         pytest.param("orders?", {("literal", "order"), ("literal", "orders")}, id="an optional last letter"),
         pytest.param("orders|logs-.*", {("literal", "orders"), ("prefixed", "logs-")}, id="alternatives"),
         pytest.param(
@@ -213,10 +213,12 @@ def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
             id="many alternatives",
         ),
         pytest.param(".*", {("literal", "*")}, id="everything"),
-        pytest.param(".*-events", {("literal", "*")}, id="no beginning"),
+        pytest.param(".*-events", {("literal", "*")}, id="no fixed prefix"),
     ],
 )
-def test_a_pattern_becomes_the_narrowest_acls_that_kafka_knows(pattern: str, granted: set[tuple[str, str]]) -> None:
+def test_a_pattern_becomes_the_narrowest_acls_that_kafka_can_express(
+    pattern: str, granted: set[tuple[str, str]]
+) -> None:
     found = {
         (acl.pattern, acl.name)
         for acl in flow_acls(a_resolved_flow(topics=[pattern]))
@@ -225,14 +227,14 @@ def test_a_pattern_becomes_the_narrowest_acls_that_kafka_knows(pattern: str, gra
     assert found == granted
 
 
-def test_a_group_with_a_dot_is_granted_by_its_name() -> None:
+def test_a_group_with_a_dot_in_its_name_gets_a_literal_acl() -> None:
     groups = {
         (acl.pattern, acl.name) for acl in flow_acls(a_resolved_flow(groups=["app.eu"])) if acl.resource == "group"
     }
     assert groups == {("literal", "app.eu"), ("literal", "mirror-orders")}
 
 
-def test_what_has_no_beginning_keeps_the_aliass_prefix_on_the_target() -> None:
+def test_a_pattern_without_a_fixed_prefix_grants_only_the_alias_prefix_on_the_target() -> None:
     """A `*` would let the connector write to every topic of the target's own applications."""
     names = {acl.name for acl in flow_acls(a_resolved_flow(topics=[".*-events"])) if acl.cluster == "uswest"}
     assert "useast." in names
@@ -242,12 +244,14 @@ def test_what_has_no_beginning_keeps_the_aliass_prefix_on_the_target() -> None:
 @pytest.mark.parametrize(
     ("changes", "principal"),
     [
-        pytest.param({"principal": "CN=mirror"}, {"User:CN=mirror"}, id="as the topology says"),
-        pytest.param({"principal": "User:CN=mirror"}, {"User:CN=mirror"}, id="as Kafka shows it"),
-        pytest.param({}, set(), id="known to the cluster only"),
+        pytest.param({"principal": "CN=mirror"}, {"User:CN=mirror"}, id="a principal without its type"),
+        pytest.param({"principal": "User:CN=mirror"}, {"User:CN=mirror"}, id="a principal with its type"),
+        pytest.param({}, set(), id="no principal declared"),
     ],
 )
-def test_the_principal_of_a_client_certificate(changes: dict[str, Any], principal: set[str]) -> None:
+def test_a_client_certificate_gets_acls_only_if_its_principal_is_declared(
+    changes: dict[str, Any], principal: set[str]
+) -> None:
     authentication: dict[str, Any] = {"type": "tls", "secret": "client", **changes}
     clusters = {"useast": a_cluster(authentication=authentication), "uswest": a_cluster("us-west-2")}
     acls = flow_acls(a_resolved_flow(clusters))
@@ -255,7 +259,7 @@ def test_the_principal_of_a_client_certificate(changes: dict[str, Any], principa
     assert "uswest" in {acl.cluster for acl in acls}
 
 
-def test_the_certificate_of_a_kafkauser_has_its_name() -> None:
+def test_the_certificate_of_a_kafkauser_has_the_users_name_as_principal() -> None:
     declared = {"cluster": "kafka", "namespace": "kafka"}
     source = a_cluster(authentication={"type": "tls", "secret": "mirror-user"}, kafkaUser=declared)
     acls = flow_acls(a_resolved_flow({"useast": source, "uswest": a_cluster("us-west-2")}))
@@ -263,7 +267,7 @@ def test_the_certificate_of_a_kafkauser_has_its_name() -> None:
 
 
 @pytest.mark.parametrize(("version", "granted"), [("3.9.0", True), ("4.2.0", False)])
-def test_an_older_kafka_that_always_replicates_heartbeats_may_do_so(version: str, granted: bool) -> None:
+def test_a_kafka_that_always_replicates_heartbeats_gets_acls_for_them(version: str, granted: bool) -> None:
     """Without this right its source connector would fail at a topic that nobody selected."""
     acls = flow_acls(a_resolved_flow(replicateHeartbeats=False, connect={"version": version}))
     assert ("useast.heartbeats" in {acl.name for acl in acls}) is granted

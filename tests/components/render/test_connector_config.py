@@ -1,5 +1,5 @@
-"""A connector's configuration is made of named layers: their order, what each says of itself, and what MirrorMaker 2
-takes of them."""
+"""A connector's configuration consists of named layers: their order, their reasons, and the properties that a
+KafkaMirrorMaker2 gets."""
 
 import itertools
 from typing import Any
@@ -64,23 +64,25 @@ SOURCES = {"fast": {"topics": ["orders"], "config": {"admin.timeout.ms": 3}}, "b
             {"topics": [], "connectors": {"source": {"config": {"admin.timeout.ms": 2}}, "sources": SOURCES}},
             "admin.timeout.ms",
             (3, "part"),
-            id="one of several source connectors over what they have in common",
+            id="one of several source connectors over their common settings",
         ),
         pytest.param(
             "",
             {"connectors": {"source": {"config": {"offset.lag.max": 5}}}},
             "offset.lag.max",
             (100, "model"),
-            id="the model over the user, whom checks have told",
+            id="the model over the user, whose setting the checks report",
         ),
     ],
 )
-def test_who_wins(part: str, flow: dict[str, Any], key: str, wanted: tuple[object, str]) -> None:
+def test_the_layer_with_the_highest_precedence_sets_a_property(
+    part: str, flow: dict[str, Any], key: str, wanted: tuple[object, str]
+) -> None:
     setting = merged(connector_layers(a_resolved_flow(**flow), "source", part))[key]
     assert (setting.value, setting.layer) == wanted
 
 
-def test_what_the_model_owns_names_the_key_of_the_topology_that_decides_it() -> None:
+def test_a_property_of_the_model_names_the_topology_key_that_decides_it() -> None:
     settings = merged(connector_layers(a_resolved_flow(), "source"))
     whys = {key: settings[key].why for key in ("offset.lag.max", "topics", "source.cluster.sasl.jaas.config")}
     assert whys == {
@@ -90,7 +92,7 @@ def test_what_the_model_owns_names_the_key_of_the_topology_that_decides_it() -> 
     }
 
 
-def test_layers_hold_values_and_references_but_no_placeholder_of_a_config_map() -> None:
+def test_layers_hold_plain_values_and_secret_placeholders_but_no_config_map_placeholders() -> None:
     settings = merged(connector_layers(a_resolved_flow(), "source"))
     assert settings["source.cluster.bootstrap.servers"].value == "kafka.useast.example.com:9093"
     assert not [key for key, setting in settings.items() if "${cfmap:" in str(setting.value)]
@@ -98,7 +100,7 @@ def test_layers_hold_values_and_references_but_no_placeholder_of_a_config_map() 
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_mirror_maker_gets_everything_except_connections_topics_and_groups(role: ConnectorRole) -> None:
+def test_a_mirrors_connector_gets_all_properties_except_connections_topics_and_groups(role: ConnectorRole) -> None:
     """KafkaMirrorMaker2 has fields for these, and silently drops them from a connector's `config`."""
     flow = a_resolved_flow()
     left_out = set(connector_config(flow, role)) - set(connector_settings(flow, role))
@@ -110,14 +112,14 @@ def test_mirror_maker_gets_everything_except_connections_topics_and_groups(role:
     assert not [key for key in connector_settings(flow, role) if ".cluster." in key]
 
 
-def test_replication_from_the_latest_offset_is_the_source_consumers_reset() -> None:
+def test_start_from_latest_sets_auto_offset_reset_of_the_source_consumer_only() -> None:
     latest = a_resolved_flow(startFrom="latest")
     assert connector_config(latest, "source")["source.consumer.auto.offset.reset"] == "latest"
     assert not [key for role in ROLES[1:] for key in connector_config(latest, role) if "auto.offset.reset" in key]
     assert "source.consumer.auto.offset.reset" not in connector_config(a_resolved_flow(), "source")
 
 
-def test_topic_acls_follow_the_flow() -> None:
+def test_topic_acl_sync_follows_the_flows_setting() -> None:
     assert connector_config(a_resolved_flow(), "source")["sync.topic.acls.enabled"] is False
     assert connector_config(a_resolved_flow(syncTopicAcls=True), "source")["sync.topic.acls.enabled"] is True
 
@@ -136,7 +138,7 @@ def test_a_preset_tunes_source_connectors_only_and_gives_a_reason_for_each_setti
         pytest.param("1.2", "${strimzidir:/opt/kafka/init:rack.id}", id="the file that the init container writes"),
         pytest.param("0.46", "${strimzidir:/opt/kafka/init:rack.id}", id="since worker files hold placeholders"),
         pytest.param(
-            "0.45", "${file:/tmp/strimzi-connect.properties:consumer.client.rack}", id="a value in the worker's file"
+            "0.45", "${file:/tmp/strimzi-connect.properties:consumer.client.rack}", id="a value in the worker file"
         ),
     ],
 )
@@ -153,7 +155,7 @@ def test_the_consumer_of_a_source_connector_reads_from_the_nearest_replica(strim
 
 
 def test_a_repeated_entry_is_rendered_once() -> None:
-    """Connect of Kafka 4.2 refuses a list with a repetition."""
+    """Connect of Kafka 4.2 refuses a list with duplicates."""
     flow = a_resolved_flow(topics=["orders", "payments", "orders"], groups=["web", "web"], topicsExclude=["tmp", "tmp"])
     config = values(connector_layers(flow, "checkpoint"))
     assert (config["topics"], config["groups"]) == ("orders,payments", "web")

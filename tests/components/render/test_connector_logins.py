@@ -65,21 +65,21 @@ CONNECTORS = [
             "sasl.jaas.config": oauth_jaas("secret", "source"),
             "sasl.login.callback.handler.class": CALLBACK,
         },
-        id="tokens of an endpoint, whose certificates are a mounted file",
+        id="tokens from an endpoint with mounted certificates",
     ),
     pytest.param(
         CUSTOM,
         {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas(PLAIN)},
-        id="a custom login, its Secret in the replication's namespace",
+        id="a custom login with a Secret in the replication's namespace",
     ),
     pytest.param({**AWS, "sasl": False}, {"security.protocol": "SSL", **SECRETLESS}, id="a custom login without SASL"),
-    pytest.param(None, {"security.protocol": "SSL"}, id="nobody"),
+    pytest.param(None, {"security.protocol": "SSL"}, id="no login"),
 ]
 
 
 @pytest.mark.parametrize("strimzi", ["1.2", "0.48"])
 @pytest.mark.parametrize(("login", "wanted"), CONNECTORS)
-def test_connectors_get_the_same_properties_in_both_versions(
+def test_connectors_get_the_same_login_properties_in_both_api_versions(
     login: dict[str, Any] | None, wanted: dict[str, str], strimzi: str
 ) -> None:
     assert connection_properties(with_login(login, strimzi), "source") == {**CONNECTION, **wanted}
@@ -95,17 +95,17 @@ FROM_FILE = [
         id="a client certificate",
     ),
     pytest.param(
-        OAUTH, {"sasl.mechanism", "sasl.jaas.config", "sasl.login.callback.handler.class"}, id="tokens of an endpoint"
+        OAUTH, {"sasl.mechanism", "sasl.jaas.config", "sasl.login.callback.handler.class"}, id="tokens from an endpoint"
     ),
-    pytest.param(None, set(), id="nobody"),
+    pytest.param(None, set(), id="no login"),
 ]
 
 
 @pytest.mark.parametrize(("login", "keys"), FROM_FILE)
-def test_connectors_read_the_target_from_the_file_of_workers_that_hold_values(
+def test_connectors_read_the_targets_connection_from_a_worker_file_that_holds_values(
     login: dict[str, Any] | None, keys: set[str]
 ) -> None:
-    """A key that is missing in the file would reach the client as the placeholder itself."""
+    """If a key were missing in the file, the client would get the placeholder as its value."""
     config = connector_config(with_login(login, "0.45"), "source")
     found = {
         key.removeprefix("target.cluster."): value
@@ -117,13 +117,13 @@ def test_connectors_read_the_target_from_the_file_of_workers_that_hold_values(
 
 
 @pytest.mark.parametrize(("strimzi", "by_file"), [("0.45", True), ("v1beta2", True), ("0.46", False), ("v1", False)])
-def test_the_workers_file_is_read_only_while_it_holds_values(strimzi: str, by_file: bool) -> None:
+def test_the_worker_file_is_used_only_in_versions_that_write_values_into_it(strimzi: str, by_file: bool) -> None:
     """From 0.46 on it holds placeholders, which a connector would get unresolved."""
     config = connector_config(with_login(password_login("plain"), strimzi), "checkpoint")
     assert ("file:" in str(config["target.cluster.sasl.jaas.config"])) is by_file
 
 
-def test_heartbeats_go_to_the_source_by_its_own_credentials_whatever_the_worker_holds() -> None:
+def test_heartbeats_use_the_sources_own_credentials_even_if_the_worker_file_holds_values() -> None:
     config = connector_config(with_login(password_login("plain"), "0.45"), "heartbeat")
     for prefix in ("target.cluster.", "producer.override."):
         assert config[f"{prefix}sasl.jaas.config"] == jaas(PLAIN)

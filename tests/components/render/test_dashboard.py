@@ -1,4 +1,4 @@
-"""The dashboard of a stack asks only for metrics that the contract test proves to be there."""
+"""The dashboard of a stack reads only metrics that the contract test proves to exist."""
 
 import json
 import re
@@ -24,12 +24,12 @@ def queries(*, exporter: bool = False) -> list[str]:
     return [target["expr"] for panel in panels for target in panel.get("targets", ())]
 
 
-def test_queries_read_every_metric_that_is_proven_and_no_other() -> None:
+def test_queries_read_exactly_the_metrics_that_the_contract_test_proves() -> None:
     read = {name for query in queries() for name in _METRIC.findall(query)}
     assert read == {*READ, ALERTS}
 
 
-def test_panels_of_the_exporter_read_its_series_and_come_when_asked_for() -> None:
+def test_exporter_panels_are_added_on_request_and_read_only_the_exporters_series() -> None:
     added = set(queries(exporter=True)) - set(queries())
     read = {name for query in added for name in _METRIC.findall(query)}
     assert read
@@ -37,7 +37,7 @@ def test_panels_of_the_exporter_read_its_series_and_come_when_asked_for() -> Non
     assert set(queries()) <= set(queries(exporter=True))
 
 
-def test_every_query_is_about_the_chosen_flows_of_the_stack_alone() -> None:
+def test_every_query_selects_only_the_chosen_flows_of_the_stack() -> None:
     for query in queries(exporter=True):
         assert query.count("{") == query.count('stack="$stack",flow=~"$flow"'), query
     (stack,) = (each for each in document()["templating"]["list"] if each["name"] == "stack")
@@ -64,7 +64,7 @@ def test_a_flow_that_reports_nothing_can_be_chosen() -> None:
     assert [option["value"] for option in flow["options"]] == ["$__all", *FLOWS]
 
 
-def test_records_that_wait_are_those_of_the_flow_and_not_of_the_workers_own_topics() -> None:
+def test_lag_queries_leave_out_consumers_of_the_workers_own_topics() -> None:
     lags = [query for query in queries() if "records_lag" in query]
     assert lags
     assert all('client_id=~".*replication-consumer.*"' in query for query in lags)
@@ -75,6 +75,6 @@ def test_two_stacks_have_two_dashboards() -> None:
 
 
 def test_a_partition_without_records_is_left_out_instead_of_being_drawn_as_nan() -> None:
-    asked = [query for query in queries() if "replication_latency" in query]
-    assert asked
-    assert all("} >= 0" in query for query in asked)
+    latencies = [query for query in queries() if "replication_latency" in query]
+    assert latencies
+    assert all("} >= 0" in query for query in latencies)

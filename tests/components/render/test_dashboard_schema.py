@@ -1,4 +1,4 @@
-"""The dashboard's JSON is one that Grafana knows: every key and value survives Grafana's own classes of its schema."""
+"""Grafana knows everything in the dashboard's JSON: each key and value survives a round trip through its classes."""
 
 import json
 import typing
@@ -23,7 +23,7 @@ def document() -> dict[str, Any]:
 
 
 def unknown(given: dict[str, Any]) -> list[str]:
-    """What Grafana's schema does not have: keys that its classes lose, and values that are not of their types."""
+    """What Grafana's schema does not know: keys that its classes lose, and values of a wrong type."""
     register_default_plugins()
     read = Dashboard.from_json(given)
     written = json.loads(JSONEncoder().encode(read))
@@ -31,7 +31,7 @@ def unknown(given: dict[str, Any]) -> list[str]:
 
 
 def lost(given: Any, written: Any, where: str) -> Iterator[str]:
-    """Where something that was given is not written again; defaults may be added."""
+    """The places of values that are missing in the output; defaults may be added."""
     match given, written:
         case dict(), dict():
             for key, value in given.items():
@@ -45,7 +45,7 @@ def lost(given: Any, written: Any, where: str) -> Iterator[str]:
 
 
 def mistyped(read: Any, where: str) -> Iterator[str]:
-    """Where an object of Grafana's classes has a value that is not of the type that the class declares."""
+    """The places where an object of Grafana's classes has a value of another type than its class declares."""
     if isinstance(read, list):
         for number, each in enumerate(read):
             yield from mistyped(each, f"{where}[{number}]")
@@ -57,19 +57,19 @@ def mistyped(read: Any, where: str) -> Iterator[str]:
         try:
             adapter.validate_python(value)
         except ValidationError as error:
-            # It keeps transformations as they were read.
-            told = [each["msg"] for each in error.errors() if not isinstance(each["input"], dict)]
-            yield from (f"{where}.{name}: {each}" for each in told)
+            # Grafana's classes keep transformations as plain dicts.
+            messages = [each["msg"] for each in error.errors() if not isinstance(each["input"], dict)]
+            yield from (f"{where}.{name}: {each}" for each in messages)
         yield from mistyped(value, f"{where}.{name}")
 
 
 @cache
 def adapters(of: Any) -> dict[str, TypeAdapter[Any]]:
-    """What checks each attribute of one of Grafana's classes."""
+    """The type check of each attribute of one of Grafana's classes."""
     return {name: TypeAdapter(hint, config=_ANY_CLASS) for name, hint in typing.get_type_hints(of).items()}
 
 
-def test_grafana_s_schema_has_everything_in_the_dashboard() -> None:
+def test_grafanas_schema_knows_everything_in_the_dashboard() -> None:
     assert unknown(document()) == []
 
 
@@ -77,15 +77,15 @@ def misspelt(given: dict[str, Any]) -> None:
     given["panels"][3]["fieldConfig"]["defaults"]["units"] = "ms"
 
 
-def of_no_type(given: dict[str, Any]) -> None:
+def wrong_type(given: dict[str, Any]) -> None:
     given["panels"][3]["gridPos"]["w"] = "half"
 
 
-def of_no_choice(given: dict[str, Any]) -> None:
+def unknown_choice(given: dict[str, Any]) -> None:
     given["panels"][3]["options"]["legend"]["placement"] = "left"
 
 
-@pytest.mark.parametrize("mistake", [misspelt, of_no_type, of_no_choice])
+@pytest.mark.parametrize("mistake", [misspelt, wrong_type, unknown_choice])
 def test_a_mistake_in_the_dashboard_is_found(mistake: Any) -> None:
     given = document()
     mistake(given)

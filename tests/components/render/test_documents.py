@@ -17,7 +17,7 @@ from tests.repository import ROOT, STACKS
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
 ANY = "any"
-#: What tells an object of a document apart; `absent: true` says that there is none.
+#: The keys that identify an object of a document; `absent: true` means that it must not exist.
 _IDENTITY = ("kind", "role", "part", "name")
 
 
@@ -30,7 +30,7 @@ def _planned(topology: Any) -> list[PlannedObject]:
 
 
 def _missing(expected: Any, found: Any, path: str) -> Iterator[str]:
-    """Every field of `expected` that `found` lacks or has another value for; lists are compared item by item."""
+    """The fields of `expected` that are missing or different in `found`; lists are compared item by item."""
     if isinstance(expected, Mapping):
         for key, value in expected.items():
             here = f"{path}.{key}"
@@ -53,7 +53,7 @@ def _leaves(expected: Any) -> int:
     return sum(map(_leaves, inner)) or 1
 
 
-def _is_meant(planned: PlannedObject, expected: Mapping[str, Any]) -> bool:
+def _has_identity(planned: PlannedObject, expected: Mapping[str, Any]) -> bool:
     found = {"kind": planned.kind, "role": planned.role.value, "part": planned.part, "name": planned.name}
     return all(found[key] == expected[key] for key in _IDENTITY if key in expected)
 
@@ -66,14 +66,14 @@ def test_every_field_of_the_documents_objects_is_rendered(file: Path) -> None:
     missing: list[str] = []
     fields = 0
     for expected in document["objects"]:
-        found = [each for each in planned if _is_meant(each, expected)]
-        told = " ".join(str(expected[key]) for key in (*_IDENTITY,) if key in expected)
+        found = [each for each in planned if _has_identity(each, expected)]
+        identity = " ".join(str(expected[key]) for key in (*_IDENTITY,) if key in expected)
         if len(found) != (0 if expected.get("absent") else 1):
-            missing.append(f"there are {len(found)} of {told}")
+            missing.append(f"there are {len(found)} of {identity}")
         for each in found:
             has = _with_names(expected.get("has", {}), names)
             fields += _leaves(has)
-            missing += _missing(has, each.manifest, told)
+            missing += _missing(has, each.manifest, identity)
     assert not missing, "\n".join(missing)
     assert fields > 5, "the table holds next to nothing"
 
@@ -90,7 +90,7 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def test_the_table_of_the_guides_names_every_document_and_tests_that_exist() -> None:
+def test_the_readmes_table_names_every_document_and_only_existing_tests() -> None:
     text = (STACKS / "README.md").read_text()
     table = text[text.index("| in the guide | here | held by |") :].partition("\n\n")[0].splitlines()[2:]
     named = {name.strip() for row in table for name in row.split("|")[-2].split(",")}

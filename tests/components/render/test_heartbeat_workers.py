@@ -1,4 +1,4 @@
-"""Heartbeats are sent by workers of the source where the target's workers cannot log in to it."""
+"""Workers at the source send the heartbeats if the target's workers cannot log in to the source."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.repository import ROOT
 TOKEN = {"type": "oauth", "accessToken": {"secret": "uswest-token", "key": "token"}}
 CERTIFICATE = {"type": "tls", "secret": "client"}
 KEYSTORE = {"trust": {"format": "JKS", "secret": "ca", "key": "t.jks", "password": {"secret": "ca", "key": "p"}}}
-APART = {"access-role-heartbeats", "access-binding-heartbeats", "connect-heartbeats"}
+HEARTBEAT_WORKER_OBJECTS = {"access-role-heartbeats", "access-binding-heartbeats", "connect-heartbeats"}
 
 
 def a_flow_between(
@@ -44,39 +44,41 @@ def test_the_example_of_the_readme_passes_the_check_in_every_api_version(strimzi
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "strimzi", "apart"),
+    ("source", "target", "strimzi", "separate"),
     [
-        pytest.param({}, {}, "1.2", False, id="PEM as the workers have"),
-        pytest.param({}, {}, "0.46", True, id="PEM where the workers have a file"),
-        pytest.param({"tls": KEYSTORE}, {}, "0.46", False, id="a file as the workers have"),
-        pytest.param({}, {"tls": {}}, "0.46", False, id="workers without a trust of their own"),
-        pytest.param({"tls": {}}, {}, "1.2", True, id="a source that Java trusts, where the workers do not"),
-        pytest.param({}, {"authentication": TOKEN}, "1.2", True, id="a callback left behind"),
-        pytest.param({"authentication": TOKEN}, {}, "1.2", False, id="a callback that only the source has"),
-        pytest.param({"authentication": CERTIFICATE}, {"authentication": TOKEN}, "1.2", False, id="no SASL there"),
+        pytest.param({}, {}, "1.2", False, id="both sides use PEM"),
+        pytest.param({}, {}, "0.46", True, id="the source uses PEM, and the workers a truststore file"),
+        pytest.param({"tls": KEYSTORE}, {}, "0.46", False, id="both sides use truststore files"),
+        pytest.param({}, {"tls": {}}, "0.46", False, id="the workers have no trust of their own"),
+        pytest.param({"tls": {}}, {}, "1.2", True, id="Java trusts the source, but the workers have their own trust"),
+        pytest.param({}, {"authentication": TOKEN}, "1.2", True, id="the callback of the target's login would remain"),
+        pytest.param({"authentication": TOKEN}, {}, "1.2", False, id="only the source's login has a callback"),
         pytest.param(
-            {"authentication": CERTIFICATE}, {"authentication": CERTIFICATE}, "1.2", False, id="PEM keys on both"
+            {"authentication": CERTIFICATE}, {"authentication": TOKEN}, "1.2", False, id="the source uses no SASL"
+        ),
+        pytest.param(
+            {"authentication": CERTIFICATE}, {"authentication": CERTIFICATE}, "1.2", False, id="both sides use PEM keys"
         ),
         pytest.param(
             {"authentication": CERTIFICATE, "tls": {}},
             {"authentication": CERTIFICATE, "tls": {}},
             "0.46",
             True,
-            id="a PEM key where the workers have a keystore",
+            id="the source uses a PEM key, and the workers a keystore",
         ),
     ],
 )
-def test_heartbeats_have_workers_of_their_own_where_the_target_leaves_something_behind(
-    source: dict[str, Any], target: dict[str, Any], strimzi: str, apart: bool
+def test_heartbeats_get_their_own_workers_if_settings_of_the_targets_workers_conflict(
+    source: dict[str, Any], target: dict[str, Any], strimzi: str, separate: bool
 ) -> None:
     flow = a_flow_between(source, target, strimzi)
-    assert (heartbeat_workers(flow) is not flow) is apart
-    assert (objects_of(flow).keys() >= APART) is apart
+    assert (heartbeat_workers(flow) is not flow) is separate
+    assert (objects_of(flow).keys() >= HEARTBEAT_WORKER_OBJECTS) is separate
     without = a_flow_between(source, target, strimzi, connectors={"heartbeat": {"enabled": False}})
-    assert not APART & objects_of(without).keys()
+    assert not HEARTBEAT_WORKER_OBJECTS & objects_of(without).keys()
 
 
-def test_workers_of_heartbeats_belong_to_the_source() -> None:
+def test_separate_heartbeat_workers_belong_to_the_source() -> None:
     flow = a_flow_between(target={"authentication": TOKEN}, exactlyOnce="enabled")
     found = objects_of(flow)
     assert found["connect-heartbeats"] == {
@@ -113,7 +115,7 @@ def test_workers_of_heartbeats_belong_to_the_source() -> None:
     assert found["access-binding-heartbeats"]["subjects"][0]["name"] == "orders-heartbeats-connect"
 
 
-def test_the_connector_overrides_no_producer_that_already_writes_to_the_source() -> None:
+def test_a_heartbeat_connector_on_the_sources_workers_overrides_no_producer_settings() -> None:
     found = objects_of(a_flow_between(strimzi="0.46"))["heartbeat-connector"]
     assert found["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
     config = found["spec"]["config"]
@@ -125,24 +127,24 @@ def test_the_connector_overrides_no_producer_that_already_writes_to_the_source()
     )
 
 
-def test_the_sources_user_may_do_what_its_workers_need_and_the_targets_no_more() -> None:
-    plain, apart = a_flow_between(strimzi="0.47"), a_flow_between(strimzi="0.46")
-    more = set(flow_acls(apart)) - set(flow_acls(plain))
-    assert set(flow_acls(plain)) <= set(flow_acls(apart))
+def test_separate_heartbeat_workers_add_acls_only_for_the_sources_user() -> None:
+    plain, separate = a_flow_between(strimzi="0.47"), a_flow_between(strimzi="0.46")
+    more = set(flow_acls(separate)) - set(flow_acls(plain))
+    assert set(flow_acls(plain)) <= set(flow_acls(separate))
     topics = {f"mirror-orders-heartbeats-{role}-internal" for role in ("configs", "offsets", "status")}
     assert {(acl.cluster, acl.name) for acl in more} == {
         ("useast", name) for name in (*topics, "mirror-orders-heartbeats")
     }
-    told = {acl.name for acl in flow_parameters(apart).acls or () if acl.cluster == "source"}
-    assert topics <= told
+    validated = {acl.name for acl in flow_parameters(separate).acls or () if acl.cluster == "source"}
+    assert topics <= validated
 
 
-def test_the_model_is_the_same_whoever_sends_the_heartbeats() -> None:
-    """Staging may log in by other means than production, and proves the same model."""
+def test_the_digest_does_not_depend_on_which_workers_send_the_heartbeats() -> None:
+    """Staging may log in differently from production and still proves the same model."""
     assert flow_digest(a_flow_between()) == flow_digest(a_flow_between(target={"authentication": TOKEN}))
 
 
-def test_only_the_mirror_that_needs_it_gets_workers_at_its_source() -> None:
+def test_only_a_mirror_with_conflicting_settings_gets_heartbeat_workers_at_its_source() -> None:
     clusters = {"useast": a_cluster(), "eu": a_cluster("eu", authentication=TOKEN)}
     clusters["uswest"] = a_cluster("us-west-2", authentication=TOKEN)
     selection = {"topics": ["orders"], "groups": ["g"]}
@@ -167,7 +169,7 @@ def test_only_the_mirror_that_needs_it_gets_workers_at_its_source() -> None:
     }
 
 
-def test_a_pair_with_two_kinds_of_login_needs_them_on_one_side_only() -> None:
+def test_a_pair_with_two_kinds_of_login_needs_separate_heartbeat_workers_on_one_side() -> None:
     clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", authentication=TOKEN)}
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
     flows = resolve_flows(parse_topology(a_topology(pair, clusters=clusters)), None, {})
@@ -177,7 +179,7 @@ def test_a_pair_with_two_kinds_of_login_needs_them_on_one_side_only() -> None:
     }
 
 
-def test_a_flow_whose_workers_send_its_heartbeats_has_no_others() -> None:
+def test_a_flow_whose_workers_send_its_heartbeats_renders_no_other_workers() -> None:
     assert list(objects_of(a_flow_between())) == [
         *("namespace", "source-config", "target-config", "replication-config"),
         *("access-role", "access-binding", "connect"),

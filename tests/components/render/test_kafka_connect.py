@@ -65,28 +65,28 @@ GROUP_PROPERTIES = {
 @pytest.mark.parametrize(
     ("strimzi", "version", "difference"),
     [
-        pytest.param("1.2", "v1", {**GROUP_FIELDS, "config": CONFIG}, id="v1 names the group by fields"),
+        pytest.param("1.2", "v1", {**GROUP_FIELDS, "config": CONFIG}, id="v1 names the group in fields"),
         pytest.param(
             "0.48",
             "v1beta2",
             {"config": {**GROUP_PROPERTIES, **CONFIG}},
-            id="v1beta2 names the group by worker properties",
+            id="v1beta2 names the group in worker properties",
         ),
         pytest.param(
             "0.45",
             "v1beta2",
             {"config": {**GROUP_PROPERTIES, **CONFIG, **WORKER_FILE}},
-            id="connectors read the worker's own file while it holds values",
+            id="connectors read the worker file if it holds values",
         ),
         pytest.param(
             "v1beta2",
             "v1beta2",
             {"config": {**GROUP_PROPERTIES, **CONFIG, **WORKER_FILE}},
-            id="an operator known by its old API only is taken for an old one",
+            id="an operator known only by its old API counts as an old one",
         ),
     ],
 )
-def test_the_connect_cluster_whole(strimzi: str, version: str, difference: dict[str, Any]) -> None:
+def test_the_whole_connect_cluster(strimzi: str, version: str, difference: dict[str, Any]) -> None:
     assert connect_object(a_resolved_flow(strimzi=strimzi)).manifest == {
         "apiVersion": f"kafka.strimzi.io/{version}",
         "kind": "KafkaConnect",
@@ -167,11 +167,11 @@ EVERY_FIELD = {
                     ]
                 },
             },
-            id="our choice of metrics of Strimzi's reporter",
+            id="our default metrics of Strimzi's reporter",
         ),
     ],
 )
-def test_an_alternative_setting_is_written_as_strimzi_names_it(
+def test_alternative_settings_are_rendered_under_strimzis_names(
     connect: dict[str, Any], field: str, wanted: dict[str, Any]
 ) -> None:
     assert spec(connect=connect)[field] == wanted
@@ -237,7 +237,7 @@ def test_a_template_of_the_user_is_extended_and_never_replaced() -> None:
     assert [mount["mountPath"] for mount in mounts] == ["/mnt/plugins", "/mnt/source-truststore"]
 
 
-def test_certificates_of_the_target_may_be_a_pattern_of_keys() -> None:
+def test_the_targets_certificates_may_be_given_as_a_pattern_of_keys() -> None:
     trust = {"secret": "uswest-cluster-ca-cert", "pattern": "*.crt"}
     clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", tls={"trust": trust})}
     assert spec(clusters=clusters, strimzi="0.45")["tls"] == {

@@ -1,4 +1,4 @@
-"""The connectors of a flow, compared as a whole: a common part, and what each authentication or policy changes."""
+"""The connectors of a flow, compared as a whole: the common part, and what each login or policy changes."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ BOTH_CLUSTERS = {
 }
 
 
-def test_the_source_connector_whole() -> None:
+def test_the_whole_configuration_of_the_source_connector() -> None:
     assert with_readable_names(a_resolved_flow(), "source") == {
         **CONVERTERS,
         **BOTH_CLUSTERS,
@@ -70,7 +70,7 @@ def test_the_source_connector_whole() -> None:
     }
 
 
-def test_the_checkpoint_connector_whole() -> None:
+def test_the_whole_configuration_of_the_checkpoint_connector() -> None:
     assert with_readable_names(a_resolved_flow(), "checkpoint") == {
         **CONVERTERS,
         **BOTH_CLUSTERS,
@@ -108,7 +108,7 @@ def test_the_heartbeat_connector_produces_to_the_source() -> None:
                 'username="m" password="${secret:mirror-orders/orders-source-credentials:password}";',
                 "ssl.truststore.certificates": "${secret:mirror-orders/ca:ca.crt}",
             },
-            id="PLAIN from configuration reads the Secret of our making",
+            id="PLAIN from configuration reads the Secret that we create",
         ),
         pytest.param(
             {"authentication": {"type": "tls", "secret": "client"}},
@@ -132,7 +132,7 @@ def test_the_heartbeat_connector_produces_to_the_source() -> None:
                 },
             },
             {"ssl.truststore.password": "${secret:mirror-orders/ca:password}"},
-            id="a JKS truststore is a file, its password a placeholder",
+            id="a JKS truststore is a file, and its password is a placeholder",
         ),
         pytest.param({"authentication": None, "tls": None}, {}, id="a plain listener needs no credential"),
     ],
@@ -167,7 +167,7 @@ def test_state_tasks_and_restarts_reach_the_resource() -> None:
     assert (spec["tasksMax"], spec["state"], spec["autoRestart"]) == (7, "stopped", {"enabled": True, "maxRestarts": 4})
 
 
-def test_a_raised_credentials_revision_changes_every_connector_that_reads_them() -> None:
+def test_a_raised_credentials_revision_changes_every_connector() -> None:
     """Only a connector that restarts reads a rotated Secret."""
     before = a_resolved_flow()
     clusters = {"useast": a_cluster(credentialsRevision=1), "uswest": a_cluster("us-west-2")}
@@ -178,7 +178,7 @@ def test_a_raised_credentials_revision_changes_every_connector_that_reads_them()
 
 
 @pytest.mark.parametrize(("strimzi", "version"), [("1.2", "v1"), ("0.48", "v1beta2"), ("0.45", "v1beta2")])
-def test_connectors_are_declared_the_same_in_both_versions(strimzi: str, version: str) -> None:
+def test_connectors_are_rendered_alike_in_both_api_versions(strimzi: str, version: str) -> None:
     (planned, *_) = connector_objects(a_resolved_flow(strimzi=strimzi))
     config = planned.manifest["spec"]["config"]
     assert planned.manifest == {

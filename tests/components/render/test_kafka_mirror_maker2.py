@@ -1,4 +1,4 @@
-"""KafkaMirrorMaker2: its objects in both API versions, compared as a whole where this project decides them."""
+"""KafkaMirrorMaker2: its objects in both API versions."""
 
 from typing import Any
 
@@ -74,8 +74,8 @@ def test_sources_share_their_workers_and_the_secret_of_their_target() -> None:
         "orders-target-credentials",
     ]
     spec = found["mirror-maker2"].manifest["spec"]
-    named = {each["alias"]: each["authentication"]["passwordSecret"]["secretName"] for each in spec["clusters"]}
-    assert named == {"eu": secrets[0], "useast": secrets[1], "uswest": secrets[2]}
+    used = {each["alias"]: each["authentication"]["passwordSecret"]["secretName"] for each in spec["clusters"]}
+    assert used == {"eu": secrets[0], "useast": secrets[1], "uswest": secrets[2]}
 
 
 #: What Kafka 4.3 excludes, and the storage of our workers.
@@ -91,7 +91,7 @@ def test_each_source_is_replicated_as_declared() -> None:
 
 
 @pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
-def test_instances_have_a_group_and_storage_topics_of_their_own(strimzi: str) -> None:
+def test_a_kafkamirrormaker2_has_its_own_worker_group_and_storage_topics(strimzi: str) -> None:
     spec = the_spec(a_mirror(), strimzi)
     if strimzi == "1.2":
         target = spec["target"]
@@ -125,7 +125,7 @@ def test_active_active_is_one_resource_next_to_each_target() -> None:
     assert len({spec["target"]["groupId"] for spec in specs}) == 2
 
 
-def test_heartbeats_of_v1_have_workers_of_their_own() -> None:
+def test_in_v1_heartbeats_have_their_own_workers() -> None:
     found = the_objects(two_sources())
     beside = {key: each.name for key, each in found.items() if key not in SHARED and "config-" not in key}
     assert beside == {
@@ -153,7 +153,7 @@ def test_heartbeat_workers_may_read_only_what_their_connectors_name() -> None:
     assert subject["name"] == "orders-heartbeats-connect"
 
 
-def test_heartbeats_of_v1beta2_are_a_connector_of_the_resource() -> None:
+def test_in_v1beta2_the_resource_runs_the_heartbeat_connector() -> None:
     (mirror,) = the_spec(a_mirror(), "0.45")["mirrors"]
     assert mirror["heartbeatConnector"]["config"]["emit.heartbeats.interval.seconds"] == 1
 
@@ -173,7 +173,7 @@ def test_connectors_have_their_tasks_state_and_restarts() -> None:
     assert connector == {"tasksMax": 7, "state": "paused", "autoRestart": {"enabled": True, "maxRestarts": 4}}
 
 
-def test_logins_by_placeholder_may_be_read_by_the_workers_own_account() -> None:
+def test_the_workers_account_may_read_the_secrets_that_logins_name_by_placeholder() -> None:
     oauth = {"type": "oauth", "clientId": "mirror", "tokenEndpointUri": "https://sso.example.com/token"}
     login = {**oauth, "clientSecret": {"secret": "sso", "key": "secret"}}
     clusters = {
@@ -206,10 +206,12 @@ def test_outputs_name_connectors_as_connect_does(strimzi: str, heartbeat: str) -
     ("strimzi", "produced_to", "topic"),
     [("1.2", "source", "useast.heartbeats"), ("0.45", "target", "heartbeats")],
 )
-def test_validation_looks_for_heartbeats_where_they_come_from(strimzi: str, produced_to: str, topic: str) -> None:
+def test_validation_looks_for_heartbeats_where_the_api_version_produces_them(
+    strimzi: str, produced_to: str, topic: str
+) -> None:
     (flow,) = resolved(a_mirror(), strimzi)
-    told = flow_parameters(flow).document()["heartbeats"]
-    assert (told["producedTo"], told["targetTopic"]) == (produced_to, topic)
+    heartbeats = flow_parameters(flow).document()["heartbeats"]
+    assert (heartbeats["producedTo"], heartbeats["targetTopic"]) == (produced_to, topic)
 
 
 def test_the_job_reads_the_shared_secret_of_the_target() -> None:
@@ -239,26 +241,26 @@ def test_a_mistake_in_the_resource_is_reported_once_for_all_its_mirrors() -> Non
     assert [where for _, where in found] == ["replications.orders.connect.config.offset.lag.max"]
 
 
-def test_the_worker_of_heartbeats_counts_against_the_quota() -> None:
+def test_the_heartbeat_worker_counts_against_the_quota() -> None:
     sized = two_sources(quota={"hard": {"pods": 3}})
     assert problems_of(sized) == [("quota-exceeded", "replications.orders.quota.hard")]
     assert problems_of(sized, "0.45") == []
 
 
-def test_the_name_of_the_workers_of_heartbeats_is_taken() -> None:
+def test_another_flow_may_not_use_the_name_of_the_heartbeat_workers() -> None:
     other = {"kind": "flow", "source": "eu", "target": "uswest", "topics": ["other"], "groups": ["other"]}
     assert problems_of(a_mirror(), beside={"orders-heartbeats": other}) == [
         ("worker-group-shared", "replications.orders-heartbeats")
     ]
 
 
-def test_the_name_of_the_workers_of_heartbeats_has_room() -> None:
+def test_a_name_that_is_too_long_for_the_heartbeat_workers_is_reported() -> None:
     raw = a_topology(a_mirror(), name="o" * 41, clusters=three_clusters())
     (problem,) = set(check_topology(parse_topology(raw)))
     assert (problem.code, "by at least 1." in problem.remedy) == ("name-too-long", True)
 
 
-def test_active_active_under_the_same_names_is_a_loop() -> None:
+def test_active_active_with_the_identity_policy_is_reported_as_a_loop() -> None:
     both = a_mirror(source=None, target=None, between=["useast", "uswest"], policy="identity")
     (problem,) = check_topology(parse_topology(a_topology(both, clusters=three_clusters())))
     assert problem.code == "replication-loop"

@@ -1,4 +1,4 @@
-"""KafkaUsers: in their cluster's region, with the ACLs of every flow, and a password that both sides share."""
+"""KafkaUsers are deployed in their cluster's region, with the ACLs of all flows and the configured password."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_both_api_versions_have_the_same_user() -> None:
 @pytest.mark.parametrize(
     ("region", "count"),
     [
-        pytest.param("us-east-1", 1, id="the region of the source, where no flow of ours is deployed"),
+        pytest.param("us-east-1", 1, id="the region of the source, where we deploy no flow"),
         pytest.param("us-west-2", 0, id="another region"),
         pytest.param(None, 1, id="every region"),
     ],
@@ -95,19 +95,19 @@ def test_a_user_belongs_to_the_region_of_its_cluster(region: str | None, count: 
 
 
 def test_a_user_has_the_acls_of_all_flows_that_log_in_as_it() -> None:
-    """Otherwise each stack would remove what the flows of the others need."""
+    """Otherwise each stack would remove the ACLs that flows of other stacks need."""
     back = a_flow(source="uswest", target="useast", topics=["audit"])
     rules = the_user(orders=a_flow(), back=back).manifest["spec"]["authorization"]["acls"]
     names = {each["resource"]["name"] for each in rules}
     assert names >= {"orders", "mm2-offset-syncs.uswest.internal", "uswest.audit", "mirror-back-configs-internal"}
 
 
-def test_a_resource_of_the_cluster_has_no_name() -> None:
+def test_an_acl_on_the_cluster_resource_has_no_name() -> None:
     rules = the_user(orders=a_flow(syncTopicAcls=True)).manifest["spec"]["authorization"]["acls"]
     assert {"type": "allow", "resource": {"type": "cluster"}, "operations": ["Describe"], "host": "*"} in rules
 
 
-def test_a_transactional_id_is_named_as_strimzi_names_it() -> None:
+def test_an_acl_on_a_transactional_id_uses_strimzis_resource_type() -> None:
     back = a_flow(source="uswest", target="useast", exactlyOnce="enabled", connectors={"heartbeat": {"enabled": False}})
     rules = the_user(back=back).manifest["spec"]["authorization"]["acls"]
     assert rule("transactionalId", "mirror-back-", "Write", pattern="prefix") in rules
@@ -117,10 +117,18 @@ def test_a_transactional_id_is_named_as_strimzi_names_it() -> None:
     ("authentication", "changes", "expected", "name"),
     [
         pytest.param(
-            scram({"secret": "s", "key": "k"}), {}, {"type": "scram-sha-512"}, "mirror", id="the operator's password"
+            scram({"secret": "s", "key": "k"}),
+            {},
+            {"type": "scram-sha-512"},
+            "mirror",
+            id="a password that the operator generates",
         ),
         pytest.param(
-            {"type": "tls", "secret": "mirror-user"}, {}, {"type": "tls"}, "mirror-user", id="its certificate"
+            {"type": "tls", "secret": "mirror-user"},
+            {},
+            {"type": "tls"},
+            "mirror-user",
+            id="a certificate that the operator issues",
         ),
         pytest.param(
             {"type": "tls", "secret": "issued", "principal": "CN=mirror"},
@@ -131,7 +139,7 @@ def test_a_transactional_id_is_named_as_strimzi_names_it() -> None:
         ),
     ],
 )
-def test_how_a_user_logs_in(
+def test_the_users_authentication_and_principal_follow_the_clusters_login(
     authentication: dict[str, Any], changes: dict[str, Any], expected: dict[str, Any], name: str
 ) -> None:
     source = a_cluster(authentication=authentication, kafkaUser={**DECLARED, **changes})
@@ -156,14 +164,14 @@ def test_how_a_user_logs_in(
     ids=[
         "SCRAM-SHA-256",
         "no login",
-        "a certificate beside a password",
-        "a name that Kubernetes does not take",
-        "more than a common name",
-        "another name than the certificate's",
+        "an external certificate together with a password",
+        "a name that Kubernetes refuses",
+        "a subject with more than a common name",
+        "a name that differs from the certificate's",
         "a common name that is too long",
     ],
 )
-def test_what_the_user_operator_cannot_declare_is_refused(
+def test_a_login_that_the_user_operator_cannot_provide_is_refused(
     authentication: dict[str, Any] | None, changes: dict[str, Any], code: str
 ) -> None:
     source = a_cluster(authentication=authentication, kafkaUser={**DECLARED, **changes})

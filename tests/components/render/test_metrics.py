@@ -1,4 +1,4 @@
-"""Metrics are reported with one key: the workers' exporter, its rules, and what connectors need beside it."""
+"""One key turns metrics on: the workers' exporter, its rules, and the properties that connectors need."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from tests.builders import a_flow, a_topology
 JMX = {"type": "jmxPrometheusExporter"}
 REPORTER = {"type": "strimziMetricsReporter"}
 CLASS = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
-OF_CONNECTOR = {"metric.reporters": CLASS, "prometheus.metrics.reporter.listener.enable": False}
-OF_CONSUMER = {
+CONNECTOR_REPORTER = {"metric.reporters": CLASS, "prometheus.metrics.reporter.listener.enable": False}
+CONSUMER_REPORTER = {
     "source.consumer.metric.reporters": CLASS,
     "source.consumer.prometheus.metrics.reporter.listener.enable": False,
     "source.consumer.prometheus.metrics.reporter.allowlist": RECORDS_LAG,
@@ -62,7 +62,7 @@ def test_workers_of_every_kind_find_our_rules_in_a_config_map(kind: str) -> None
         assert yaml.safe_load(config_map["data"][each["key"]])["rules"]
 
 
-def test_rules_of_the_user_s_own_replace_ours() -> None:
+def test_a_users_own_rules_replace_ours() -> None:
     found = objects(a_flow(connect={"metrics": JMX | {"configMap": "mine"}}))
     (connect,) = (body for _, body in found if body["kind"] == "KafkaConnect")
     assert connect["spec"]["metricsConfig"]["valueFrom"]["configMapKeyRef"] == {"name": "mine", "key": "rules.yaml"}
@@ -77,25 +77,25 @@ def test_rules_exist_before_the_workers_that_read_them() -> None:
 
 def test_connectors_report_to_the_reporter_of_their_worker() -> None:
     found = {key: body["spec"] for key, body in objects(a_flow(connect={"metrics": REPORTER})) if "connector" in key}
-    assert metric_properties(found["source-connector"]["config"]) == OF_CONNECTOR | OF_CONSUMER
-    assert metric_properties(found["checkpoint-connector"]["config"]) == OF_CONNECTOR
+    assert metric_properties(found["source-connector"]["config"]) == CONNECTOR_REPORTER | CONSUMER_REPORTER
+    assert metric_properties(found["checkpoint-connector"]["config"]) == CONNECTOR_REPORTER
     assert metric_properties(found["heartbeat-connector"]["config"]) == {}
 
 
-def test_the_operator_configures_the_reporter_of_a_mirror_but_not_of_its_consumer() -> None:
+def test_in_a_kafkamirrormaker2_only_the_source_consumer_needs_reporter_properties() -> None:
     found = dict(objects(a_flow(kind="mirrorMaker2", connect={"metrics": REPORTER})))
     (mirror,) = found["mirror-maker2"]["spec"]["mirrors"]
-    assert metric_properties(mirror["sourceConnector"]["config"]) == OF_CONSUMER
+    assert metric_properties(mirror["sourceConnector"]["config"]) == CONSUMER_REPORTER
     assert metric_properties(mirror["checkpointConnector"]["config"]) == {}
 
 
 @pytest.mark.parametrize(
     ("own", "rendered"),
     [("example.Reporter", f"example.Reporter,{CLASS}"), (CLASS, CLASS)],
-    ids=["another reporter", "ours, as Kafka refuses it twice"],
+    ids=["another reporter", "our reporter, which Kafka refuses if it is listed twice"],
 )
 @pytest.mark.parametrize("key", ["metric.reporters", "source.consumer.metric.reporters"])
-def test_a_reporter_of_the_user_s_own_stays(key: str, own: str, rendered: str) -> None:
+def test_a_users_own_reporter_is_kept(key: str, own: str, rendered: str) -> None:
     connectors = {"source": {"config": {key: own}}}
     found = dict(objects(a_flow(connect={"metrics": REPORTER}, connectors=connectors)))
     assert found["source-connector"]["spec"]["config"][key] == rendered
@@ -108,12 +108,12 @@ def test_a_user_can_leave_the_source_out_of_the_labels() -> None:
 
 
 @pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"add.source.alias.to.metrics": True}), ("1.2", {})])
-def test_old_versions_are_told_to_name_the_source_in_their_metrics(strimzi: str, wanted: dict[str, Any]) -> None:
+def test_old_versions_are_configured_to_name_the_source_in_their_metrics(strimzi: str, wanted: dict[str, Any]) -> None:
     found = dict(objects(a_flow(connect={"metrics": JMX}), strimzi))
     assert metric_properties(found["source-connector"]["spec"]["config"]) == wanted
 
 
-def test_without_the_key_nothing_is_added() -> None:
+def test_without_the_metrics_key_no_metrics_settings_are_rendered() -> None:
     found = dict(objects(a_flow()))
     assert "metricsConfig" not in found["connect"]["spec"]
     assert metric_properties(found["source-connector"]["spec"]["config"]) == {}

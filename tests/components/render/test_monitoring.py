@@ -1,4 +1,4 @@
-"""What watches a stack: scraped with the flow's name, alerts that name the flow and what to type next."""
+"""The monitoring of a stack: series get the flow's name, and alerts name the flow and the next command."""
 
 import re
 from typing import Any
@@ -32,14 +32,14 @@ def rules(stack: str = "prod", **flow: Any) -> dict[str, Manifest]:
     return {rule["alert"]: rule for rule in group["rules"]}
 
 
-def test_objects_are_where_and_as_prometheus_looks_for_them() -> None:
+def test_monitoring_objects_have_the_namespace_and_labels_that_prometheus_selects() -> None:
     for planned in monitoring_objects(topology(), "prod", None):
         metadata = planned.manifest["metadata"]
         assert metadata["namespace"] == "monitoring"
         assert planned.kind == "ConfigMap" or metadata["labels"]["release"] == "prometheus"
 
 
-def test_the_dashboard_is_labelled_for_grafana_s_sidecar_whatever_the_stack_is_called() -> None:
+def test_the_dashboard_is_labelled_for_grafanas_sidecar_and_has_a_valid_name() -> None:
     *_, planned = monitoring_objects(topology(), "Prod_us", None)
     assert planned.name == "mirror-dashboard-prod-us"
     assert planned.manifest["metadata"]["labels"]["grafana_dashboard"] == "1"
@@ -56,7 +56,7 @@ def test_nothing_is_watched_unless_the_topology_asks() -> None:
 
 
 def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
-    """A KafkaMirrorMaker2 of the API v1 has workers for heartbeats beside it."""
+    """In the API v1, a KafkaMirrorMaker2 has separate workers for heartbeats."""
     found = monitoring_objects(topology(kind="mirrorMaker2"), "prod", None)
     (spec,) = (planned.manifest["spec"] for planned in found if planned.kind == "PodMonitor")
     assert spec["namespaceSelector"] == {"matchNames": ["mirror-orders"]}
@@ -65,8 +65,8 @@ def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
     assert kinds["values"] == ["KafkaConnect", "KafkaMirrorMaker2"]
 
 
-def test_the_lag_of_a_partition_is_kept_once_under_the_name_that_every_kafka_reports() -> None:
-    """Kafka 4.1 and later report the lag of `orders.eu` as that of `orders.eu` and of `orders_eu`."""
+def test_the_duplicate_lag_series_under_the_real_topic_name_is_dropped() -> None:
+    """Kafka 4.1 and later report the lag of topic `orders.eu` twice: as `orders.eu` and as `orders_eu`."""
     dropped = [
         each["regex"]
         for each in relabelings(resolve_flows(topology(), None, {}), "prod")
@@ -105,7 +105,7 @@ ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
 @pytest.mark.parametrize(
     ("flow", "names"),
     [
-        pytest.param({}, {*ALWAYS, "MirrorHeartbeatSilent", "MirrorCheckpointsMissing"}, id="as it comes"),
+        pytest.param({}, {*ALWAYS, "MirrorHeartbeatSilent", "MirrorCheckpointsMissing"}, id="the defaults"),
         pytest.param(
             {"objectives": {"lagSeconds": 30}},
             {*ALWAYS, "MirrorHeartbeatSilent", "MirrorCheckpointsMissing", "MirrorLatencyHigh"},
@@ -120,7 +120,7 @@ ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
         pytest.param({"connectors": {"source": {"state": "paused"}}}, {"MirrorTaskFailed"}, id="paused on purpose"),
     ],
 )
-def test_a_flow_has_the_alerts_that_can_end(flow: dict[str, Any], names: set[str]) -> None:
+def test_a_flow_has_only_alerts_that_can_resolve(flow: dict[str, Any], names: set[str]) -> None:
     assert set(rules(**flow)) == names
 
 
@@ -134,7 +134,7 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
 @pytest.mark.parametrize(
     ("flow", "names"),
     [
-        pytest.param({}, {*EXPORTED, *LAGGING, "MirrorGroupWithoutPosition"}, id="as it comes"),
+        pytest.param({}, {*EXPORTED, *LAGGING, "MirrorGroupWithoutPosition"}, id="the defaults"),
         pytest.param(
             {"objectives": {"lagSeconds": 30, "readAgain": 100}},
             {
@@ -159,17 +159,17 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
         pytest.param({"connectors": {"source": {"state": "paused"}}}, set(), id="paused on purpose"),
     ],
 )
-def test_the_exporter_adds_the_alerts_that_can_end(flow: dict[str, Any], names: set[str]) -> None:
+def test_the_exporter_adds_only_alerts_that_can_resolve(flow: dict[str, Any], names: set[str]) -> None:
     assert set(rules(monitoring={"exporter": True}, **flow)) - set(rules(**flow)) == names
 
 
-def test_the_objective_of_lag_leaves_time_to_commit_offsets() -> None:
+def test_the_lag_alert_adds_the_time_between_offset_commits_to_the_objective() -> None:
     asked = rules(monitoring={"exporter": True}, objectives={"lagSeconds": 30})
     assert 'max(mirror_lag_seconds{stack="prod",flow="orders"}) > 150' in asked["MirrorLagHigh"]["expr"]
 
 
-def test_a_refused_login_silences_what_only_follows_from_it() -> None:
-    """The exporter sees a refused login; without the exporter nothing may be silenced."""
+def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
+    """Only the exporter sees a refused login, so without it nothing may be silenced."""
     silenced = 'unless on () max(mirror_login_refused{stack="prod",flow="orders"}) > 0'
     objectives = {"lagSeconds": 30, "readAgain": 100}
     with_exporter = rules(monitoring={"exporter": True}, objectives=objectives)
@@ -186,8 +186,8 @@ def test_a_refused_login_silences_what_only_follows_from_it() -> None:
     assert not [rule for rule in rules(objectives=objectives).values() if "mirror_login" in rule["expr"]]
 
 
-def of_pair(region: str | None) -> dict[str, Manifest]:
-    """The rules for records that return, by flow, of a pair in the stack of a region."""
+def returning_record_rules(region: str | None) -> dict[str, Manifest]:
+    """The rules of MirrorRecordsReturn by flow, for a pair in the stack of a region."""
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"], **METRICS}
     asked = parse_topology(a_topology(pair, "ledger", monitoring={"namespace": "monitoring", "exporter": True}))
     found = monitoring_objects(asked, "prod", region)
@@ -195,8 +195,8 @@ def of_pair(region: str | None) -> dict[str, Manifest]:
     return {rule["labels"]["flow"]: rule for each in groups for rule in each if rule["alert"] == "MirrorRecordsReturn"}
 
 
-def test_a_pair_whose_flows_one_stack_has_is_watched_for_records_that_return() -> None:
-    found = of_pair(None)
+def test_a_pair_with_both_flows_in_one_stack_has_an_alert_on_returning_records() -> None:
+    found = returning_record_rules(None)
     assert set(found) == {"ledger-to-useast", "ledger-to-uswest"}
     ends = 'mirror_source_end_offsets{stack="prod",flow="ledger-to-useast"}'
     expression = found["ledger-to-useast"]["expr"]
@@ -206,19 +206,19 @@ def test_a_pair_whose_flows_one_stack_has_is_watched_for_records_that_return() -
     assert "MirrorRecordsReturn" not in rules(monitoring={"exporter": True})
 
 
-def test_a_lag_that_grows_with_what_crosses_is_not_one_that_grows() -> None:
-    """A flow that keeps up seems to lag by what crosses between two commits of offsets."""
+def test_the_alert_on_growing_lag_allows_for_records_between_two_offset_commits() -> None:
+    """A flow that keeps up seems to lag by the records that it replicates between two commits of offsets."""
     expression = rules(monitoring={"exporter": True})["MirrorLagGrowing"]["expr"]
     assert "\nand on () min(min_over_time(mirror_lag_records{" in expression
     assert "[10m])) > 120 * sum(rate(kafka_connect_mirror_mirrorsourceconnector_record_count{" in expression
 
 
-def test_half_of_a_pair_shows_nothing_about_records_that_return() -> None:
-    assert of_pair("us-west-2") == {}
+def test_a_stack_with_one_flow_of_a_pair_has_no_alert_on_returning_records() -> None:
+    assert returning_record_rules("us-west-2") == {}
 
 
-def test_every_alert_reads_the_series_of_its_own_stack_alone() -> None:
-    """Two stacks can have flows of one name in one Prometheus."""
+def test_every_alert_reads_only_the_series_of_its_own_stack() -> None:
+    """One Prometheus can hold flows of the same name from two stacks."""
     asked = {"monitoring": {"exporter": True}, "objectives": {"lagSeconds": 30, "readAgain": 100}}
     for name, rule in rules("test", **asked).items():
         selectors = re.findall(r"\b[a-z_]+\{([^}]*)\}", rule["expr"])
@@ -232,7 +232,7 @@ def test_every_series_of_the_workers_gets_the_name_of_the_stack() -> None:
     assert {"targetLabel": "stack", "replacement": "prod"} in steps
 
 
-def test_silence_is_longer_than_the_interval_of_heartbeats() -> None:
+def test_the_silence_that_raises_an_alert_is_longer_than_the_heartbeat_interval() -> None:
     assert "[1200s]" in rules(intervals={"emitHeartbeatsSeconds": 120})["MirrorHeartbeatSilent"]["expr"]
 
 
@@ -244,7 +244,7 @@ def test_each_of_several_source_connectors_is_watched() -> None:
     assert "MirrorSourceMissing" not in rules()
 
 
-def test_the_component_registers_every_object_beside_the_replications() -> None:
+def test_the_component_is_the_parent_of_the_monitoring_objects() -> None:
     args = MonitoringArgs(topology=topology(), stack="prod")
     recorder = record(lambda: _discard(Monitoring("monitoring", args)))
     component = recorder.named("monitoring")
@@ -252,7 +252,7 @@ def test_the_component_registers_every_object_beside_the_replications() -> None:
     assert recorder.named("monitoring-prometheus-rule-orders").parent == component.urn
 
 
-def test_the_component_refuses_flows_that_report_nothing() -> None:
+def test_the_component_refuses_flows_without_metrics() -> None:
     def program() -> None:
         with pytest.raises(ReplicationError, match="monitoring-without-metrics"):
             Monitoring("monitoring", MonitoringArgs(topology=topology(connect={}), stack="prod"))
@@ -265,7 +265,7 @@ def _discard(component: pulumi.ComponentResource) -> None:
 
 
 def legacy_name(name: str, connector: str, **flow: Any) -> str:
-    """The name that Prometheus keeps for a metric that the connector reports."""
+    """The name under which Prometheus stores a metric of the connector."""
     for step in relabelings(resolve_flows(topology(**flow), None, {}), "prod"):
         if step.get("targetLabel") == "__name__":
             labels = {"__name__": name, "connector": connector}
@@ -279,12 +279,14 @@ NEW, LEGACY = "kafka_connect_plugins_record_count", "kafka_connect_mirror_mirror
 FORMS = {"legacy": "legacy", "new": "new", "both": "new,legacy"}
 
 
-@pytest.mark.parametrize(("of_bulk", "name"), [("legacy", LEGACY), ("new", LEGACY), ("both", NEW)])
-def test_each_source_connector_has_one_series_of_a_metric_whatever_the_others_report(of_bulk: str, name: str) -> None:
-    """Only that of both forms keeps the new name, and is counted by its legacy one."""
+@pytest.mark.parametrize(("form_of_bulk", "name"), [("legacy", LEGACY), ("new", LEGACY), ("both", NEW)])
+def test_each_source_connector_has_one_series_of_a_metric_whatever_the_others_report(
+    form_of_bulk: str, name: str
+) -> None:
+    """Only a connector that reports both forms keeps the new name; queries count its legacy series."""
     sources = {
         "fast": {"topics": ["orders"], "config": {"metric.names.formats": "legacy,new"}},
-        "bulk": {"topics": ["archive"], "config": {"metric.names.formats": FORMS[of_bulk]}},
+        "bulk": {"topics": ["archive"], "config": {"metric.names.formats": FORMS[form_of_bulk]}},
     }
     flow = {"topics": ["orders", "archive"], "connectors": {"sources": sources}}
     assert legacy_name(NEW, "orders-source-fast", **flow) == NEW
@@ -293,7 +295,7 @@ def test_each_source_connector_has_one_series_of_a_metric_whatever_the_others_re
     assert legacy_name(LEGACY, "orders-source-fast", **flow) == LEGACY
 
 
-def test_a_mirror_that_reports_both_forms_is_told_from_its_checkpoints() -> None:
+def test_only_the_connector_of_a_mirror_that_reports_both_forms_keeps_new_names() -> None:
     flow = {"kind": "mirrorMaker2", "connectors": {"source": {"config": {"metric.names.formats": "legacy,new"}}}}
     assert legacy_name(NEW, '"useast->uswest.MirrorSourceConnector"', **flow) == NEW
     checkpoints = "kafka_connect_plugins_checkpoint_latency_ms"
@@ -302,7 +304,7 @@ def test_a_mirror_that_reports_both_forms_is_told_from_its_checkpoints() -> None
 
 
 @pytest.mark.parametrize(("forms", "found"), [("legacy", False), ("new", True), ("legacy,new", False)])
-def test_an_allow_list_needs_the_new_names_only_if_there_are_no_others(forms: str, found: bool) -> None:
+def test_an_allow_list_needs_the_new_names_only_if_legacy_names_are_off(forms: str, found: bool) -> None:
     listed = {"type": "strimziMetricsReporter", "allowList": ["kafka_connect_(connect|mirror)_.*"]}
     asked = topology(
         connect={"metrics": listed, "version": "4.3.0"},

@@ -1,4 +1,4 @@
-"""Policies, filters and plugin versions of the user's own reach the connectors that must agree on them."""
+"""A user's own policies, filters and plugin versions reach the connectors that must agree on them."""
 
 from typing import Any
 
@@ -40,36 +40,36 @@ def test_each_connector_gets_the_classes_that_it_reads() -> None:
     }
 
 
-def test_a_policy_of_ones_own_is_in_the_config_map_that_the_connectors_read() -> None:
-    told = [
+def test_all_connectors_read_a_users_own_policy_class_from_one_config_map() -> None:
+    classes = [
         str(each.manifest["spec"]["config"]["replication.policy.class"])
         for each in connector_objects(a_resolved_flow(**OWN))
     ]
-    assert len(set(told)) == 1
-    assert told[0].startswith("${cfmap:")
+    assert len(set(classes)) == 1
+    assert classes[0].startswith("${cfmap:")
 
 
-def test_a_connector_runs_the_version_of_its_plugin_that_it_names() -> None:
+def test_a_connector_is_rendered_with_its_plugin_version() -> None:
     flow = a_resolved_flow(connectors={"source": {"version": "[4.2,5)"}})
     versions = {each.role.value: each.manifest["spec"].get("version") for each in connector_objects(flow)}
     assert versions == {"source-connector": "[4.2,5)", "checkpoint-connector": None, "heartbeat-connector": None}
 
 
-def test_an_operator_without_plugin_versions_is_named() -> None:
+def test_a_plugin_version_is_refused_if_the_operator_does_not_support_it() -> None:
     connectors = {"checkpoint": {"version": "4.2.0"}}
     where = "replications.orders.connectors.checkpoint.version"
     assert problems(connectors=connectors, strimzi="0.48")["strimzi-too-old"] == where
     assert problems(connectors=connectors) == {}
 
 
-def test_a_class_of_ones_own_changes_the_digest_of_its_flow() -> None:
-    """A published verdict names the digest of the flow that it speaks of."""
+def test_a_users_own_classes_change_the_digest_of_the_flow() -> None:
+    """A published verdict names the digest of the flow that it is about."""
     assert flow_digest(a_resolved_flow(**OWN)) != flow_digest(a_resolved_flow())
 
 
 @pytest.mark.parametrize("value", [False, "false", "False"])
-def test_a_connector_that_a_property_makes_idle_is_not_expected_to_emit(value: object) -> None:
-    """The job would wait for heartbeats, and blame the flow, although nobody produces them."""
+def test_the_job_expects_nothing_from_a_connector_whose_emit_property_is_off(value: object) -> None:
+    """Otherwise the job would wait for heartbeats that nobody produces, and fail the flow."""
     connectors = {role: {"config": {f"emit.{role}s.enabled": value}} for role in ("heartbeat", "checkpoint")}
-    told = flow_parameters(a_resolved_flow(connectors=connectors))
-    assert (told.heartbeats.enabled, told.checkpoints.enabled) == (False, False)
+    parameters = flow_parameters(a_resolved_flow(connectors=connectors))
+    assert (parameters.heartbeats.enabled, parameters.checkpoints.enabled) == (False, False)

@@ -1,4 +1,4 @@
-"""Settings of one source connector, part or mirror that take the place of those of the whole replication."""
+"""Settings of one source connector, part or mirror that replace those of the whole replication."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def chains(*resolved: ResolvedFlow) -> dict[str, object]:
     return {flow.name: values(connector_layers(flow, "source")).get("transforms") for flow in resolved}
 
 
-def wheres(replication: dict[str, Any]) -> set[tuple[str, str]]:
+def failing_places(replication: dict[str, Any]) -> set[tuple[str, str]]:
     found = check_topology(parse_topology(a_topology(replication)))
     return {(problem.code, problem.where) for problem in found if problem.code == "transform-fails"}
 
@@ -71,7 +71,7 @@ def test_a_source_connector_has_its_own_transforms_start_lag_and_exclusions() ->
 
 
 def test_a_connector_reads_its_own_exclusions_from_its_own_config_map() -> None:
-    """The ConfigMap of the flow says what all connectors exclude, the checkpoint connector among them."""
+    """The flow's ConfigMap holds what all connectors exclude, including the checkpoint connector."""
     excluded = {
         part: str(connector_config(divided(), "source", part)["topics.exclude"]).partition("-topics-")[1]
         for part in SOURCES
@@ -83,11 +83,11 @@ def test_a_connector_reads_its_own_exclusions_from_its_own_config_map() -> None:
     )
 
 
-def test_the_job_is_told_what_lets_it_accept_every_connector() -> None:
-    told = flow_parameters(divided())
-    assert (told.start_from, told.offset_syncs.lag_max, told.transformed) == ("latest", 100, True)
-    assert [part.topics_exclude for part in told.parts] == [(), ("prod-scratch",)]
-    assert told.replicated(["test-1", "prod-1", "prod-scratch"]) == ["prod-1", "test-1"]
+def test_the_job_gets_parameters_that_cover_every_source_connector() -> None:
+    parameters = flow_parameters(divided())
+    assert (parameters.start_from, parameters.offset_syncs.lag_max, parameters.transformed) == ("latest", 100, True)
+    assert [part.topics_exclude for part in parameters.parts] == [(), ("prod-scratch",)]
+    assert parameters.replicated(["test-1", "prod-1", "prod-scratch"]) == ["prod-1", "test-1"]
 
 
 def test_a_part_of_a_split_has_its_own_transforms_or_those_of_the_split() -> None:
@@ -107,28 +107,28 @@ def test_a_mirror_has_its_own_transforms_or_those_of_the_mirror_maker() -> None:
     assert rendered["eucentral"]["header.converter"] == SIMPLE
 
 
-def test_both_halves_of_a_pair_have_the_transforms_around_the_guard() -> None:
+def test_both_flows_of_a_pair_run_the_users_transforms_before_the_guard() -> None:
     pair = flows(kind="prefixlessPair", between=["useast", "uswest"], topics=["ledger"], transforms=DROP)
     assert set(chains(*pair).values()) == {"drop,DropReplicated,MarkReplicated"}
 
 
-def test_a_chain_that_fails_is_reported_where_it_is_written() -> None:
+def test_a_failing_transform_is_reported_at_its_place_in_the_topology() -> None:
     own = {"first": {"topics": ["a"]}, "second": {"topics": ["b"], "transforms": RENAME}}
     place = "transforms.before.rename"
-    assert wheres(a_flow(topics=[], connectors={"sources": own})) == {
+    assert failing_places(a_flow(topics=[], connectors={"sources": own})) == {
         ("transform-fails", f"replications.orders.connectors.sources.second.{place}")
     }
     both = {"first": {"topics": ["a"]}, "second": {"topics": ["b"]}}
-    assert wheres(a_flow(topics=[], connectors={"sources": both}, transforms=RENAME)) == {
+    assert failing_places(a_flow(topics=[], connectors={"sources": both}, transforms=RENAME)) == {
         ("transform-fails", f"replications.orders.{place}")
     }
     parts = {"one": {"topics": ["a"], "transforms": RENAME}, "two": {"topics": ["b"]}}
-    assert wheres({**SPLIT, "parts": parts}) == {("transform-fails", f"replications.orders.parts.one.{place}")}
+    assert failing_places({**SPLIT, "parts": parts}) == {("transform-fails", f"replications.orders.parts.one.{place}")}
     split = {**SPLIT, "transforms": RENAME, "parts": {"one": {"topics": ["a"]}}}
-    assert wheres(split) == {("transform-fails", f"replications.orders.{place}")}
+    assert failing_places(split) == {("transform-fails", f"replications.orders.{place}")}
 
 
-def test_what_one_connector_leaves_out_another_may_replicate() -> None:
+def test_one_connector_may_replicate_what_another_excludes() -> None:
     sources = {"most": {"topics": ["a-.*"], "topicsExclude": ["a-big"]}, "big": {"topics": ["a-big"]}}
     found = check_topology(parse_topology(a_topology(a_flow(topics=[], connectors={"sources": sources}))))
     assert [problem for problem in found if "overlap" in problem.code or "exclude" in problem.code] == []

@@ -1,4 +1,4 @@
-"""Access of a flow in Kubernetes: the Role names exactly what connectors read."""
+"""A flow's access in Kubernetes: the Role names exactly the objects that its connectors read."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import AWS, CUSTOM, OAUTH, TOKEN, TRUST, password_login, with_login
 
-#: Properties of a user's own, in a Secret and a ConfigMap of the workers' namespace.
+#: A user's own properties, which are in Secrets and a ConfigMap of the workers' namespace.
 VALUES = {"a": "${secret:mine:key}", "b": "${secret:mirror-orders/also-mine:key}", "c": "${cfmap:settings:key}"}
 
 
@@ -22,7 +22,7 @@ def secrets_in_the_role(flow: ResolvedFlow) -> list[str]:
     return next(rule["resourceNames"] for rule in role.manifest["rules"] if rule["resources"] == ["secrets"])
 
 
-def test_the_role_gives_get_on_exactly_the_objects_that_connectors_read() -> None:
+def test_the_role_grants_get_on_exactly_the_objects_that_connectors_read() -> None:
     flow = a_resolved_flow()
     role, binding = access_objects(flow)
     config_maps = [
@@ -56,7 +56,7 @@ def test_the_validation_jobs_secret_is_not_readable_by_connectors() -> None:
     assert secrets_in_the_role(flow) == ["ca", "mirror"]
 
 
-def test_connectors_that_read_the_workers_file_need_nothing_else_of_the_target() -> None:
+def test_connectors_that_read_the_worker_file_get_no_access_to_the_targets_secrets() -> None:
     source = a_cluster(tls={"trust": TRUST}, authentication=password_login("plain"))
     target = a_cluster(
         "us-west-2",
@@ -73,20 +73,20 @@ def test_connectors_that_read_the_workers_file_need_nothing_else_of_the_target()
     [
         pytest.param(OAUTH, "1.2", ["ca", "login"], id="a mounted certificate is not read by placeholder"),
         pytest.param(
-            TOKEN, "1.2", ["ca", "orders-source-credentials", "orders-target-credentials"], id="Secrets of ours"
+            TOKEN, "1.2", ["ca", "orders-source-credentials", "orders-target-credentials"], id="Secrets that we create"
         ),
         pytest.param(CUSTOM, "1.2", ["ca", "login"], id="Secrets that a custom login names"),
-        pytest.param(AWS, "1.2", ["ca"], id="none where a custom login names none"),
+        pytest.param(AWS, "1.2", ["ca"], id="a custom login that names no Secret"),
     ],
 )
-def test_the_role_names_what_placeholders_of_a_login_name(
+def test_the_role_grants_the_secrets_that_a_login_names_by_placeholder(
     login: dict[str, Any], strimzi: str, wanted: list[str]
 ) -> None:
     assert secrets_in_the_role(with_login(login, strimzi)) == wanted
 
 
-def test_the_role_names_what_placeholders_of_a_property_name() -> None:
-    """The remedy for a credential in a property is a placeholder, and workers must be able to read it."""
+def test_the_role_grants_the_secrets_that_a_property_names_by_placeholder() -> None:
+    """We tell users to replace a credential in a property with a placeholder, so workers must be able to read it."""
     here, elsewhere = "${secret:mirror-orders/store:password}", "${secret:vault/other:password}"
     config = {"producer.override.ssl.key.password": here, "producer.override.ssl.keystore.password": elsewhere}
     flow = a_resolved_flow(connectors={"source": {"config": config}})
@@ -109,19 +109,19 @@ def read_by(flow: ResolvedFlow) -> dict[str, list[str]]:
     ],
     ids=["a transform", "a predicate", "a connector", "one of several connectors", "the workers"],
 )
-def test_what_a_users_properties_name_is_in_the_role(given: dict[str, Any]) -> None:
-    """Otherwise Connect is refused when it starts the connector."""
+def test_the_role_grants_secrets_and_config_maps_that_a_users_properties_name(given: dict[str, Any]) -> None:
+    """Otherwise Kubernetes refuses access when Connect starts the connector."""
     read = read_by(a_resolved_flow(**given))
     assert {"mine", "also-mine"} <= set(read["secrets"])
     assert read["configmaps"][-1] == "settings"
 
 
-def test_a_secret_of_another_namespace_is_not_taken_for_one_of_the_same_name_here() -> None:
+def test_a_secret_in_another_namespace_grants_no_secret_of_the_same_name_here() -> None:
     config = {"producer.override.linger.ms": "${secret:elsewhere/tuning:linger}"}
     assert "tuning" not in read_by(a_resolved_flow(connectors={"source": {"config": config}}))["secrets"]
 
 
-def test_a_config_map_in_a_property_of_a_mirror_is_in_the_role_of_its_workers() -> None:
+def test_a_mirrors_role_grants_secrets_and_config_maps_that_its_properties_name() -> None:
     mirror = {
         "kind": "mirrorMaker2",
         "source": "useast",

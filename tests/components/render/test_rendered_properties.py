@@ -1,4 +1,4 @@
-"""Rendered properties are checked against Kafka's definitions like a user's, and none is silently lost."""
+"""Kafka's definitions are applied to rendered properties as to a user's, and no property is silently lost."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ CHANGEABLE = {LayerName.DEFAULT, LayerName.PRESET, LayerName.CONNECTOR, LayerNam
 
 FLOWS: dict[str, dict[str, Any]] = {
     "a plain flow": {},
-    "everything that a flow can say of its connectors": {
+    "every setting that changes connectors": {
         "startFrom": "latest",
         "exactlyOnce": "enabled",
         "loopGuard": True,
@@ -69,9 +69,9 @@ def test_every_worker_property_that_we_render_is_known(version: str) -> None:
 
 
 @pytest.mark.parametrize("given", FLOWS.values(), ids=FLOWS)
-def test_a_user_is_told_of_every_property_that_the_model_would_override(given: dict[str, Any]) -> None:
+def test_a_users_property_that_the_model_would_override_is_reported(given: dict[str, Any]) -> None:
     flow = a_resolved_flow(**given)
-    untold = [
+    unreported = [
         f"{role}: {key}"
         for role in ROLES
         if getattr(getattr(flow.settings.connectors, role), "enabled", True)
@@ -80,10 +80,10 @@ def test_a_user_is_told_of_every_property_that_the_model_would_override(given: d
         for key, value in layer.properties.items()
         if not problems_of(role, {key: value.value}, given)
     ]
-    assert not untold
+    assert not unreported
 
 
-def test_a_user_is_told_of_every_worker_property_that_the_model_would_override() -> None:
+def test_a_users_worker_property_that_the_model_would_override_is_reported() -> None:
     settings = merged(worker_layers(a_resolved_flow(exactlyOnce="enabled")))
     owned = {key: each.value for key, each in settings.items() if each.layer not in CHANGEABLE}
     assert owned
@@ -93,20 +93,20 @@ def test_a_user_is_told_of_every_worker_property_that_the_model_would_override()
 
 
 @pytest.mark.parametrize("preset", [preset for preset in Preset if PRESETS[preset]])
-def test_what_a_preset_sets_a_user_may_set(preset: Preset) -> None:
+def test_a_user_may_set_every_property_that_a_preset_sets(preset: Preset) -> None:
     settings = {key: given.value for key, given in PRESETS[preset].items()}
     assert not [str(problem) for problem in problems_of("source", settings)]
 
 
 @pytest.mark.parametrize("preset", Preset)
 @pytest.mark.parametrize("exactly_once", ["disabled", "preparing", "enabled"])
-def test_no_preset_raises_a_problem_of_its_own(preset: Preset, exactly_once: str) -> None:
+def test_no_preset_causes_a_problem(preset: Preset, exactly_once: str) -> None:
     flow = a_flow(tuning={"preset": preset.value}, exactlyOnce=exactly_once)
     assert not [str(problem) for problem in check_topology(parse_topology(a_topology(flow)))]
 
 
 @pytest.mark.parametrize("stack", stack_names(STACKS))
-def test_no_example_raises_a_false_alarm(stack: str) -> None:
+def test_no_example_has_a_problem(stack: str) -> None:
     topology = read_settings(stack, STACKS).topology
     assert expand(topology)
     assert not [str(problem) for problem in check_topology(topology)]
@@ -121,14 +121,16 @@ def test_no_example_raises_a_false_alarm(stack: str) -> None:
         pytest.param("1.2", {"version": "3.9.1"}, False, id="an old version of the workers"),
     ],
 )
-def test_the_version_of_the_workers_decides_what_is_known(strimzi: str, connect: dict[str, Any], known: bool) -> None:
+def test_the_workers_kafka_version_decides_which_properties_are_known(
+    strimzi: str, connect: dict[str, Any], known: bool
+) -> None:
     settings = {"producer.metadata.recovery.rebootstrap.trigger.ms": 60000}
     topology = a_topology(a_flow(connect={**connect, "config": settings}), strimzi=strimzi)
     codes = {problem.code for problem in check_topology(parse_topology(topology))}
     assert ("unknown-property" not in codes) is known
 
 
-def test_an_older_name_of_an_exclusion_must_agree_where_kafka_still_takes_it() -> None:
+def test_a_deprecated_exclusion_must_agree_in_a_kafka_that_still_reads_it() -> None:
     old = {"connect": {"version": "3.9.1", "image": "connect:3.9.1"}}
     assert [problem.code for problem in problems_of("source", {"topics.blacklist": "x"}, old)] == ["must-agree"]
 
@@ -137,15 +139,15 @@ SOURCES = {"fast": {"topics": ["orders"]}, "bulk": {"topics": ["logs"]}}
 
 
 @pytest.mark.parametrize(
-    ("flow", "told"),
+    ("flow", "reported"),
     [
-        pytest.param({"replicateHeartbeats": False}, True, id="another flow has them"),
+        pytest.param({"replicateHeartbeats": False}, True, id="the flow does not replicate heartbeats"),
         pytest.param({"topics": [], "connectors": {"sources": SOURCES}}, True, id="one of several source connectors"),
         pytest.param({}, False, id="the only source connector"),
         pytest.param({"replicateHeartbeats": False, "connect": {"version": "4.2.0"}}, False, id="a newer Kafka"),
     ],
 )
-def test_heartbeats_that_an_older_kafka_always_replicates_are_reported(flow: dict[str, Any], told: bool) -> None:
+def test_heartbeats_that_an_older_kafka_always_replicates_are_reported(flow: dict[str, Any], reported: bool) -> None:
     whole = a_flow(**{"connect": {"version": "3.9.1", "image": "connect:3.9.1"}, **flow})
     codes = {problem.code for problem in check_topology(parse_topology(a_topology(whole)))}
-    assert ("heartbeats-replicated-anyway" in codes) is told
+    assert ("heartbeats-replicated-anyway" in codes) is reported

@@ -1,7 +1,7 @@
-"""`kind: flow` and `kind: mirrorMaker2` with the same keys give connectors with the same effective configuration.
+"""With the same keys, `kind: flow` and `kind: mirrorMaker2` give connectors the same effective configuration.
 
-Placeholders are resolved as workers do it, truststores are opened, and what the operator adds is included. The test
-compares every property that a connector defines, and every one that reaches its Kafka clients.
+The tests resolve placeholders as workers do, open truststores, and include what the operator adds. They compare every
+property that a connector defines, and every property that reaches its Kafka clients.
 """
 
 import base64
@@ -57,7 +57,7 @@ KEYS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Runtime:
-    """What workers resolve placeholders from: `held` by provider, then by file or object, then by key."""
+    """The values of placeholders: `held` by provider, then by file or object, then by key."""
 
     held: Mapping[str, Mapping[str, Mapping[str, str]]]
     files: Mapping[str, bytes]
@@ -70,7 +70,7 @@ class Runtime:
         return self.held[provider][place][key]
 
     def with_trust_opened(self, config: Mapping[str, str]) -> dict[str, str]:
-        """The configuration with certificates in place of whatever form of trust it has."""
+        """The configuration with its trust replaced by plain certificates, whatever its form."""
         opened = dict(config)
         for prefix in {key.partition("ssl.truststore.")[0] for key in config if "ssl.truststore.type" in key}:
             kinds = ("type", "location", "password", "certificates")
@@ -87,7 +87,7 @@ class Runtime:
 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, str]]]:
-    """Secrets of both clusters, each with certificates of its own."""
+    """The Secrets of both clusters, each with its own certificates."""
     found: dict[str, dict[str, str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPLICATE_LOCAL", str(tmp_path_factory.mktemp("local")))
@@ -99,8 +99,8 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict
         yield found
 
 
-def a_declared(kind: str, strimzi: str, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects of a topology's only replication, as an API server has them."""
+def declared_objects(kind: str, strimzi: str, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects of a topology with one replication, as an API server returns them."""
     clusters = {
         alias: a_cluster(
             bootstrapServers=f"kafka.{alias}.example.com:9093",
@@ -157,8 +157,8 @@ def effective(config: Mapping[str, str], role: ConnectorRole, keys: Mapping[str,
     return {"connector": own, **reached}
 
 
-def of_flow(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
-    manifests = a_declared("flow", strimzi, keys)
+def flow_configurations(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
+    manifests = declared_objects("flow", strimzi, keys)
     workers = [resources.connect_resource(each) for each in manifests if each["kind"] == "KafkaConnect"]
     runtimes = {connect.name: a_runtime(manifests, connect, secrets) for connect in workers}
     configs = {}
@@ -169,8 +169,8 @@ def of_flow(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, di
     return _effective(configs, keys, KAFKA[strimzi])
 
 
-def of_mirror(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
-    manifests = a_declared("mirrorMaker2", strimzi, keys)
+def mirror_configurations(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
+    manifests = declared_objects("mirrorMaker2", strimzi, keys)
     (item,) = [each for each in manifests if each["kind"] == "KafkaMirrorMaker2"]
     runtime = a_runtime(manifests, mirror_maker2.connect_resource(item), secrets)
     configs = {
@@ -198,19 +198,27 @@ def _effective(
 def test_a_flow_and_a_mirror_have_the_same_effective_configuration(
     strimzi: str, keys: dict[str, Any], secrets: Any
 ) -> None:
-    flow, mirror = of_flow(strimzi, keys, secrets), of_mirror(strimzi, keys, secrets)
+    flow, mirror = flow_configurations(strimzi, keys, secrets), mirror_configurations(strimzi, keys, secrets)
     assert mirror["source"] == flow["source"]
     assert mirror["checkpoint"] == flow["checkpoint"]
     assert flow["source"]["source-consumer"]["sasl.jaas.config"].count("north") == 1
 
 
 @pytest.mark.parametrize("keys", [keys for keys in KEYS.values() if "exactlyOnce" not in keys])
-def test_heartbeats_next_to_a_mirror_are_those_of_a_flow(keys: dict[str, Any], secrets: Any) -> None:
-    assert of_mirror("1.2", keys, secrets)["heartbeat"] == of_flow("1.2", keys, secrets)["heartbeat"]
+def test_in_v1_the_heartbeat_connector_is_configured_alike_for_a_mirror_and_a_flow(
+    keys: dict[str, Any], secrets: Any
+) -> None:
+    assert (
+        mirror_configurations("1.2", keys, secrets)["heartbeat"]
+        == flow_configurations("1.2", keys, secrets)["heartbeat"]
+    )
 
 
-def test_heartbeats_in_a_mirror_differ_only_in_where_they_are_produced(secrets: Any) -> None:
-    flow, mirror = of_flow("0.45", {}, secrets)["heartbeat"], of_mirror("0.45", {}, secrets)["heartbeat"]
+def test_in_v1beta2_a_mirrors_heartbeats_differ_only_in_the_cluster_they_go_to(secrets: Any) -> None:
+    flow, mirror = (
+        flow_configurations("0.45", {}, secrets)["heartbeat"],
+        mirror_configurations("0.45", {}, secrets)["heartbeat"],
+    )
     assert mirror["connector"] == flow["connector"]
     assert mirror["target-admin"]["bootstrap.servers"] == "kafka.uswest.example.com:9093"
     assert flow["target-admin"]["bootstrap.servers"] == "kafka.useast.example.com:9093"

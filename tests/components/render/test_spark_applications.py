@@ -34,7 +34,7 @@ def application(**asked: Any) -> Manifest:
     return found
 
 
-def test_the_objects_of_a_flow_are_these() -> None:
+def test_the_rendered_objects_match_the_golden_file() -> None:
     found = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2, executors={"cpu": "500m"})
     names = {each.kind: each.name for each in found}
     text = yaml.safe_dump_all([each.manifest for each in found if each.kind in VALIDATION_KINDS], sort_keys=False)
@@ -43,17 +43,17 @@ def test_the_objects_of_a_flow_are_these() -> None:
     assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
 
 
-def test_the_rights_are_those_of_a_job_with_executors() -> None:
+def test_the_role_has_the_rules_of_a_job_with_executors() -> None:
     (role,) = [each.manifest for each in planned() if each.kind == "Role"]
     assert role["rules"][-1] == RULE
     assert len(role["rules"]) == 3
 
 
-def test_it_names_the_spark_that_the_image_has() -> None:
+def test_the_rendered_spark_version_is_that_of_the_pinned_pyspark() -> None:
     assert version("pyspark") == SPARK_VERSION
 
 
-def test_the_job_takes_every_argument() -> None:
+def test_the_job_accepts_every_rendered_argument() -> None:
     assert parser().parse_args(application()["spec"]["arguments"]).publish
 
 
@@ -66,12 +66,12 @@ def test_the_job_takes_every_argument() -> None:
         pytest.param({"retries": 0}, id="retries"),
     ],
 )
-def test_whatever_changes_makes_a_new_one_because_the_operator_runs_each_once(asked: dict[str, Any]) -> None:
+def test_a_change_makes_a_new_application_because_the_operator_runs_each_once(asked: dict[str, Any]) -> None:
     assert application(**asked)["metadata"]["name"] != application()["metadata"]["name"]
     assert {each.name for each in planned(**asked) if each.kind == "ScheduledSparkApplication"} == {"orders-validation"}
 
 
-def test_another_schedule_makes_no_new_one() -> None:
+def test_a_new_schedule_makes_no_new_application() -> None:
     assert application() == application(schedule="@daily")
 
 
@@ -111,7 +111,7 @@ def test_each_try_has_the_whole_deadline(retries: int, policy: dict[str, Any], s
         ({"requests": {}}, {"coreRequest": "0"}),
     ],
 )
-def test_heap_and_overhead_are_the_limit_together(resources: dict[str, Any], driver: dict[str, str]) -> None:
+def test_heap_and_overhead_add_up_to_the_memory_limit(resources: dict[str, Any], driver: dict[str, str]) -> None:
     spec = application(resources=resources)["spec"]["driver"]
     assert {key: spec.get(key) for key in driver} == driver
     assert spec["memory"] == "1536m"
@@ -124,7 +124,7 @@ def test_other_resources_are_in_the_template() -> None:
     assert container["resources"] == {"limits": {"ephemeral-storage": "1Gi"}}
 
 
-def test_a_user_cannot_turn_off_what_keeps_logins_secret() -> None:
+def test_a_user_cannot_turn_off_the_settings_that_protect_logins() -> None:
     flows = resolve_flows(parse_topology(a_topology(a_flow())), None, {})
     asked = parse_model(InCluster, {"image": IMAGE, "workload": "SparkApplication", "executors": {}})
     spark = SparkSettings(conf={"spark.authenticate": "false", "spark.network.crypto.enabled": "false"})

@@ -1,4 +1,4 @@
-"""The transforms of a source connector: the whole guard, and its position between the user's transforms."""
+"""The transforms of a source connector: the loop guard, and its position between the user's transforms."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def chain(**overrides: Any) -> dict[str, Any]:
     return transform_properties(a_resolved_flow(policy="identity", **overrides).settings)
 
 
-def test_the_loop_guard_whole() -> None:
-    """With any other literal the task would fail, or the user's headers would change."""
+def test_the_whole_loop_guard() -> None:
+    """With any other literal, the task would fail or the user's headers would change."""
     assert chain(loopGuard=True) == GUARD
 
 
@@ -36,7 +36,7 @@ def test_without_guard_and_transforms_there_is_no_chain() -> None:
     assert chain() == {}
 
 
-def test_the_users_transforms_stand_before_and_after_the_guard() -> None:
+def test_the_users_transforms_run_before_and_after_the_guard() -> None:
     found = chain(
         loopGuard=True,
         transforms={
@@ -66,7 +66,7 @@ def test_the_users_transforms_stand_before_and_after_the_guard() -> None:
     }
 
 
-def test_disabled_offset_syncs_leave_no_other_property_about_them() -> None:
+def test_disabled_offset_syncs_remove_every_other_offset_sync_property() -> None:
     """The connector refuses all of them together with emit.offset-syncs.enabled=false."""
     flow = a_resolved_flow(offsetSyncs={"enabled": False}, connectors={"checkpoint": {"enabled": False}})
     found = {key for key in connector_config(flow, "source") if "offset" in key}

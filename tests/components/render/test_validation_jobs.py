@@ -1,4 +1,4 @@
-"""What validates a flow in the cluster: the whole objects, and which change makes a new Job."""
+"""The objects that validate a flow in the cluster, compared as a whole, and the changes that make a new Job."""
 
 import json
 from typing import Any
@@ -38,7 +38,7 @@ def of_kind(objects: tuple[PlannedObject, ...], kind: str) -> list[Manifest]:
     return [each.manifest for each in objects if each.kind == kind]
 
 
-def test_the_objects_of_a_flow_are_these() -> None:
+def test_the_rendered_objects_match_the_golden_file() -> None:
     """Names with a digest and the parameters have tests of their own."""
     found = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2)
     (parameters,), (job,) = of_kind(found, "ConfigMap"), of_kind(found, "Job")
@@ -48,13 +48,13 @@ def test_the_objects_of_a_flow_are_these() -> None:
     assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
 
 
-def test_the_pod_of_an_executor_is_this_one() -> None:
+def test_the_executor_pod_template_matches_the_golden_file() -> None:
     (config_map,) = of_kind(planned(imagePullSecret="registry", executors={}), "ConfigMap")
     assert json.loads(config_map["data"][TEMPLATE]) == yaml.safe_load(TEMPLATE_GOLDEN.read_text())
 
 
-def test_executors_change_the_arguments_the_variables_and_the_role_only() -> None:
-    """Without them the Role allows nothing about pods."""
+def test_executors_change_only_the_arguments_the_environment_and_the_role() -> None:
+    """Without executors the Role grants nothing on pods."""
     asked = {"instances": 3, "cores": 2, "memory": "3g", "cpu": "500m"}
     before, after = planned(), planned(executors=asked)
     (role_before,), (role,) = of_kind(before, "Role"), of_kind(after, "Role")
@@ -72,25 +72,25 @@ def test_executors_change_the_arguments_the_variables_and_the_role_only() -> Non
         "--spark-conf=spark.kubernetes.executor.request.cores=500m",
         "--spark-conf=spark.kubernetes.namespace=mirror-orders",
         f"--spark-conf=spark.kubernetes.container.image={IMAGE}",
-        # A task has the logins of both clusters in it.
+        # Tasks carry the logins of both clusters.
         "--spark-conf=spark.authenticate=true",
         "--spark-conf=spark.network.crypto.enabled=true",
     } <= set(added)
     assert {key for key in driver if driver[key] != plain.get(key)} == {"args", "env"}
 
 
-def test_an_executor_requests_its_cores_unless_the_stack_says_otherwise() -> None:
+def test_no_cpu_request_is_passed_for_executors_unless_the_stack_sets_one() -> None:
     (container,) = job_of(executors={})["spec"]["template"]["spec"]["containers"]
     assert [each for each in container["args"] if "request.cores" in each] == []
 
 
-def test_the_job_takes_every_argument() -> None:
+def test_the_job_accepts_every_rendered_argument() -> None:
     (container,) = job_of(executors={})["spec"]["template"]["spec"]["containers"]
     given = parser().parse_args(container["args"])
     assert dict(given.spark_conf)["spark.driver.host"] == "$(POD_IP)"
 
 
-def test_the_parameters_are_those_that_every_validation_of_the_stack_gets() -> None:
+def test_the_job_gets_the_same_parameters_as_every_validation_of_the_stack() -> None:
     topology = a_topology(a_flow())
     (config_map,) = of_kind(planned(topology), "ConfigMap")
     read = Parameters.model_validate_json(config_map["data"][PARAMETERS])
@@ -107,16 +107,14 @@ def job_of(topology: Any = None, **asked: Any) -> Manifest:
     ("flow", "asked"),
     [
         pytest.param({"topics": ["orders"]}, {}, id="model"),
-        pytest.param({"connect": {"replicas": 5}}, {}, id="size, which makes the proof too old"),
+        pytest.param({"connect": {"replicas": 5}}, {}, id="replicas, which make the proof too old"),
         pytest.param({}, {"executors": {}}, id="executors"),
         pytest.param({}, {"image": IMAGE.replace("0", "1")}, id="image"),
         pytest.param({}, {"deadlineSeconds": 60}, id="deadline"),
         pytest.param({}, {"catchUpSeconds": 60}, id="arguments"),
     ],
 )
-def test_whatever_changes_makes_a_new_job_because_a_job_cannot_be_changed(
-    flow: dict[str, Any], asked: dict[str, Any]
-) -> None:
+def test_a_change_makes_a_new_job_because_jobs_are_immutable(flow: dict[str, Any], asked: dict[str, Any]) -> None:
     changed, before = job_of(a_topology(a_flow(**flow)), **asked), job_of()
     assert changed["metadata"]["name"] != before["metadata"]["name"]
     # The CronJob keeps its history.
@@ -125,12 +123,12 @@ def test_whatever_changes_makes_a_new_job_because_a_job_cannot_be_changed(
 
 
 def test_a_deployment_without_a_change_makes_no_new_job() -> None:
-    """Nor does another schedule, which only the CronJob has."""
+    """Another schedule makes no new Job either, because only the CronJob has it."""
     assert job_of() == job_of() == job_of(schedule="@daily")
 
 
-def test_a_change_of_one_flow_makes_new_jobs_of_all_in_its_namespace() -> None:
-    """A promotion calls every verdict too old that is older than the last change in the namespace."""
+def test_a_change_of_one_flow_makes_new_jobs_for_all_flows_in_its_namespace() -> None:
+    """A promotion refuses verdicts that are older than the last change in the namespace."""
 
     def jobs(replicas: int, namespace: str) -> dict[str, str]:
         flows = {
@@ -144,12 +142,12 @@ def test_a_change_of_one_flow_makes_new_jobs_of_all_in_its_namespace() -> None:
     assert jobs(5, "apart")["ledger"] == jobs(3, "apart")["ledger"]
 
 
-def test_a_job_says_which_model_it_validates() -> None:
+def test_a_job_is_annotated_with_the_digest_of_its_model() -> None:
     (flow,) = resolve_flows(parse_topology(a_topology(a_flow())), None, {})
     assert job_of()["metadata"]["annotations"] == {MODEL_DIGEST: flow_digest(flow)}
 
 
-def test_each_half_of_a_pair_is_validated_where_its_secrets_are() -> None:
+def test_each_flow_of_a_pair_is_validated_in_the_namespace_of_its_secrets() -> None:
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
     found = planned(a_topology(replications={"ledger": pair}))
     namespaces = {each.manifest["metadata"]["namespace"] for each in found}
@@ -172,7 +170,7 @@ def test_the_role_of_a_mirror_names_its_resource() -> None:
 
 
 def test_clusters_without_a_credential_need_no_mounted_secret() -> None:
-    """A projected volume without sources would be an empty folder that looks like a mistake."""
+    """A projected volume without sources would be an empty folder and look like a mistake."""
     plain: dict[str, Any] = {"bootstrapServers": "kafka:9092", "tls": None, "authentication": None}
     clusters = {"useast": a_cluster(**plain), "uswest": a_cluster("us-west-2", **plain)}
     pod = job_of(a_topology(a_flow(), clusters=clusters))["spec"]["template"]["spec"]
@@ -180,13 +178,13 @@ def test_clusters_without_a_credential_need_no_mounted_secret() -> None:
     assert "--secrets" not in pod["containers"][0]["args"]
 
 
-def test_parameters_that_no_config_map_can_hold_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_too_large_for_a_config_map_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation_jobs, "_LARGEST", 100)
     with pytest.raises(CannotRunError, match="parameters-too-large: the job's parameters for 1 flows have"):
         planned()
 
 
-def test_the_template_of_executors_counts_against_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_executor_template_counts_against_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise Kubernetes refuses the ConfigMap in the middle of a deployment."""
     (config_map,) = of_kind(planned(executors={}), "ConfigMap")
     size = sum(len(key) + len(value) for key, value in config_map["data"].items())

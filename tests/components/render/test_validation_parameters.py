@@ -1,4 +1,4 @@
-"""Parameters of the validation job: derived from the same model, credentials by reference only."""
+"""The validation job's parameters come from the same model and hold credentials only as references."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_cluster_is_described_without_a_credential() -> None:
     }
 
 
-def test_the_job_has_its_own_user_where_the_cluster_names_one() -> None:
+def test_the_job_uses_the_clusters_validation_login_if_there_is_one() -> None:
     validation = {"authentication": {"type": "plain", "username": "validator", "password": {"config": "v"}}}
     clusters = {"useast": a_cluster(validation=validation), "uswest": a_cluster("us-west-2")}
     assert flow_parameters(a_resolved_flow(clusters)).document()["source"]["authentication"] == {
@@ -44,7 +44,7 @@ def test_the_job_has_its_own_user_where_the_cluster_names_one() -> None:
     }
 
 
-def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
+def test_the_flows_internal_topics_are_named_as_its_policy_names_them() -> None:
     parameters = flow_parameters(a_resolved_flow(policy="identity")).document()
     assert parameters["policy"] == "identity"
     assert parameters["heartbeats"]["targetTopic"] == "useast.heartbeats"
@@ -57,7 +57,7 @@ def test_topics_of_the_flow_are_named_as_its_policy_names_them() -> None:
     assert parameters["checkpoints"]["topic"] == "useast.checkpoints.internal"
 
 
-def test_where_a_flow_begins_is_told() -> None:
+def test_the_document_says_where_a_flow_starts() -> None:
     assert flow_parameters(a_resolved_flow()).document()["startFrom"] == "earliest"
     assert flow_parameters(a_resolved_flow(startFrom="latest")).document()["startFrom"] == "latest"
 
@@ -66,17 +66,21 @@ def test_where_a_flow_begins_is_told() -> None:
     ("transforms", "changed"),
     [
         pytest.param({"before": {"clean": DROP_TRACE}}, ("trace",), id="a header is dropped"),
-        pytest.param({"before": {"clean": DROP_TRACE, "own": {"type": "com.example.Own"}}}, (), id="and more"),
+        pytest.param(
+            {"before": {"clean": DROP_TRACE, "own": {"type": "com.example.Own"}}},
+            (),
+            id="another transform runs as well",
+        ),
         pytest.param(
             {"after": {"clean": DROP_TRACE}, "converters": {"value": {"type": "JsonConverter"}}}, (), id="a converter"
         ),
     ],
 )
-def test_headers_that_transforms_change_are_told_if_nothing_else_changes(
+def test_headers_that_transforms_change_are_listed_if_nothing_else_changes(
     transforms: dict[str, Any], changed: tuple[str, ...]
 ) -> None:
-    told = flow_parameters(a_resolved_flow(transforms=transforms))
-    assert (told.transformed, told.changed_headers) == (True, changed)
+    parameters = flow_parameters(a_resolved_flow(transforms=transforms))
+    assert (parameters.transformed, parameters.changed_headers) == (True, changed)
 
 
 DROP_TOMBSTONES = {"type": "Filter", "predicate": {"type": "RecordIsTombstone"}}
@@ -84,7 +88,7 @@ DROP_TESTS = {"type": "Filter", "predicate": {"type": "TopicNameMatches", "confi
 
 
 @pytest.mark.parametrize(
-    ("flow", "told"),
+    ("flow", "drops"),
     [
         pytest.param({"transforms": {"after": {"drop": DROP_TOMBSTONES}}}, [("tombstone", "", False)], id="tombstones"),
         pytest.param(
@@ -100,12 +104,12 @@ DROP_TESTS = {"type": "Filter", "predicate": {"type": "TopicNameMatches", "confi
         pytest.param({"transforms": {"after": {"drop": {"type": "Filter"}}}}, [], id="every record"),
     ],
 )
-def test_what_filters_drop_is_told_if_a_record_shows_it(
-    flow: dict[str, Any], told: list[tuple[str, str, bool]]
+def test_what_filters_drop_is_listed_if_a_record_shows_that_it_is_dropped(
+    flow: dict[str, Any], drops: list[tuple[str, str, bool]]
 ) -> None:
     found = flow_parameters(a_resolved_flow(**flow))
-    assert [(each.by.value, each.value, each.negate) for each in found.drops] == told
-    assert found.comparable == bool(told)
+    assert [(each.by.value, each.value, each.negate) for each in found.drops] == drops
+    assert found.comparable == bool(drops)
 
 
 @pytest.mark.parametrize(
@@ -113,30 +117,32 @@ def test_what_filters_drop_is_told_if_a_record_shows_it(
     [
         pytest.param({}, True, id="by default"),
         pytest.param({"sync.topic.configs.enabled": False}, False, id="switched off"),
-        pytest.param({"config.property.filter.class": "com.example.Own"}, False, id="a filter of one's own"),
+        pytest.param({"config.property.filter.class": "com.example.Own"}, False, id="the user's own filter"),
         pytest.param({"use.defaults.from": "source"}, False, id="the source's defaults as well"),
     ],
 )
-def test_which_configuration_the_connectors_copy_is_told(config: dict[str, Any], judged: bool) -> None:
-    told = flow_parameters(a_resolved_flow(connectors={"source": {"config": config}})).topic_sync
-    assert told is not None
-    assert ((told.configs_exclude is not None), told.acls) == (judged, False)
+def test_topic_configuration_is_judged_only_if_it_is_copied_by_kafkas_own_rules(
+    config: dict[str, Any], judged: bool
+) -> None:
+    sync = flow_parameters(a_resolved_flow(connectors={"source": {"config": config}})).topic_sync
+    assert sync is not None
+    assert ((sync.configs_exclude is not None), sync.acls) == (judged, False)
 
 
-def test_properties_that_the_user_excludes_replace_those_of_kafka_and_acls_are_told() -> None:
+def test_the_document_has_the_users_property_exclusions_and_says_that_acls_are_synced() -> None:
     config = {"config.properties.exclude": r"retention\..*, segment\.ms"}
-    told = flow_parameters(a_resolved_flow(syncTopicAcls=True, connectors={"source": {"config": config}})).topic_sync
-    assert told is not None
-    assert (told.configs_exclude, told.acls) == ((r"retention\..*", r"segment\.ms"), True)
+    sync = flow_parameters(a_resolved_flow(syncTopicAcls=True, connectors={"source": {"config": config}})).topic_sync
+    assert sync is not None
+    assert (sync.configs_exclude, sync.acls) == ((r"retention\..*", r"segment\.ms"), True)
 
 
-def test_the_topic_of_the_connectors_offsets_is_that_of_the_workers() -> None:
+def test_the_connector_offsets_topic_is_the_workers_storage_topic() -> None:
     own = {"storageTopics": {"offsets": "inherited-offsets"}}
     assert flow_parameters(a_resolved_flow(connect=own)).connector_offsets_topic == "inherited-offsets"
 
 
-def test_the_document_is_exported_key_by_key_as_earlier_releases_exported_it() -> None:
-    """A deployed stack keeps its document in its outputs: the job reads documents of earlier releases."""
+def test_the_document_equals_the_one_that_earlier_releases_exported() -> None:
+    """A deployed stack keeps its document in its outputs, so the job must read documents of earlier releases."""
     keystore = {"trust": {"secret": "ca", "key": "ca.p12", "format": "PKCS12", "password": {"config": "p"}}}
     clusters = {
         "useast": a_cluster(validation={"authentication": {"type": "tls", "secret": "validator"}}),
@@ -165,13 +171,18 @@ def test_the_document_carries_its_schema_version_and_every_flow() -> None:
 @pytest.mark.parametrize(
     ("connectors", "job", "wanted"),
     [
-        pytest.param({"type": "tls", "secret": "c"}, LOGIN, ("SASL_SSL", "plain"), id="a job that logs in otherwise"),
+        pytest.param(
+            {"type": "tls", "secret": "c"},
+            LOGIN,
+            ("SASL_SSL", "plain"),
+            id="a password for the job, a certificate for the connectors",
+        ),
         pytest.param({"type": "tls", "secret": "c"}, None, ("SSL", "tls"), id="the connectors' certificate"),
-        pytest.param(TOKEN, LOGIN, ("SASL_SSL", "plain"), id="a user beside the connectors' tokens"),
+        pytest.param(TOKEN, LOGIN, ("SASL_SSL", "plain"), id="a password for the job, tokens for the connectors"),
         pytest.param(TOKEN, None, ("SASL_SSL", "oauth"), id="tokens, which the job refuses by name"),
     ],
 )
-def test_the_jobs_protocol_is_that_of_its_own_login(
+def test_the_jobs_security_protocol_follows_its_own_login(
     connectors: dict[str, Any], job: dict[str, Any] | None, wanted: tuple[str, str]
 ) -> None:
     validation = {"authentication": job} if job else None
@@ -180,7 +191,7 @@ def test_the_jobs_protocol_is_that_of_its_own_login(
     assert (found["securityProtocol"], found["authentication"]["type"]) == wanted
 
 
-def test_the_job_reads_certificates_of_its_own_where_the_clusters_are_a_pattern_of_keys() -> None:
+def test_the_job_reads_its_own_certificates_if_the_clusters_trust_is_a_pattern_of_keys() -> None:
     trust = {"trust": {"secret": "ca", "pattern": "*.crt"}}
     target = a_cluster("us-west-2", tls=trust, validation={"trust": {"config": "ca"}})
     flow = a_resolved_flow({"useast": a_cluster(), "uswest": target}, strimzi="0.45")

@@ -1,4 +1,4 @@
-"""Which fields workers get for each login in each API version, and the files that they name."""
+"""The fields that workers get for each login in each API version, and the files that these fields name."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ WORKERS = [
             "clientSecret": {"secretName": "login", "key": "client"},
             "tlsTrustedCertificates": [{"secretName": "auth-ca", "certificate": "auth.crt"}],
         },
-        id="tokens of an endpoint have a type of their own in v1beta2",
+        id="tokens from an endpoint have their own type in v1beta2",
     ),
     pytest.param(
         OAUTH,
@@ -78,13 +78,13 @@ WORKERS = [
                 "sasl.login.callback.handler.class": CALLBACK,
             }
         ),
-        id="tokens of an endpoint are custom in v1",
+        id="tokens from an endpoint are custom in v1",
     ),
     pytest.param(
         TOKEN,
         "v1beta2",
         {"type": "oauth", "accessToken": {"secretName": "orders-target-credentials", "key": "access.token"}},
-        id="a token of its own in v1beta2",
+        id="an access token in v1beta2",
     ),
     pytest.param(
         TOKEN,
@@ -97,27 +97,30 @@ WORKERS = [
                 "sasl.login.callback.handler.class": CALLBACK,
             }
         ),
-        id="a token of its own in v1",
+        id="an access token in v1",
     ),
     pytest.param(
         CUSTOM, "v1", custom_fields(CUSTOM_READ), id="a custom login reads Secrets by the operator's provider"
     ),
     pytest.param(CUSTOM, "0.48", custom_fields(CUSTOM_READ), id="a custom login in the last v1beta2"),
     pytest.param(
-        AWS, "v1", custom_fields({"sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": IAM}), id="nothing secret"
+        AWS,
+        "v1",
+        custom_fields({"sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": IAM}),
+        id="a custom login without a Secret",
     ),
 ]
 
 
 @pytest.mark.parametrize(("login", "strimzi", "wanted"), WORKERS)
-def test_workers_get_a_login_as_their_version_declares_it(
+def test_workers_get_a_login_in_the_form_of_their_api_version(
     login: dict[str, Any], strimzi: str, wanted: dict[str, Any]
 ) -> None:
     assert security_fields(with_login(login, strimzi), "target")["authentication"] == wanted
 
 
-def test_workers_trust_every_key_of_a_pattern_and_connectors_the_key_with_all() -> None:
-    """Of a key workers use only the first certificate, so two authorities need two keys while one is replaced."""
+def test_workers_trust_all_keys_of_a_pattern_and_connectors_the_key_that_holds_all() -> None:
+    """Workers use only the first certificate of a key, so a change of authorities needs a second key."""
     trust = {"trust": {"secret": "uswest-ca", "pattern": "ca-*.crt", "key": "all.pem"}}
     clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", tls=trust)}
     flow = a_resolved_flow(clusters)
@@ -136,14 +139,14 @@ def test_workers_trust_every_key_of_a_pattern_and_connectors_the_key_with_all() 
     [
         pytest.param(TOKEN, TOKEN, "1.2", "uswest=2", id="a token of the target"),
         pytest.param(TOKEN, CUSTOM, "0.48", "uswest=2", id="a custom login in v1beta2"),
-        pytest.param(TOKEN, TOKEN, "0.48", None, id="tokens for which the operator of v1beta2 rolls"),
-        pytest.param(TOKEN, password_login("plain"), "1.2", None, id="a password for which the operator rolls"),
+        pytest.param(TOKEN, TOKEN, "0.48", None, id="tokens that the operator watches in v1beta2"),
+        pytest.param(TOKEN, password_login("plain"), "1.2", None, id="a password that the operator watches"),
     ],
 )
 def test_workers_are_rolled_for_a_secret_that_their_operator_does_not_watch(
     source: dict[str, Any], target: dict[str, Any], strimzi: str, wanted: str | None
 ) -> None:
-    """Otherwise they go on with the old credential until it expires."""
+    """Otherwise they keep using the old credential until it expires."""
     clusters = {
         "useast": a_cluster(authentication=source, credentialsRevision=1),
         "uswest": a_cluster("us-west-2", authentication=target, credentialsRevision=2),
@@ -172,12 +175,16 @@ def test_workers_of_mirrors_are_rolled_for_the_secrets_of_every_source() -> None
 @pytest.mark.parametrize(
     ("strimzi", "volumes"),
     [
-        pytest.param("1.2", ["source-token-trust", "target-token-trust"], id="workers too in v1"),
-        pytest.param("0.48", ["source-token-trust", "target-token-trust"], id="connectors of both in v1beta2"),
-        pytest.param("0.45", ["source-token-trust"], id="the operator's own where connectors read its file"),
+        pytest.param("1.2", ["source-token-trust", "target-token-trust"], id="in v1 for workers and connectors"),
+        pytest.param(
+            "0.48",
+            ["source-token-trust", "target-token-trust"],
+            id="in v1beta2 for the connectors' connections to both clusters",
+        ),
+        pytest.param("0.45", ["source-token-trust"], id="only for the source if connectors read the worker file"),
     ],
 )
-def test_certificates_of_a_token_endpoint_are_mounted_where_a_login_names_their_path(
+def test_certificates_of_a_token_endpoint_are_mounted_if_a_login_names_their_path(
     strimzi: str, volumes: list[str]
 ) -> None:
     template = connect_object(with_login(OAUTH, strimzi)).manifest["spec"]["template"]
@@ -187,7 +194,7 @@ def test_certificates_of_a_token_endpoint_are_mounted_where_a_login_names_their_
     assert template["connectContainer"]["volumeMounts"][0]["mountPath"] == "/mnt/source-token-trust"
 
 
-def test_workers_of_several_mirrors_heartbeats_mount_what_each_source_needs() -> None:
+def test_workers_shared_by_several_mirrors_mount_the_certificates_of_every_source() -> None:
     clusters = {"useast": a_cluster(authentication=OAUTH), "eu": a_cluster("eu", authentication=OAUTH)}
     clusters["uswest"] = a_cluster("us-west-2")
     topics = {"topics": ["orders"], "groups": ["g"]}
