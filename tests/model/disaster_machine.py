@@ -1,7 +1,7 @@
-"""A state machine over a disaster: the source is lost, and what was published before never makes a group skip a record.
+"""A state machine over a disaster: the source is lost, and the positions published before make no group skip a record.
 
-Validations publish spans and positions; groups consume, and are set back; tasks restart; the remote topic may be
-deleted and created again.
+Validations publish spans and positions; groups consume, and their offsets are reset; tasks restart; the remote topic
+may be deleted and created again.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Published:
 
 
 class Disaster(RuleBasedStateMachine):
-    """At each moment the source may be lost: the group then goes on by its checkpoint and by what was published."""
+    """The source may be lost at any moment. The group then uses its checkpoint and the published positions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Disaster(RuleBasedStateMachine):
 
     @rule()
     def catch_up_and_publish(self) -> None:
-        """A validation that finds both sides equal: by single steps that comes about once in hundreds of histories."""
+        """A validation that finds both sides equal. Random steps reach this only once in hundreds of histories."""
         self.partition.replicate(len(self.partition.source))
         self.publish()
 
@@ -89,7 +89,7 @@ class Disaster(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def consume(self, data: Any) -> None:
-        """Forward or, after a reset, back; a checkpoint may follow, and one follows a reset."""
+        """Forward, or back after a reset. A checkpoint may follow; after a reset, one always does."""
         before, self.here = self.here, data.draw(st.integers(0, len(self.partition.source)))
         self.partition.consume(self.here)
         if self.here < before or data.draw(st.booleans()):
@@ -98,7 +98,7 @@ class Disaster(RuleBasedStateMachine):
 
     @rule()
     def publish(self) -> None:
-        """A validation whose parity passes: it has found both sides equal, or equal but for what was sent again."""
+        """A validation publishes only if it found the records of both sides equal."""
         partition = self.partition
         source = [each for each in partition.source[partition.source_start :] if each is not None]
         target = [each for each in partition.target[partition.target_start :] if each is not None]
@@ -117,7 +117,7 @@ class Disaster(RuleBasedStateMachine):
     @precondition(lambda self: self.partition.position == len(self.partition.source))
     @rule()
     def make_the_target_anew(self) -> None:
-        """Somebody deletes the remote topic; the connector goes on where it was."""
+        """Somebody deletes the remote topic; the connector continues where it was."""
         self.target_number += 1
         self.partition.target, self.partition.target_start = [], 0
         self.partition.checkpoint = None
@@ -134,14 +134,14 @@ class Disaster(RuleBasedStateMachine):
             return
         offset = kept_positions.place_after_loss(upstream, downstream, span, position, partition.target_log)
         assert offset >= downstream
-        # After the target was made anew, MirrorMaker's own translation may be wrong. What the target has deleted, no
-        # position can read.
+        # After the target was created again, MirrorMaker's own translation may be wrong. No position can read what the
+        # target has deleted.
         begin = max(downstream, partition.target_start)
         assert offset >= begin
         skipped = self.skipped_from(offset) - self.skipped_from(begin)
         assert not skipped, f"{sorted(skipped)} are skipped"
 
     def skipped_from(self, offset: int) -> set[int]:
-        """The records that the group has not consumed, and that stand on the target only before this offset."""
+        """The records that the group has not consumed and that the target holds only before this offset."""
         target = self.partition.target
         return {each for each in set(target[:offset]) - set(target[offset:]) if each is not None and each >= self.here}

@@ -27,10 +27,10 @@ _SEVERITIES = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
 
 @dataclass
 class Working:
-    """The flow, and beside it another one of the same direction, with which it shares its heartbeats.
+    """The flow, and another flow in the same direction with the same heartbeats.
 
-    `discovered` is how many partitions the target has. Times are in seconds; `times` holds those of the records of each
-    partition, by offset.
+    `discovered` is the number of partitions on the target. Times are in seconds; `times` holds the times of each
+    partition's records, by offset.
     """
 
     partitions: list[Logs] = field(default_factory=lambda: [Logs(0)])
@@ -46,7 +46,7 @@ class Working:
         return self.states[role] == "RUNNING"
 
     def wait(self, seconds: int) -> None:
-        """Each second somebody emits a heartbeat and somebody replicates it, and topics are refreshed every 5 s."""
+        """Each second a running flow emits a heartbeat, and a running flow replicates it. Topics refresh every 5 s."""
         for _ in range(seconds):
             self.clock += 1
             if (self.runs("heartbeat") or self.foreign) and (self.runs("source") or self.foreign):
@@ -84,12 +84,12 @@ class Working:
 
 
 def findings(flow: Working) -> list[Finding]:
-    """What the job finds in the flow's connectors, heartbeats and partitions, but for records."""
+    """The job's findings on connectors, heartbeats and partitions, without those on records."""
     return [*_connectors(flow).findings, *_heartbeats(flow).findings, *_absent(flow)]
 
 
 def verdict(flow: Working) -> Verdict:
-    """The verdict over these and over the records of the partitions that the target has."""
+    """The verdict on these findings and on the records of the partitions that the target has."""
     found = [(each.code, each.severity) for each in findings(flow)]
     for each in flow.partitions[: flow.discovered]:
         found += codes(each).items()
@@ -109,8 +109,8 @@ def _connector(role: ConnectorRole) -> ConnectorParameters:
 
 
 def _object(role: ConnectorRole, state: str | None) -> dict[str, Any] | None:
-    """A KafkaConnector as the operator reports it; a stopped connector has no task, and of a failed one its task has
-    failed."""
+    """A KafkaConnector as the operator reports it. A stopped connector has no task; a failed connector has a failed
+    task."""
     if state is None:
         return None
     tasks = [] if state == "STOPPED" else [{"id": 0, "state": state}]
@@ -136,12 +136,12 @@ def _absent(flow: Working) -> list[Finding]:
 
 
 def _first_since(times: list[int], past: float) -> int:
-    """As Kafka answers a search by time: -1 if no record is as young."""
+    """Kafka's answer to a search by time: -1 if every record is older."""
     return next((offset for offset, at in enumerate(times) if at >= past), -1)
 
 
 class Flow(RuleBasedStateMachine):
-    """What producers, administrators and another flow of the same direction may do."""
+    """What producers, administrators and another flow in the same direction may do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class Flow(RuleBasedStateMachine):
 
     @rule(foreign=st.booleans())
     def run_other_flow(self, foreign: bool) -> None:
-        """Whether the other flow runs, whose heartbeats are the same."""
+        """Start or stop the other flow, which has the same heartbeats."""
         self.flow.foreign = foreign
 
     @invariant()

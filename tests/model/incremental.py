@@ -1,4 +1,4 @@
-"""An incremental validation of a partition in memory, and the state machine that holds it to a full one."""
+"""An incremental validation of a partition in memory, and a state machine that compares it with a full one."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from spark.checks.sums import same_places
 from tests.model.logs import Log, Logs, codes, differences, parity_codes, retention_codes, sums, verdict, verdict_of
 from tests.model.parity_machine import Parity, only_if
 
-#: What was proven of a partition, and how often its topic had been made anew by then, which its id shows.
+#: What was proven of a partition, and how often its topic had been created again by then; a topic's id shows that.
 Evidence = tuple[Proven, int] | None
 
 
 def validated(logs: Logs, before: Evidence) -> tuple[Verdict, Evidence]:
-    """The verdict, and what the next validation may go on from."""
+    """The verdict, and the evidence from which the next validation may continue."""
     proven = usable(logs, before)
     if proven is not None and (found := going_on(logs, proven)) is not None:
         return verdict_of(retention_codes(logs)), (found, logs.times_anew)
@@ -39,7 +39,7 @@ def _is_anew(times: int, logs: Logs) -> bool:
 
 
 def going_on(logs: Logs, proven: Proven) -> Proven | None:
-    """What is proven now, if what follows is equal."""
+    """What is proven now, if the records after the earlier evidence are equal."""
     return by_sums(
         logs,
         proven,
@@ -59,7 +59,7 @@ def by_sums(logs: Logs, before: Proven | None, read: tuple[OffsetRange, OffsetRa
 
 
 def compared_whole(logs: Logs) -> Proven | None:
-    """What is proven of a partition that passes."""
+    """What a full comparison proves of a partition that passes."""
     both = (logs.source_log, logs.target_log)
     source, target = logs.held("source"), logs.held("target")
     here, there = sums(source), sums(target)
@@ -82,7 +82,7 @@ def within(log: Log, offsets: OffsetRange) -> Log:
 
 
 class Incremental(Parity):
-    """What may happen to a partition between validations, of which each goes on from the one before."""
+    """What may happen to a partition between validations. Each validation continues from the one before."""
 
     kinds = (*Parity.kinds, "cut")
 
@@ -99,7 +99,7 @@ class Incremental(Parity):
     @precondition(lambda self: len(self.logs.target) - self.unproven > 1)
     @rule(data=st.data())
     def swap(self, data: Any) -> None:
-        """Where it is proven, a log does not change any more."""
+        """The proven part of a log no longer changes."""
         target = self.logs.target
         at = data.draw(st.integers(self.unproven, len(target) - 2))
         target[at], target[at + 1] = target[at + 1], target[at]
@@ -107,14 +107,14 @@ class Incremental(Parity):
 
     @property
     def unproven(self) -> int:
-        """The target's first offset that may not have been compared yet."""
+        """The first offset of the target that may not have been compared yet."""
         return max(self.logs.target_start, self.proven[0].target + evidence.OVERLAP if self.proven else 0)
 
     @only_if("cut")
     @precondition(lambda self: self.proven is None or self.proven[0].dense)
     @rule(records=st.integers(1, 3))
     def cut_and_write_anew(self, records: int) -> None:
-        """Where offsets hold no record, nothing is compared again that would show it."""
+        """Only if every offset holds a record does the comparison of the overlap show this."""
         self.logs.cut(records)
         self.wrong = self.anew = True
 
@@ -127,5 +127,5 @@ class Incremental(Parity):
 
 
 def wrong(value: object) -> Any:
-    """In the place of a function of any arguments."""
+    """A replacement for any function, which always returns this value."""
     return lambda *_, **__: value

@@ -1,4 +1,4 @@
-"""Both logs of a partition in memory with everything that may go wrong with them, and what the judging code says.
+"""Both logs of a partition in memory, everything that may go wrong with them, and the findings of the judging code.
 
 `differences` is the comparison of spark/pairing.py in plain Python.
 """
@@ -25,11 +25,12 @@ Log = list[tuple[int, int]]
 
 @dataclass
 class Logs(Partition):
-    """A partition whose records have numbers that are never used again, also if a topic is made anew.
+    """A partition whose records have unique numbers, even after a topic is created again.
 
-    With `compacted`, each has one of a few keys, and some are tombstones. `dropped` never arrive, `filtered` are
-    dropped by a transform, which the job can evaluate if it is `evaluated`. `written` has ever stood on the target, and
-    `lost` was removed before it was replicated, after the flow had begun.
+    If it is `compacted`, each record has one of a few keys, and some are tombstones. `dropped` records never arrive. A
+    transform drops the `filtered` records; if `evaluated`, the job can evaluate that transform. `written` are all
+    records that were ever on the target. `lost` records were removed after the flow had begun and before they were
+    replicated.
     """
 
     number: int = 0
@@ -64,7 +65,7 @@ class Logs(Partition):
         self.source_start = before
 
     def make_source_anew(self, records: int) -> None:
-        """The connector goes on at its offset; if there is none any more, it begins again."""
+        """The connector continues at its offset; if that no longer exists, it starts at the beginning."""
         self.source, self.source_start = [], 0
         self.times_anew += 1
         self.produce(records)
@@ -77,14 +78,14 @@ class Logs(Partition):
         self.times_anew += 1
 
     def cut(self, records: int) -> None:
-        """An unclean election: the source loses its newest records, and others come to stand in their places."""
+        """An unclean election: the source loses its newest records, and new records get their offsets."""
         kept = max(self.source_start, len(self.source) - records)
         lost = len(self.source) - kept
         self.source = self.source[:kept]
         self.produce(lost)
 
     def compact(self, side: str, before: int, *, tombstones: bool) -> None:
-        """What the cleaner does to the part of a log before an offset; `tombstones`: those there have expired."""
+        """What the log cleaner does before this offset. With `tombstones`, it also removes the tombstones there."""
         log = self.source if side == "source" else self.target
         newest = {key_of(number): at for at, number in self.held(side) if at < before}
         for at, number in self.held(side):
@@ -97,7 +98,7 @@ class Logs(Partition):
         return [(at, each) for at, each in enumerate(log) if each is not None and at >= start]
 
     def compared(self, side: str) -> Log:
-        """The records of a side that the job compares: without those of which it knows that a filter drops them."""
+        """The records of a side that the job compares: all except those that it knows a filter drops."""
         return [(at, each) for at, each in self.held(side) if not (self.evaluated and each in self.filtered)]
 
 
@@ -135,7 +136,7 @@ def _kind_of_key(here: tuple[int, int] | None, there: tuple[int, int] | None) ->
 
 
 def digest(number: int) -> int:
-    """32 bits, of which Spark sums up each half of its own."""
+    """A digest of 32 bits; Spark adds up each half of its own digest."""
     return hash(("digest", number)) & 0xFFFFFFFF
 
 
@@ -174,8 +175,8 @@ def differences(source: Log, target: Log) -> list[Difference]:
 
 
 def turned(pairs: Log) -> list[int]:
-    """The source offsets of the records that stand on the target in front of one that precedes them on the source, or
-    behind one that follows them, whichever are fewer."""
+    """The source offsets of reordered records: those that come too early on the target, or those that come too late,
+    whichever are fewer."""
     places = [at for _, at in pairs]
     early = [here for each, (here, at) in enumerate(pairs) if at < max(places[:each], default=at)]
     late = [here for each, (here, at) in enumerate(pairs) if at > min(places[each + 1 :], default=at)]
@@ -240,9 +241,9 @@ def verdict_of(found: Mapping[str, Severity]) -> Verdict:
 
 
 def missing(logs: Logs) -> set[int]:
-    """The records of the source that never stood on the target as it is now, and should.
+    """The source's records that should be in the current target log and never were.
 
-    Those that the target would hold before its oldest record may have expired there, but not those that the connector
+    Records that would come before the target's oldest record may have expired there, except those that the connector
     has not read.
     """
     there = set(logs.target) | logs.filtered
@@ -253,9 +254,9 @@ def missing(logs: Logs) -> set[int]:
 
 
 def out_of_order(logs: Logs) -> bool:
-    """Whether a consumer of the target meets records in another order, both for the first time and for the last.
+    """Whether both the first and the last copies of records are in another order on the target than on the source.
 
-    Of records that were sent again, the first copies may have expired, but the last ones are in order.
+    If records were sent again, their first copies may have expired, but their last copies are in order.
     """
     place = {number: at for at, number in logs.held("source")}
     met = [place[number] for _, number in logs.held("target") if number in place]
@@ -266,7 +267,7 @@ def out_of_order(logs: Logs) -> bool:
 def strays(logs: Logs) -> set[int]:
     """Records on the target that the source never had; they have negative numbers.
 
-    If the source has removed records, those in front of all that it still has may have been its own.
+    If the source has removed records, target records before all that the source still has may have been its own.
     """
     held, here = logs.held("target"), {number for _, number in logs.held("source")}
     begins = min((at for at, number in held if number in here), default=len(logs.target)) if logs.source_start else 0
@@ -274,9 +275,9 @@ def strays(logs: Logs) -> set[int]:
 
 
 def keys_that_differ(logs: Logs) -> set[int]:
-    """The keys of a compacted topic with another value on the target than on the source, or on one of them only.
+    """The keys of a compacted topic whose values differ between source and target, or exist on one side only.
 
-    Of records that are known to be filtered, the target need not hold the value.
+    The target need not hold the values of records that are known to be filtered.
     """
     here, there = (
         {key: number for key, (_, number) in newest_of(logs.compared(side)).items() if not is_tombstone(number)}

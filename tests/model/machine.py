@@ -1,4 +1,4 @@
-"""A state machine over a partition in memory: whatever happens to it, a proof of a group's offset is right."""
+"""A state machine over a partition in memory: a proof of a group's offset is right, whatever happens."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ class Offsets(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def consume(self, data: Any) -> None:
-        """Forward or, after a reset, back; the checkpoint follows before the job looks."""
+        """Forward, or back after a reset. The checkpoint is updated before the job looks."""
         self.partition.consume(data.draw(st.integers(0, len(self.partition.source))))
         self.partition.translate()
         self.forged = False
@@ -71,7 +71,7 @@ class Offsets(RuleBasedStateMachine):
     @precondition(lambda self: self.partition.checkpoint is not None)
     @rule(by=st.sampled_from((1, 2, 0, -1, 7)))
     def forge_checkpoint(self, by: int) -> None:
-        """Near the place where the group goes on, because a proof is most easily wrong there."""
+        """Near the group's right position, because a proof is most easily wrong there."""
         checkpoint = self.partition.checkpoint
         assert checkpoint is not None
         downstream = max(0, self.partition.place_of_the_group() + by)
@@ -137,7 +137,7 @@ def by_next(partition: Partition, expired: Expired) -> Proof:
     return proof_by_next(expired, unread, near)
 
 
-#: Runs at most until a bug that is put into the judging code is found: a new constant anywhere changes the choices.
+#: The most runs until a bug in the judging code must be found. A new constant anywhere changes the choices.
 UNTIL_FOUND = 10_000
 
 

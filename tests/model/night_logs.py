@@ -12,7 +12,7 @@ from tests.model.partition import ORDERS
 
 
 class Written(NamedTuple):
-    """A record of a log; no two have the same number, except copies. `marks` are headers of a pair's guards."""
+    """A record of a log. Only copies have the same number. `marks` are headers of a pair's guards."""
 
     at: int
     number: int

@@ -1,4 +1,4 @@
-"""A state machine over a night: a group moves to the target and back, again and again, and skips nothing.
+"""A state machine over a night: a group moves to the target and back, again and again, and skips no record.
 
 The flow has the default policy. The walks over both logs are those of `replicate failover` and `replicate failback`.
 """
@@ -52,13 +52,13 @@ class Night(RuleBasedStateMachine):
 
     @rule(again=st.integers(0, 8), offsets=st.integers(0, 12))
     def restart(self, again: int, offsets: int) -> None:
-        """Of a task, which sends some records again."""
+        """A task restarts and sends some records again."""
         self.partition.restart(again)
         self.partition.replicate(offsets)
 
     @rule(data=st.data())
     def expire_on_source(self, data: Any) -> None:
-        """What has crossed and was consumed; whatever else expires, the group has lost in any case."""
+        """Only records that were replicated and consumed expire: any others would be lost to the group in any case."""
         end = min(self.partition.position, self.here)
         low = self.partition.source_start
         self.partition.source_start = data.draw(st.integers(low, max(low, end)))
@@ -74,7 +74,7 @@ class Night(RuleBasedStateMachine):
         log, begin = (partition.source, self.here) if self.on_source else (partition.target, self.there)
         begin = max(begin, partition.source_start if self.on_source else partition.target_start)
         read = log[begin : begin + offsets]
-        # What was deleted on the target before the group came to it is as good as consumed.
+        # Records that the target deletes before the group reads them count as consumed.
         lost = () if self.on_source else log[self.there : begin]
         self.consumed |= {each for each in (*lost, *read) if each is not None}
         if self.on_source:
@@ -85,7 +85,7 @@ class Night(RuleBasedStateMachine):
     @precondition(lambda self: self.on_source)
     @rule(drained=st.booleans())
     def fail_over(self, drained: bool) -> None:
-        """Planned if the flow is drained; continuous if not."""
+        """A planned failover if the flow is drained, a continuous one if not."""
         if drained:
             self.partition.replicate(len(self.partition.source))
         found = self.across()
@@ -130,7 +130,7 @@ class Night(RuleBasedStateMachine):
         assert not skipped, f"{sorted(skipped)} are skipped"
         again = {each for each in partition.source[offset:] if each is not None} & self.consumed
         if partition.resent and partition.target_start:
-            # The first copies, which it has consumed, may be deleted.
+            # The first copies, which the group has consumed, may have been deleted.
             at_most = len(again)
         assert len(again) <= at_most, f"{sorted(again)} are read again, and at most {at_most} announced"
         self.on_source, self.here = True, offset

@@ -1,6 +1,6 @@
-"""MirrorMaker's store of offset syncs, from which the checkpoint connector translates offsets: an oracle for tests.
+"""A port of MirrorMaker's store of offset syncs, with which the checkpoint connector translates offsets.
 
-tests/contract/test_offset_sync_store.py holds it to the Java class of each Kafka version.
+tests/contract/test_offset_sync_store.py compares it with the Java class of each Kafka version.
 Source: org.apache.kafka.connect.mirror.OffsetSyncStore, Kafka 3.9 to 4.3.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from spark.checks.translation import Sync
 
 SYNCS_PER_PARTITION = 64
-#: What `translate` answers for an offset that is older than every sync.
+#: What `translate` returns for an offset that is older than every sync.
 TOO_OLD = -1
 
 
@@ -22,7 +22,7 @@ class OffsetSyncStore:
     syncs: list[Sync] = field(default_factory=list)
 
     def add(self, sync: Sync) -> None:
-        """Take a sync as it is read from the topic; each must be an object of its own."""
+        """Add a sync that was read from the topic; each sync must be a separate object."""
         if not self.syncs or sync.upstream < self.syncs[0].upstream or (not self.read_to_end and self.must_read_to_end):
             self.syncs = [sync] * SYNCS_PER_PARTITION
             return
@@ -79,5 +79,5 @@ def _far_enough(before: Sync, after: Sync, i: int) -> bool:
 
 
 def _long(value: int) -> int:
-    """As a Java long overflows."""
+    """The value after the overflow of a Java long."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,6 +1,6 @@
-"""A state machine over a partition of a guarded pair: records of users that carry a mark, however they got it.
+"""A state machine over a partition of a guarded pair, in which users' records may carry a guard's mark.
 
-What the job computes in Spark (spark/guards.py, spark/marked.py) is written here in plain Python.
+This file repeats in plain Python what the job computes in Spark (spark/guards.py, spark/marked.py).
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Record(NamedTuple):
     copied: bool = False
 
 
-#: Instead of a record, at an offset without one: a transaction marker, or an aborted record.
+#: Stands at an offset without a record: that of a transaction marker or an aborted record.
 NO_RECORD = Record(-1)
 
 
@@ -70,7 +70,7 @@ class Pair:
         self.logs[region] += [NO_RECORD] * offsets
 
     def replicate(self, source: str, offsets: int | None = None) -> None:
-        """The connector from this region reads on; its guard drops what carries the mark of the other region."""
+        """The connector reads more records of this region; its guard drops those with the mark of the other region."""
         begin, target = self.positions[source], OTHER[source]
         read = self.logs[source][begin:][:offsets]
         kept = [each for each in read if each is not NO_RECORD and MARKS[target] not in each.marks]
@@ -85,7 +85,7 @@ class Pair:
         return [(at, each) for at, each in log if each is not NO_RECORD]
 
     def never_crossed(self, source: str) -> set[int]:
-        """The records that users wrote in this region, and that never stood in the other one."""
+        """The records that users wrote in this region and that were never replicated to the other."""
         there = {each.number for each in self.logs[OTHER[source]]}
         return {each.number for _, each in self.held(source) if not each.copied} - there
 
@@ -95,7 +95,7 @@ def guard_of(source: str) -> GuardParameters:
 
 
 def seen(pair: Pair, source: str) -> list[Seen]:
-    """All records of both regions, as the direction from `source` judges them."""
+    """All records of both regions, as the flow from `source` sees them."""
     guard = guard_of(source)
     return [
         Seen(
@@ -201,13 +201,13 @@ class Marks(RuleBasedStateMachine):
         region=st.sampled_from(REGIONS), marks=st.lists(st.sampled_from(list(MARKS.values())), min_size=1, max_size=2)
     )
     def produce_marked(self, region: str, marks: list[str]) -> None:
-        """A user's record that carries marks from the beginning."""
+        """A user produces a record that already carries marks."""
         self.pair.produce(region, tuple(marks))
         self.marked = True
 
     @rule(region=st.sampled_from(REGIONS), data=st.data())
     def copy_with_headers(self, region: str, data: Any) -> None:
-        """A user hands on the headers of a record that he has consumed in this region."""
+        """A user copies the headers of a record that was consumed in this region."""
         consumed = data.draw(st.sampled_from(self.pair.logs[region] or [Record(0)]))
         self.pair.produce(region, consumed.marks)
         self.marked = self.marked or bool(consumed.marks)
@@ -218,14 +218,14 @@ class Marks(RuleBasedStateMachine):
 
     @rule(region=st.sampled_from(REGIONS), data=st.data())
     def expire(self, region: str, data: Any) -> None:
-        """What was replicated; a loss cannot be seen in a pair, which is an error in any case."""
+        """Only replicated records expire. In a pair a loss cannot be seen, so the job reports an error in any case."""
         pair = self.pair
         low = pair.starts[region]
         pair.starts[region] = data.draw(st.integers(low, max(low, pair.positions[region])))
 
     @invariant()
     def a_record_that_never_crosses_does_not_pass(self) -> None:
-        """Where a region has removed records, only the direction out of it can say that marks prove nothing."""
+        """If a region has removed records, only the flow out of that region can report that marks prove nothing."""
         passed = [source for source in REGIONS if verdict(self.pair, source) is Verdict.PASS]
         for source in passed:
             marked = {each.number for each in self.pair.logs[source] if MARKS[OTHER[source]] in each.marks}

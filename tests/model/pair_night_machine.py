@@ -1,4 +1,4 @@
-"""A state machine over a night of a prefixless pair: a group moves to the other region and back, and skips nothing.
+"""A state machine over a night of a prefixless pair: a group moves to the other region and back and skips no record.
 
 Both halves replicate, and producers write in both regions. The walk over both logs is that of `replicate failover`.
 """
@@ -49,7 +49,7 @@ class PairNight(RuleBasedStateMachine):
 
     @rule(region=REGION, mark=st.sampled_from(list(MARKS.values())))
     def produce_marked(self, region: str, mark: str) -> None:
-        """A user's record that carries a mark from the beginning, and so passes for a copy."""
+        """A user produces a record that already carries a mark, so it looks like a copy."""
         self.plain = False
         self.disguised.add(self.pair.numbers)
         self.pair.produce(region, (mark,))
@@ -64,14 +64,14 @@ class PairNight(RuleBasedStateMachine):
 
     @rule(region=REGION, again=st.integers(0, 8), offsets=st.integers(0, 12))
     def restart(self, region: str, again: int, offsets: int) -> None:
-        """Of a task, which sends some records again."""
+        """A task restarts and sends some records again."""
         self.plain = self.plain and again == 0
         self.pair.positions[region] = max(0, self.pair.positions[region] - again)
         self.pair.replicate(region, offsets)
 
     @rule(region=REGION, data=st.data())
     def expire(self, region: str, data: Any) -> None:
-        """What has crossed. What the group has not consumed then, it has lost, unless the other region holds it."""
+        """Only replicated records expire. The group loses unread ones unless the other region has them."""
         self.plain = False
         low = self.pair.starts[region]
         self.pair.starts[region] = data.draw(st.integers(low, max(low, self.pair.positions[region])))
@@ -81,15 +81,15 @@ class PairNight(RuleBasedStateMachine):
         log, start = self.pair.logs[self.side], self.pair.starts[self.side]
         at = self.committed[self.side]
         end = min(max(at, start) + offsets, len(log))
-        # What was deleted in its region before it came there is as good as consumed.
+        # Records that a region deletes before the group reads them count as consumed.
         self.consumed |= numbers(log[at:end])
         self.committed[self.side] = end
 
     @rule(drained=st.booleans(), deleted=st.booleans(), other=st.floats(0, 1))
     def fail_over(self, drained: bool, deleted: bool, other: float) -> None:
-        """By the half that leads out of the group's region. `deleted`: what the group had committed in the other one.
+        """Move the group with the flow that leaves its region. `deleted`: its offset in the other region is deleted.
 
-        A second group has consumed a part of the log, and no record elsewhere.
+        A second group has consumed a part of this log, and nothing elsewhere.
         """
         source, target = self.side, OTHER[self.side]
         if drained:
@@ -112,7 +112,7 @@ class PairNight(RuleBasedStateMachine):
         self.side, self.committed[target] = target, position.offset
 
     def is_right(self, source: str, position: ExactPosition, consumed: set[int]) -> None:
-        """Of a group that has consumed these records and goes on there in the other region."""
+        """Check the position at which a group that has consumed these records continues in the other region."""
         if position.not_there or position.expired:
             return
         pair, target = self.pair, OTHER[source]

@@ -1,5 +1,5 @@
-"""A state machine over both logs of a partition: no verdict passes what is missing, stray or out of order, and none
-fails a flow in which nothing went wrong."""
+"""A state machine over both logs of a partition: no verdict passes missing, stray or reordered records, and none fails
+a flow in which nothing went wrong."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from spark.checks.meanings import RESTARTS
 from tests.model.logs import Logs, codes, healthy, keys_that_differ, missing, out_of_order, strays, verdict
 
 FEW = st.integers(1, 12)
-#: What goes on in a run besides what a healthy flow does; a filter is nothing wrong.
+#: What happens in a run in addition to what a healthy flow does. A filter is not a fault.
 KINDS = (
     "none",
     "none",
@@ -29,7 +29,7 @@ KINDS = (
 
 
 def only_if(kind: str) -> Callable[..., Any]:
-    """A rule that belongs to one kind of fault; one kind at a time shows what excuses what."""
+    """A rule for one kind of fault. With one kind at a time, no fault can hide another."""
     chosen: Callable[..., Any] = precondition(lambda self: self.kind in (kind, "several"))
     return chosen
 
@@ -73,7 +73,7 @@ class Parity(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def expire_on_source(self, data: Any) -> None:
-        """Retention is faster than the connector only if that is what goes wrong."""
+        """Retention overtakes the connector only if that is the fault of this run."""
         end = len(self.logs.source) if self.kind in ("lost", "several") else self.logs.position
         before = data.draw(st.integers(self.logs.source_start, max(end, self.logs.source_start)))
         self.logs.expire_on_source(before)

@@ -1,6 +1,6 @@
-"""One replicated partition in memory: both logs, offset syncs, and one consumer group, as MirrorMaker leaves them.
+"""One replicated partition in memory: both logs, offset syncs and one consumer group, as MirrorMaker handles them.
 
-It knows what a group that moves would skip, so that the judging code can be held to it.
+It knows which records a moved group would skip, so that tests can compare the judging code with it.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ GROUP = "checkout-a"
 
 @dataclass
 class Partition:
-    """`source` and `target` hold the record at each offset, by its source offset; None is an offset without a record.
+    """`source` and `target` hold a record's source offset at each offset; None stands at an offset without a record.
 
     Source: MirrorSourceTask, PartitionState.update for when a sync is written; MirrorCheckpointTask for checkpoints.
     """
@@ -42,7 +42,7 @@ class Partition:
         self.source += [None] * offsets
 
     def replicate(self, offsets: int) -> None:
-        """The task reads on; where retention has overtaken it, it goes on at the oldest record."""
+        """The task reads more records; if retention has overtaken it, it continues at the oldest record."""
         self.position = max(self.position, self.source_start)
         for upstream in range(self.position, min(self.position + offsets, len(self.source))):
             if self.source[upstream] is not None:
@@ -83,7 +83,8 @@ class Partition:
     def would_be_skipped(self, *, unless_sent_again: bool) -> set[int]:
         """The records that the group has not consumed and would never see on the target, by source offset.
 
-        What the target does not hold yet is still to come; what has expired on the source, the group has lost there.
+        Records that the target does not hold yet will still arrive. Records that have expired on the source are lost to
+        the group there as well.
         """
         assert self.committed is not None
         assert self.checkpoint is not None

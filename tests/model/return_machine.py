@@ -1,6 +1,6 @@
-"""A state machine over the way back with the identity policy, where both clusters know the topic by the same name.
+"""A state machine over a failback with the identity policy, where the topic has the same name on both clusters.
 
-The old origin's records cross, producers move to the other side, a flow that leads back begins, and groups follow. The
+The old origin's records are replicated, producers move to the other side, a flow back begins, and groups follow. The
 walks over both logs are those of `replicate failback` and `replicate failover`.
 """
 
@@ -21,7 +21,7 @@ LEADS, LASTS = (3, 12, None), (4, None)
 
 
 class Return(RuleBasedStateMachine):
-    """Both logs hold the number of the record at each offset; those of the new origin are negative."""
+    """Both logs hold the record's number at each offset; records of the new origin have negative numbers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,13 +46,13 @@ class Return(RuleBasedStateMachine):
     @precondition(lambda self: not self.own and self.back is None)
     @rule(again=st.integers(0, 8), offsets=FEW)
     def restart(self, again: int, offsets: int) -> None:
-        """Of the first flow's task, which sends some records again."""
+        """The first flow's task restarts and sends some records again."""
         self.crossed = max(0, self.crossed - again)
         self.replicate(offsets)
 
     @rule(records=FEW)
     def produce_on_the_new_origin(self, records: int) -> None:
-        """After the switch: what had not crossed does not cross any more."""
+        """After the switch: records that were not replicated before are never replicated."""
         numbers = range(self.written + 1, self.written + records + 1)
         self.new += [-each for each in numbers]
         self.written += records
@@ -84,7 +84,7 @@ class Return(RuleBasedStateMachine):
     @precondition(lambda self: self.back is not None)
     @rule(part=st.floats(0, 1))
     def move_back(self, part: float) -> None:
-        """A group that has consumed this part of the new origin's log."""
+        """Move back a group that has consumed this part of the new origin's log."""
         committed = int(part * len(self.new))
         new, old = self.logs()
         found = walk_across(Crossing(None, new, old, shared=True), [committed], LEADS)
@@ -97,12 +97,12 @@ class Return(RuleBasedStateMachine):
         unread = {each for at, each in enumerate(self.new) if at >= committed and (each > 0 or at < self.back)}
         consumed = set(self.new[:committed])
         passed, ahead = set(self.old[: position.offset]), self.old[position.offset :]
-        # Of a record that the old origin has once and the new one twice, the group has consumed one.
+        # If the old origin has a record once and the new one twice, the group may have consumed one copy.
         skipped = (unread - consumed) & passed - set(ahead)
         assert not skipped, f"{sorted(skipped)} are skipped"
 
     def logs(self) -> tuple[PartitionLog, PartitionLog]:
-        """Of the new origin and of the old one."""
+        """The logs of the new and of the old origin."""
         new, old = (
             [Written(at, each, time_of(abs(each), self.disorder)) for at, each in enumerate(log)]
             for log in (self.new, self.old)

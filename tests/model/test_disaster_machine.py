@@ -1,4 +1,4 @@
-"""What was published before the source was lost makes no group skip a record, and a bug in it is found."""
+"""With the positions published before the source was lost, no group skips a record; a bug in them is found."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def as_if_dense(span: Span, committed: int) -> Place | None:
 
 
 def published_counts(_: int, downstream: int, *given: Any) -> int:
-    """The position of the group counts, even if its checkpoint is of an earlier offset."""
+    """The group's published position counts even if its checkpoint has an earlier offset."""
     _span, position, target = given
     known = position.offset if position is not None and position.offset <= target.end else downstream
     return max(downstream, known)
@@ -36,20 +36,24 @@ def endless(span: Span, committed: int) -> Place | None:
 
 
 BUGS: dict[str, tuple[object, str, Any]] = {
-    "a group goes on one record too far": (kept_positions, "place_in", one_too_far),
+    "a group continues one record too far": (kept_positions, "place_in", one_too_far),
     "markers are taken for records": (kept_positions, "place_in", as_if_dense),
-    "a span goes on for ever": (kept_positions, "place_in", endless),
+    "a span has no end": (kept_positions, "place_in", endless),
     "every span is called dense": (kept, "_equal", lambda *given: _equal(*given)._replace(dense=True)),
-    "a group that was set back goes on where it was": (kept_positions, "place_after_loss", published_counts),
+    "a group whose offset was reset continues at its old position": (
+        kept_positions,
+        "place_after_loss",
+        published_counts,
+    ),
 }
 
 
-def test_nothing_is_skipped_whenever_the_source_is_lost() -> None:
+def test_no_record_is_skipped_whenever_the_source_is_lost() -> None:
     run(Disaster, RUNS)
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_in_what_was_published_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_the_published_positions_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert disaster_machine
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises((AssertionError, ExceptionGroup)):

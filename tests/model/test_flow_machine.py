@@ -1,4 +1,4 @@
-"""The state machine finds nothing in what judges a whole flow, and finds each bug that is put into it."""
+"""The state machine finds no bug in the code that judges a whole flow, and finds each bug that is put into it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ RUNS = 60
 BUGS: dict[str, tuple[object, str, Any]] = {
     "a connector that does not run is no finding": (connectors, "_not_running", lambda *_: []),
     "a failed task is no finding": (connectors, "failures", lambda _: []),
-    "a young partition must be there": (missing_topics, "young_topics", lambda *_: set()),
+    "a new partition must already be on the target": (missing_topics, "young_topics", lambda *_: set()),
     "partitions that the target lacks are no finding": (missing_topics, "absent_partitions", lambda *_: []),
 }
 

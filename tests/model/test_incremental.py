@@ -1,4 +1,4 @@
-"""An incremental validation passes nothing that a full one does not, whatever happens to both logs in between."""
+"""An incremental validation passes nothing that a full one fails, whatever happens to both logs in between."""
 
 import pytest
 
@@ -9,22 +9,22 @@ from tests.model.machine import UNTIL_FOUND, run
 
 @pytest.fixture(autouse=True)
 def _short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logs of the model are shorter than what is compared again of real ones."""
+    """The model's logs are shorter than the overlap that is compared again in real logs."""
     monkeypatch.setattr(evidence, "OVERLAP", 3)
 
 
-def test_it_never_passes_more_than_a_full_one() -> None:
+def test_an_incremental_validation_passes_nothing_that_a_full_one_does_not() -> None:
     run(Incremental, 300)
 
 
-#: What is replaced by what, and the kind of history that shows it.
+#: The replaced function, its replacement, and the kind of history that shows the bug.
 BUGS: dict[str, tuple[object, str, object, str]] = {
-    "logs may have changed": (evidence, "why_not", wrong(""), "swapped"),
+    "a changed log is not noticed": (evidence, "why_not", wrong(""), "swapped"),
 }
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_in_what_counts_as_proven_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_the_code_that_reuses_evidence_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, name, instead, kind = BUGS[bug]
 
     class OfThisKind(Incremental):

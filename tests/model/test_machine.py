@@ -1,4 +1,4 @@
-"""The state machine finds nothing in the judging code, and finds each bug that is put into it."""
+"""The state machine finds no bug in the judging code, and finds each bug that is put into it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +26,12 @@ def one_offset_too_many_is_owed(history: SyncHistory, committed: int) -> int | N
 
 BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "a record may be skipped": (translation, "_standing_at", one_more_may_be_skipped),
-    "nothing is ever between": (Candidates, "between", lambda *_: 0),
-    "more is owed than translated": (SyncHistory, "owed", one_offset_too_many_is_owed),
+    "no record ever stands between two offsets": (Candidates, "between", lambda *_: 0),
+    "a checkpoint must be one offset further than the latest sync gives": (
+        SyncHistory,
+        "owed",
+        one_offset_too_many_is_owed,
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""A group that moves to the target and back skips nothing, and a bug in what moves it is found."""
+"""A group that moves to the target and back skips no record, and a bug in the code that moves it is found."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,36 +34,36 @@ def one_too_far(walked: Walked, end: int) -> Any:
 
 
 BUGS: dict[str, tuple[type[Any], Replaced]] = {
-    "a group is not where its first unread record is": (Night, (Walked, "positions", one_too_far)),
-    "the first copy counts, and not the last": (Night, (Walked, "_sent_again", first_copies)),
-    "a group has consumed whatever stands before it": (
+    "a group is one record past its first unread record": (Night, (Walked, "positions", one_too_far)),
+    "the first copy of a record counts instead of the last": (Night, (Walked, "_sent_again", first_copies)),
+    "a group counts as having consumed every record before its position": (
         Night,
         (PartitionBack, "going_on", lambda back, there, here: (max(back.positions[there].offset, here), 0)),
     ),
-    "what it had consumed before it left is forgotten": (
+    "the records that a group consumed before it left are forgotten": (
         Night,
         (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
-    "the first own record is left out": (Return, (return_looking, "beginning", begins_too_late)),
-    "what a task sent twice to the source returns": (Return, (Walked, "passes_over", lambda *_: False)),
+    "the first record of the new origin is left out": (Return, (return_looking, "beginning", begins_too_late)),
+    "a second copy on the source is expected to return": (Return, (Walked, "passes_over", lambda *_: False)),
 }
 
 
 @pytest.mark.parametrize("machine", [Night, Return])
-def test_nothing_is_skipped_whatever_happens(machine: type[Any]) -> None:
+def test_a_moved_group_skips_no_record_whatever_happens(machine: type[Any]) -> None:
     run(machine, RUNS)
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_in_what_moves_groups_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_the_code_that_moves_groups_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine, replaced = BUGS[bug]
     monkeypatch.setattr(*replaced)
     with pytest.raises((AssertionError, ExceptionGroup)):
         run(machine, UNTIL_FOUND)
 
 
-def test_a_walk_that_begins_too_late_is_made_again_from_further_before() -> None:
-    """What a task had sent again lies before the walk, so that records seem foreign which are the source's."""
+def test_a_walk_that_begins_too_late_is_repeated_from_an_earlier_offset() -> None:
+    """The walk begins after the records that a task sent again, so records of the source look foreign."""
     machine = Return()
     machine.begin(0, 4, 2)
     machine.restart(2, 4)
@@ -76,8 +76,8 @@ def test_a_walk_that_begins_too_late_is_made_again_from_further_before() -> None
     assert (found.positions[4].offset, found.waiting) == (2, 0)
 
 
-def test_a_target_without_records_does_not_tell_what_has_crossed() -> None:
-    """All copies have expired there, and the source still holds the records."""
+def test_an_empty_target_log_does_not_show_which_records_have_crossed() -> None:
+    """All copies have expired on the target, while the source still holds the records."""
     machine = Night()
     machine.begin(0, 20)
     machine.expire_on_target(20)

@@ -1,4 +1,4 @@
-"""The state machine finds nothing in what judges a guarded pair, and finds each bug that is put into it."""
+"""The state machine finds no bug in the code that judges a guarded pair, and finds each bug that is put into it."""
 
 from typing import Any
 
@@ -13,9 +13,9 @@ from tests.model.pair_machine import Marks
 RUNS = 300
 
 BUGS: dict[str, tuple[object, str, Any]] = {
-    "marks are not looked at": (FirstPass, "with_other_marks", property(lambda _: [])),
+    "marks are ignored": (FirstPass, "with_other_marks", property(lambda _: [])),
     "a mark on the source is no finding": (pair_machine, "mark_findings", lambda *_: []),
-    "a record that is missing has expired": (meanings, "_IN_GUARDED", {}),
+    "a missing record counts as expired": (meanings, "_IN_GUARDED", {}),
 }
 
 

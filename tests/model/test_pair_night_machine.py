@@ -1,4 +1,4 @@
-"""A group that moves within a prefixless pair skips nothing, and a bug in what moves it is found."""
+"""A group that moves within a prefixless pair skips no record, and a bug in the code that moves it is found."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,33 +36,41 @@ def begins_too_late(crossing: exact_reading.Crossing, start: int, lowest: int) -
 
 
 BUGS: dict[str, tuple[object, str, Any]] = {
-    "what the target's producers wrote is not looked at": (exact_reading, "pair_positions", one_way),
-    "what the target has deleted is not missed": (pair_positions, "exact_positions", without_losses),
+    "records of the target's producers are ignored": (exact_reading, "pair_positions", one_way),
+    "records that the target has deleted are not missed": (pair_positions, "exact_positions", without_losses),
     "the walk begins where the source's own records begin": (exact_reading.Crossing, "begin", begins_too_late),
-    "a guard's mark makes it another record": (exact_reading, "without_mark", lambda headers, _: headers),
-    "a group that returns goes on where it left, and no further": (
+    "a record with a guard's mark counts as a different record": (
+        exact_reading,
+        "without_mark",
+        lambda headers, _: headers,
+    ),
+    "a returning group never continues before the position where it left": (
         pair_positions._Walk,
         "returning",
         lambda _, found, left: replace(found, offset=max(found.offset, left)),
     ),
-    "more is announced than is read again": (pair_positions, "_consumed", lambda *given: _consumed(*given) + 1),
+    "more records are announced than are read again": (
+        pair_positions,
+        "_consumed",
+        lambda *given: _consumed(*given) + 1,
+    ),
 }
 
 
-def test_nothing_is_skipped_whatever_happens() -> None:
+def test_a_moved_group_skips_no_record_whatever_happens() -> None:
     run(PairNight, RUNS)
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_a_bug_in_what_moves_groups_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_the_code_that_moves_groups_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that finds nothing in wrong code proves nothing about right code."""
     monkeypatch.setattr(*BUGS[bug])
     with pytest.raises((AssertionError, ExceptionGroup)):
         run(PairNight, UNTIL_FOUND)
 
 
-def test_a_group_that_came_back_has_not_consumed_a_first_copy_that_it_was_moved_past() -> None:
-    """West sent its second record twice. The group goes on at the second copy in the east, and leaves again at once."""
+def test_a_first_copy_that_a_returning_group_was_moved_past_is_not_consumed() -> None:
+    """West sends its second record twice. In the east, the group continues at the second copy and leaves at once."""
     night = PairNight()
     night.begin(0, 0, 2)
     night.consume(1)

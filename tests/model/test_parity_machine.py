@@ -1,4 +1,4 @@
-"""The state machine finds nothing in what judges the records of a partition, and finds each bug that is put into it."""
+"""The state machine finds no bug in the code that judges a partition's records, and finds each bug put into it."""
 
 from typing import Any
 
@@ -15,15 +15,15 @@ def nothing_is_lost(_: Any) -> Any:
     return retention.judge([])
 
 
-#: What is replaced by what, and the kind of history that shows it.
+#: The replaced function, its replacement, and the kind of history that shows the bug.
 BUGS: dict[str, tuple[object, str, object, str]] = {
     "a restart is a second connector": (Sides, "restarted", property(lambda _: False), "none"),
-    "a missing head has expired": (meanings, "_missing_head", lambda *_: words.EXPIRED_ON_TARGET, "dropped"),
-    "a stray record has expired": (words, "EXTRA", words.EXPIRED_ON_SOURCE, "stray"),
+    "a missing head counts as expired": (meanings, "_missing_head", lambda *_: words.EXPIRED_ON_TARGET, "dropped"),
+    "a stray record counts as expired": (words, "EXTRA", words.EXPIRED_ON_SOURCE, "stray"),
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
-    "keys of a compacted topic agree": (logs, "by_key", lambda *_: [], "dropped"),
-    "nothing is lost to retention": (logs, "judge", nothing_is_lost, "lost"),
-    "a new remote topic has expired": (words, "REMADE", words.EXPIRED_ON_TARGET, "target anew"),
+    "keys of a compacted topic always agree": (logs, "by_key", lambda *_: [], "dropped"),
+    "no record is ever lost to retention": (logs, "judge", nothing_is_lost, "lost"),
+    "a recreated remote topic counts as expired": (words, "REMADE", words.EXPIRED_ON_TARGET, "target anew"),
 }
 
 
