@@ -1,8 +1,8 @@
-"""API servers that know one version of Strimzi's API and nothing else, as the release that defines it has it.
+"""API servers that serve only one version of Strimzi's API, with the definitions of the release that has it.
 
-The local stack's own server takes more as v1beta2 than an operator before 0.49 does (see
-infra/local/build/crd_versions.py), so what such an operator takes is asked here. A server is etcd and kube-apiserver:
-no Kafka, no controllers.
+The local stack's own server accepts more in v1beta2 than an operator before 0.49 does (see
+infra/local/build/crd_versions.py), so these servers show what such an operator accepts. A server is etcd and
+kube-apiserver, without Kafka and without controllers.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from infra.local.parts.starting import settle_ports, start_part
 from infra.local.state import State
 
 DEFINITIONS = {each.version: each for each in (crds.V1, crds.V1BETA2)}
-"""What each version's release defines; `BOTH` is what the local stack serves."""
+"""The definitions of each version's release; `BOTH` stands for those that the local stack serves."""
 
 BOTH = "both"
 NAMESPACE = "contract"
@@ -44,7 +44,7 @@ class ApiServer:
 
 
 def dry_run(server: ApiServer, manifest: dict[str, Any]) -> dict[str, Any]:
-    """The object as the server would keep it, strictly and without keeping it; in a namespace that exists.
+    """Return the object as the server would store it: a strict dry run, in a namespace that exists.
 
     Raises ApiError with the server's own complaints.
     """
@@ -55,9 +55,9 @@ def dry_run(server: ApiServer, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def strict_apply(server: ApiServer, manifest: dict[str, Any]) -> list[str]:
-    """What the server has against the object, or would drop of it; empty if it takes it whole.
+    """The server's complaints about the object, or the fields that it would drop; empty if it accepts all of it.
 
-    A field that it does not declare is named by its path; so is one that it declares and does not keep.
+    Complaints name fields by their paths.
     """
     try:
         kept = dry_run(server, manifest)
@@ -69,7 +69,7 @@ def strict_apply(server: ApiServer, manifest: dict[str, Any]) -> list[str]:
 
 
 def _lost(given: Any, kept: Any, path: str) -> Iterator[str]:
-    """Paths of what was given and not kept; the server's defaults may stand beside it."""
+    """Yield the paths of fields that were given and not kept; the server may add defaults."""
     if isinstance(given, dict) and isinstance(kept, dict):
         for key, value in given.items():
             yield from _lost(value, kept.get(key), f"{path}.{key}")
@@ -82,10 +82,10 @@ def _lost(given: Any, kept: Any, path: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def running(version: str, folder: Path) -> Iterator[ApiServer]:
-    """A server of its own under `folder`, ended afterwards."""
+    """A separate server under `folder`, which stops afterwards."""
     started = []
     try:
-        # Only while it starts: where it lies is asked then, and the stack of the other tests keeps its own places.
+        # Only while the server starts, because it looks up its folder then. The stack of other tests has another one.
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("REPLICATE_LOCAL", str(folder))
             kubeconfig = paths.kubeconfig()

@@ -1,4 +1,4 @@
-"""Records through the real transforms and converters of Connect, without a worker: one JVM for many chains."""
+"""Sends records through Connect's real transforms and converters without a worker: one JVM for many chains."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ ONE_BYTE = "latin-1"
 
 
 def chain_config(flow: Mapping[str, Any]) -> dict[str, str]:
-    """What a rendered source connector says of its transforms and converters, as Connect gets it."""
+    """The properties of a rendered source connector's transforms and converters, as Connect gets them."""
     config = values(connector_layers(a_resolved_flow(**flow), "source"))
     kept = ("transforms", "predicates", KEY, VALUE, HEADER)
     chain = {key: value_text(value) for key, value in config.items() if key.startswith(kept)}
@@ -33,7 +33,7 @@ def a_record(**given: Any) -> dict[str, Any]:
 
 
 class Connect:
-    """Connect's classes, compiled into `folder` with our program and the vendor's transforms that the guide uses."""
+    """Connect's classes with our program and the vendor's transforms from the guide, compiled into `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.jdk, self.folder = find_jdk(), folder
@@ -41,7 +41,7 @@ class Connect:
         subprocess.run([*map(str, compiled), *map(str, SOURCES.rglob("*.java"))], check=True, capture_output=True)
 
     def sent(self, cases: Sequence[tuple[Mapping[str, str], Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
-        """For each configuration and its records: `records` as they would be written, and `error` if a task fails."""
+        """Return, for each configuration, its `records` as they would be written, and the `error` if a task fails."""
         asked = [{"config": config, "records": [_halves(each, _encoded) for each in sent]} for config, sent in cases]
         answers = self._asked(asked)
         return [{**each, "records": [_halves(record, _decoded) for record in each["records"]]} for each in answers]
@@ -51,7 +51,7 @@ class Connect:
         return dict(zip(names, self._asked(names), strict=True))
 
     def _asked(self, asked: Sequence[Any]) -> list[Any]:
-        # A class path with a folder of classes cannot have a class archive, so this is no `java_command`.
+        # A class path with a folder of classes cannot have a class archive, so `java_command` is not used.
         class_path = f"{self.folder}:{CONNECT.directory}/*"
         command = [self.jdk.java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", class_path, "Chains"]
         ran = subprocess.run(

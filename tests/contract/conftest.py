@@ -1,4 +1,4 @@
-"""Lifetimes of the API servers of Strimzi's two API versions: each starts once, when a test first asks for it."""
+"""The API servers of Strimzi's two API versions: each starts once, when a test first asks for it."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from tests.contract.api_servers import DEFINITIONS, ApiServer, running
 
 @pytest.fixture(scope="session")
 def api_server_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], ApiServer]]:
-    """The API server of an API version, for a test that has chosen one."""
+    """Returns the API server of an API version, for tests that choose one."""
     with contextlib.ExitStack() as stack:
         servers: dict[str, ApiServer] = {}
 
@@ -25,5 +25,5 @@ def api_server_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable
 
 @pytest.fixture(scope="session", params=DEFINITIONS)
 def api_server(request: pytest.FixtureRequest, api_server_of: Callable[[str], ApiServer]) -> ApiServer:
-    """The API server of each API version in turn: a test that takes it runs once a version."""
+    """The API server of each API version in turn: a test with this fixture runs once for each version."""
     return api_server_of(request.param)

@@ -1,4 +1,4 @@
-"""What the two exporters report of a worker with a source and a checkpoint task, by Kafka's own classes.
+"""The metrics that both exporters report for a worker with a source and a checkpoint task of Kafka's own classes.
 
 A small Java program creates the metrics without a broker and asks the JMX exporter and Strimzi's reporter for them.
 """
@@ -29,12 +29,12 @@ from tests.contract.property_definitions import KAFKAS
 PROGRAM = Path(__file__).with_name("metrics") / "Metrics.java"
 EXPORTERS = JarSet("exporters", PROGRAM.with_name("pom.xml"), "the exporters of metrics")
 
-#: Every Kafka with the forms of its metrics' names.
+#: Kafka version -> the forms in which it names metrics.
 FORMS = {"3.9": ("legacy",), "4.2": ("legacy",), "4.3": ("legacy", "new")}
 #: The value of `metric.names.formats` with which Kafka 4.3 reports every metric twice.
 BOTH = "legacy,new"
 EXPORTED_BY = ("jmxPrometheusExporter", "strimziMetricsReporter")
-#: What refused the second group of a task, in place of an exporter's name.
+#: Key of the error for a second group of a task, in place of an exporter's name.
 REFUSED = "second group"
 _STRIMZI = {"3.9": "0.45", "4.2": "1.0", "4.3": "1.2"}
 _JMX_REPORTER = "org.apache.kafka.common.metrics.JmxReporter"
@@ -53,13 +53,13 @@ class Series:
 
 
 def reporting_flow(kafka: str) -> ResolvedFlow:
-    """A flow whose workers run this Kafka and report by Strimzi's reporter."""
+    """A flow whose workers run this Kafka and use Strimzi's reporter."""
     return a_resolved_flow(strimzi=_STRIMZI[kafka], connect={"metrics": {"type": "strimziMetricsReporter"}})
 
 
 @functools.cache
 def exported(kafka: str) -> dict[str, dict[str, Any]]:
-    """Form of the names -> exporter -> its series."""
+    """Form of the metrics' names -> exporter -> its series."""
     flow = reporting_flow(kafka)
     assert flow.expanded.kafka == kafka
     given = values(connector_layers(flow, "source"))

@@ -1,4 +1,4 @@
-"""Small Java programs that ask Kafka's own classes."""
+"""Runs small Java programs that call Kafka's own classes."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ from infra.machine.locks import exclusive
 
 
 def answer(program: Path, jars: JarSet, asked: str) -> str:
-    """What the program prints, from its standard input. Another process may fetch the same jars."""
+    """Return what the program prints for this standard input. Another process may fetch the same jars meanwhile."""
     jdk, console = find_jdk(), Console(quiet=True)
     with exclusive(paths.build_lock(), console, "fetching jars", COLD_BUILD_SECONDS):
         directory = ensure_jars(jars, jdk, console)

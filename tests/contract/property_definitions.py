@@ -1,8 +1,8 @@
 """Generates the property definitions of components/properties from the ConfigDefs of pinned Kafka artifacts.
 
-`python -m tests.contract.property_definitions`, or `make properties`. The files are committed; a contract
-test compares them with the artifacts. Some of a ConfigDef is only text: `toString` of the validators of
-org.apache.kafka.common.config.ConfigDef and of Connect's own.
+Run `python -m tests.contract.property_definitions` or `make properties`. The files are committed; a contract test
+compares them with the artifacts. A part of a ConfigDef is available only as text: the `toString` of the validators of
+org.apache.kafka.common.config.ConfigDef and of Connect.
 """
 
 import html
@@ -181,8 +181,8 @@ def number_range(validator: str) -> tuple[float | None, float | None]:
 
 
 def accepted_values(validator: str, config_type: str) -> list[str]:
-    """The accepted values in a validator's text, sorted if Kafka does not order them; of numbers, those outside the
-    range."""
+    """The accepted values in a validator's text, sorted if Kafka does not order them. For numbers: the accepted values
+    outside the range."""
     if config_type in {"INT", "SHORT", "LONG", "DOUBLE"}:
         return ["-1"] if _OR_DEFAULT.search(validator) else []
     found = _WORDS.fullmatch(validator)

@@ -1,5 +1,5 @@
-"""`replicate adopt` on a real API server with Pulumi's real engine: objects that kubectl, Helm or Argo CD made become
-those of a stack that was imported from them. Nothing replicates here; nobody reconciles the resources."""
+"""`replicate adopt` on a real API server with Pulumi's real engine: a stack takes over the objects of kubectl, Helm or
+Argo CD from which it was imported. Nothing replicates here, and nobody reconciles the resources."""
 
 import json
 import re
@@ -30,7 +30,7 @@ V1 = "kafka.strimzi.io/v1"
 KINDS = [(V1, kind) for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector")]
 KINDS += [("v1", "ConfigMap"), *(("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "RoleBinding"))]
 AGREED = ("--agree", "restart:workers")
-#: What is in the namespace of the flow, and is not the stack's.
+#: Objects in the flow's namespace that do not belong to the stack.
 OTHERS = """
 apiVersion: v1
 kind: Secret
@@ -61,7 +61,7 @@ spec: {class: com.example.Sink, tasksMax: 1, config: {}}
 
 @dataclass
 class World:
-    """A namespace in which others have created objects, and the project that was imported from them."""
+    """A namespace with objects that other tools created, and the project that was imported from them."""
 
     folder: Path
     server: ApiServer
@@ -99,7 +99,7 @@ class World:
         file.write_text(yaml.safe_dump(topology))
 
     def call(self, *words: str) -> tuple[int, str]:
-        """Exit code and everything that was said, without folding."""
+        """The exit code and all output, without line breaks."""
         project = () if words[0] == "import" else ("--project", str(self.project))
         answer = CliRunner().invoke(app, [*project, *words])
         error = "" if answer.exception is None or isinstance(answer.exception, SystemExit) else str(answer.exception)
@@ -128,7 +128,7 @@ def world(
     namespace = f"a{uuid.uuid4().hex[:6]}"
     server.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     (tmp_path / "state").mkdir()
-    # No operator is there that would report anything as ready.
+    # There is no operator that would report anything as ready.
     monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
     with ExitStack() as opened, serve(server.kubeconfig) as port:
 
@@ -140,7 +140,7 @@ def world(
         monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
         monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", f"kubernetes:{port}")
         yield World(tmp_path, server, namespace, tool)
-        # What copies between the same clusters in another namespace would be in the way of the next test.
+        # A flow between the same clusters in another namespace would disturb the next test.
         for version, kind in KINDS:
             for each in server.api.list_all(version, kind, namespace=namespace):
                 server.api.delete(reference(each))
@@ -151,7 +151,7 @@ def states(world: World, made: list[Reference]) -> list[str]:
 
 
 def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
-    """Without a terminal the question cannot be asked, so the command ends with the plan."""
+    """Without a terminal the command cannot ask for consent, so it ends with the plan."""
     made = world.made_by("helm")
     world.imported()
     before = states(world, made)
@@ -171,7 +171,7 @@ def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
     assert known_objects(read_settings("prod", world.project / "stacks")) == frozenset()
 
 
-def test_the_plan_that_the_page_shows_is_what_the_command_prints(world: World) -> None:
+def test_the_plan_in_the_readme_is_what_the_command_prints(world: World) -> None:
     blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
     (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
     (shown,) = [each.text for each in blocks if "Pulumi knows 0" in each.text]
@@ -186,7 +186,7 @@ def test_the_plan_that_the_page_shows_is_what_the_command_prints(world: World) -
 
 @pytest.mark.parametrize("text", [FLOW, MIRROR], ids=["a flow", "a KafkaMirrorMaker2"])
 @pytest.mark.parametrize("tool", ["kubectl-client-side-apply", "helm"])
-def test_what_runs_becomes_the_stacks_without_being_created_again(world: World, tool: str, text: str) -> None:
+def test_running_objects_join_the_stack_without_being_created_again(world: World, tool: str, text: str) -> None:
     made = world.made_by(tool, text)
     world.imported(text)
     before = world.uids(made)
@@ -203,8 +203,8 @@ def test_what_runs_becomes_the_stacks_without_being_created_again(world: World, 
     assert set(made) <= known_objects(read_settings("prod", world.project / "stacks")), "`destroy` would delete them"
 
 
-def test_what_was_applied_as_rendered_changes_only_its_owner(world: World) -> None:
-    """As those have it who commit what `replicate render` writes, and no longer want Argo CD to apply it."""
+def test_objects_applied_from_rendered_files_change_only_their_owner(world: World) -> None:
+    """The case of a team that commits what `replicate render` writes and no longer wants Argo CD to apply it."""
     world.imported()
     assert world.code("render", "prod", "--out", str(world.folder / "rendered")) == 0
     files = sorted((world.folder / "rendered" / "workers").glob("*.yaml"))
@@ -228,7 +228,7 @@ def test_what_was_applied_as_rendered_changes_only_its_owner(world: World) -> No
 
 @contextmanager
 def interrupted_at(step: str) -> Iterator[None]:
-    """A take-over that ends with Ctrl-C where this step would begin."""
+    """Interrupts a take-over with Ctrl-C when this step would begin."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -239,7 +239,7 @@ def interrupted_at(step: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("step", ["import_objects", "deployment.up"])
-def test_an_interrupted_take_over_ends_right_the_second_time(world: World, step: str) -> None:
+def test_an_interrupted_take_over_succeeds_at_the_second_attempt(world: World, step: str) -> None:
     made = world.made_by("helm")
     world.imported()
     before = world.uids(made)
@@ -253,13 +253,13 @@ def test_an_interrupted_take_over_ends_right_the_second_time(world: World, step:
     assert "already manages everything" in world.said("adopt", "prod")
 
 
-def test_what_a_killed_take_over_created_is_recorded_by_the_next(world: World) -> None:
-    """An engine that is killed while it creates what is missing leaves an object that its state does not have."""
+def test_the_next_take_over_records_what_a_killed_one_created(world: World) -> None:
+    """If the engine is killed while it creates an object, the object can exist and be missing in the state."""
     made = world.made_by("helm")
     world.imported()
     with interrupted_at("deployment.up"):
         assert world.code("adopt", "prod", "--yes", *AGREED) != 0
-    # Not through `pulumi stack import`, which forgets what is pending.
+    # Not with `pulumi stack import`, which drops pending operations.
     (file,) = (world.folder / "state").rglob("stacks/project/prod.json")
     document = json.loads(file.read_text())
     state = document["checkpoint"]["latest"]
@@ -274,7 +274,7 @@ def test_what_a_killed_take_over_created_is_recorded_by_the_next(world: World) -
     assert world.uids(made) == before
 
 
-def test_objects_of_another_stack_are_not_taken_from_it(world: World) -> None:
+def test_objects_that_another_stack_manages_are_not_taken_over(world: World) -> None:
     made = world.made_by("helm")
     world.imported()
     assert world.code("adopt", "prod", "--yes", *AGREED) == 0
@@ -290,8 +290,8 @@ def test_objects_of_another_stack_are_not_taken_from_it(world: World) -> None:
 def test_destroy_names_and_deletes_what_was_adopted_and_leaves_everything_else(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Secrets that the flow refers to, and what others have in its namespace, are not the stack's."""
-    # This API server has no garbage collector, which a deletion in the foreground waits for.
+    """Secrets that the flow refers to, and other tools' objects in its namespace, do not belong to the stack."""
+    # A deletion in the foreground waits for a garbage collector, which this API server does not have.
     delete = KubernetesApi.delete
     monkeypatch.setattr(KubernetesApi, "delete", lambda api, target, **_: delete(api, target))
     connect, source, checkpoint = yaml.safe_load_all(FLOW)
@@ -318,7 +318,7 @@ def test_destroy_names_and_deletes_what_was_adopted_and_leaves_everything_else(
     assert "prod: Pulumi knows no object of this stack" in world.said("destroy", "prod", "--yes")
 
 
-def test_nothing_that_runs_is_nothing_to_adopt(world: World) -> None:
+def test_adopt_is_refused_if_no_declared_object_exists(world: World) -> None:
     world.imported()
     code, said = world.call("adopt", "prod", "--yes")
     assert code != 0
@@ -326,14 +326,14 @@ def test_nothing_that_runs_is_nothing_to_adopt(world: World) -> None:
     assert "`replicate up prod` creates the objects" in said
 
 
-def test_a_namespace_that_is_not_there_is_refused_before_anything_is_created(world: World) -> None:
+def test_adopt_is_refused_if_the_namespace_is_missing(world: World) -> None:
     world.imported(FLOW.replace("namespace: kafka", "namespace: nowhere"))
     code, said = world.call("adopt", "prod", "--yes")
     assert code == 1
     assert "namespace-missing: there is no namespace `nowhere`" in said
 
 
-def test_an_operator_of_another_version_is_named(world: World) -> None:
+def test_adopt_is_refused_if_the_cluster_does_not_serve_the_api_version(world: World) -> None:
     made = world.made_by("helm")
     world.imported()
     world.declare(lambda topology: topology.update(strimzi="v1beta2"))
@@ -344,7 +344,7 @@ def test_an_operator_of_another_version_is_named(world: World) -> None:
     assert states(world, made) == before
 
 
-def test_a_cluster_that_may_not_be_read_or_does_not_answer_is_named(world: World) -> None:
+def test_a_cluster_that_refuses_access_or_does_not_answer_is_reported(world: World) -> None:
     world.made_by("helm")
     world.imported()
     nobody = yaml.safe_load(world.server.kubeconfig.read_text())
@@ -358,7 +358,7 @@ def test_a_cluster_that_may_not_be_read_or_does_not_answer_is_named(world: World
     assert "kubernetes-unreachable" in world.said("adopt", "prod", "--yes")
 
 
-def test_a_stack_that_is_unknown_or_of_gitops_is_refused(world: World) -> None:
+def test_an_unknown_stack_and_a_gitops_stack_are_refused(world: World) -> None:
     world.imported()
     assert "unknown-stack: stack `prud` has no file" in world.said("adopt", "prud", "--yes")
     world.configure({"replication:deploy": "gitops"})
@@ -366,15 +366,15 @@ def test_a_stack_that_is_unknown_or_of_gitops_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("agreement", ["orders", "restart:", "maybe:orders"])
-def test_an_agreement_that_says_nothing_is_refused(world: World, agreement: str) -> None:
+def test_a_malformed_agreement_is_refused(world: World, agreement: str) -> None:
     world.imported()
     code, said = world.call("adopt", "prod", "--agree", agreement)
     assert code == 2
     assert "is not an agreement" in said
 
 
-def test_a_program_reads_the_plan_and_what_was_done(world: World) -> None:
-    """The engine's own lines must not get between the document and its reader."""
+def test_the_json_output_has_the_plan_and_what_was_carried_out(world: World) -> None:
+    """The engine's own output must not mix with the JSON document."""
     made = world.made_by("kubectl-create")
     world.imported()
 

@@ -1,6 +1,6 @@
-"""Every object of every example is taken by a real API server, strictly, against Strimzi's own definitions.
+"""A real API server accepts every object of every example, strictly, with Strimzi's own definitions.
 
-What an operator is called decides the API version, and in the older one how connectors read the target.
+The operator that a topology names decides the API version and, in the older one, how connectors read the target.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,12 +30,12 @@ def operator(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def server(operator: str, api_server_of: Callable[[str], ApiServer]) -> ApiServer:
-    """A server that knows what the operator's release defines."""
+    """A server with the definitions of the operator's release."""
     return api_server_of(strimzi(operator).api.value)
 
 
 def refused(server: ApiServer, flows: Iterable[ResolvedFlow]) -> dict[str, list[str]]:
-    """What the server has against the objects of flows, by object."""
+    """The server's complaints about the objects of flows, by object."""
     objects = [planned for each in deployments(flows) for planned in each.objects]
     assert objects
     complaints = {f"{planned.kind} {planned.name}": strict_apply(server, planned.manifest) for planned in objects}
@@ -55,7 +55,7 @@ LOGINS = {
     "mutual TLS": {"type": "tls", "secret": "client"},
     "PLAIN": {"type": "plain", "username": "m", "password": {"secret": "s", "key": "p"}},
     "SCRAM with SHA-256": {"type": "scram-sha-256", "username": "m", "password": {"secret": "s", "key": "p"}},
-    "tokens of an endpoint": {
+    "tokens from an endpoint": {
         "type": "oauth",
         "tokenEndpointUri": "https://auth.example.com/token",
         "clientId": "mirror",
@@ -65,7 +65,7 @@ LOGINS = {
         "audience": "brokers",
     },
     "a token": {"type": "oauth", "accessToken": {"secret": "s", "key": "p"}},
-    "nobody": None,
+    "no login": None,
 }
 
 
@@ -77,7 +77,7 @@ def test_every_login_to_both_clusters_is_accepted(server: ApiServer, operator: s
     assert refused(server, resolve_flows(topology, None, {})) == {}
 
 
-def test_a_custom_login_is_accepted_where_the_definitions_have_it(api_server_of: Callable[[str], ApiServer]) -> None:
+def test_a_custom_login_is_accepted_in_v1(api_server_of: Callable[[str], ApiServer]) -> None:
     login = {"type": "custom", "config": {"sasl.mechanism": "AWS_MSK_IAM", "sasl.jaas.config": "x required;"}}
     clusters = {alias: a_cluster(authentication=login) for alias in ("useast", "uswest")}
     assert refused(api_server_of("v1"), [a_resolved_flow(clusters)]) == {}
@@ -127,7 +127,7 @@ def test_a_full_connect_cluster_is_accepted(server: ApiServer, operator: str) ->
     assert refused(server, [flow]) == {}
 
 
-def test_metrics_of_the_reporter_are_accepted_where_the_definitions_have_it(
+def test_strimzis_metrics_reporter_is_accepted_in_v1(
     api_server_of: Callable[[str], ApiServer],
 ) -> None:
     metrics = {"type": "strimziMetricsReporter", "allowList": ["kafka_connect.*"]}
@@ -135,7 +135,7 @@ def test_metrics_of_the_reporter_are_accepted_where_the_definitions_have_it(
 
 
 def test_a_misspelt_field_is_refused_by_name(api_server: ApiServer) -> None:
-    """Without this the tests above would pass on anything."""
+    """Without this check the tests above might accept anything."""
     objects = flow_objects(a_resolved_flow(strimzi=api_server.version))
     manifest = next(planned.manifest for planned in objects if planned.kind == "KafkaConnect")
     (complaint,) = strict_apply(api_server, {**manifest, "spec": {**manifest["spec"], "groupID": "x"}})

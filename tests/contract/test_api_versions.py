@@ -1,4 +1,4 @@
-"""Both versions of Strimzi's API, as each release defines it and as the local stack serves the two together."""
+"""Both versions of Strimzi's API, as each release defines them and as the local stack serves both together."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.contract.api_servers import BOTH, ApiServer, strict_apply
 NAMES = {"groupId": "g", "configStorageTopic": "g-c", "offsetStorageTopic": "g-o", "statusStorageTopic": "g-s"}
 V1 = {"replicas": 1, "bootstrapServers": "kafka:9093", **NAMES, "config": {"offset.flush.timeout.ms": 5000}}
 V1BETA2 = {"replicas": 1, "bootstrapServers": "kafka:9093", "config": {"group.id": "g"}}
-"""A Connect cluster as either version writes it."""
+"""The spec of a Connect cluster in each version."""
 
 
 def a_connect(version: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -23,12 +23,12 @@ def a_connect(version: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_a_server_takes_its_own_version(api_server: ApiServer) -> None:
+def test_a_server_accepts_its_own_api_version(api_server: ApiServer) -> None:
     spec = {"v1": V1, "v1beta2": V1BETA2}[api_server.version]
     assert strict_apply(api_server, a_connect(api_server.version, spec)) == []
 
 
-def test_a_server_does_not_know_the_other_version(api_server: ApiServer) -> None:
+def test_a_server_does_not_serve_the_other_api_version(api_server: ApiServer) -> None:
     other, spec = {"v1": ("v1beta2", V1BETA2), "v1beta2": ("v1", V1)}[api_server.version]
     (complaint,) = strict_apply(api_server, a_connect(other, spec))
     assert "the API server does not serve KafkaConnect" in complaint
@@ -50,20 +50,22 @@ WHOLE = {
         "template": {"deployment": {"metadata": {"labels": {"a": "b"}}}},
     },
 }
-"""Each with fields that the other version lacks."""
+"""Specs with fields that the other version lacks."""
 
 
 @pytest.fixture
 def both(api_server_of: Callable[[str], ApiServer]) -> Iterator[KubernetesApi]:
-    """A server of both versions, as the local stack's is; the cluster is removed afterwards."""
+    """A server of both versions, like the local stack's; the Connect cluster is removed afterwards."""
     api = api_server_of(BOTH).api
     yield api
     api.delete(reference(a_connect("v1", {})))
 
 
 @pytest.mark.parametrize("version", WHOLE)
-def test_what_is_written_in_a_version_is_whole_when_it_is_read_in_it(both: KubernetesApi, version: str) -> None:
-    """Pruned by the version that is stored it would lose what only the other one knows, and nobody would be told."""
+def test_an_object_keeps_every_field_when_it_is_read_in_the_version_it_was_written_in(
+    both: KubernetesApi, version: str
+) -> None:
+    """If it were pruned to the stored version, it would silently lose the fields of the other version."""
     manifest = a_connect(version, WHOLE[version])
     both.apply(manifest)
     found = both.get(reference(manifest))
@@ -72,21 +74,21 @@ def test_what_is_written_in_a_version_is_whole_when_it_is_read_in_it(both: Kuber
 
 
 @pytest.mark.parametrize("order", [("v1beta2", "v1"), ("v1", "v1beta2")], ids=["forward", "back"])
-def test_an_object_goes_over_to_the_other_version_in_place(both: KubernetesApi, order: tuple[str, str]) -> None:
-    """With 0.45's own schema the server cannot read as v1beta2 what was just merged as v1, and refuses."""
+def test_an_object_moves_to_the_other_api_version_in_place(both: KubernetesApi, order: tuple[str, str]) -> None:
+    """With 0.45's own schema, the server could not read an object as v1beta2 after merging it as v1."""
     ordinary = {"v1": WHOLE["v1"], "v1beta2": V1BETA2}
     before, after = (both.apply(a_connect(version, ordinary[version])) for version in order)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["spec"] == ordinary[order[1]]
 
 
-def test_an_object_with_more_than_v1_knows_goes_over_and_loses_it(both: KubernetesApi) -> None:
+def test_an_object_that_moves_to_v1_loses_the_fields_that_v1_lacks(both: KubernetesApi) -> None:
     both.apply(a_connect("v1beta2", WHOLE["v1beta2"]))
     assert both.apply(a_connect("v1", WHOLE["v1"]))["spec"] == WHOLE["v1"]
 
 
-def test_a_status_written_as_v1beta2_takes_nothing_from_an_object_of_either_version(both: KubernetesApi) -> None:
-    """The local operator does so, and would otherwise take away what only one version has."""
+def test_a_status_written_in_v1beta2_removes_no_field_of_either_version(both: KubernetesApi) -> None:
+    """The local operator writes statuses this way and must not remove fields that only one version has."""
     for version, spec in WHOLE.items():
         manifest = a_connect(version, spec)
         both.apply(manifest)
@@ -97,7 +99,7 @@ def test_a_status_written_as_v1beta2_takes_nothing_from_an_object_of_either_vers
         both.delete(reference(manifest))
 
 
-def test_v1_is_as_strict_beside_v1beta2_as_alone(api_server_of: Callable[[str], ApiServer]) -> None:
+def test_v1_is_as_strict_when_v1beta2_is_served_too(api_server_of: Callable[[str], ApiServer]) -> None:
     for field in ("externalConfiguration", "groupID"):
         complaints = strict_apply(api_server_of(BOTH), a_connect("v1", {**V1, field: {}}))
         assert f".spec.{field}: field not declared in schema" in complaints[0]

@@ -1,5 +1,5 @@
 """The components as a package for programs in any language: the process that Pulumi starts, its schema over gRPC, and
-a program that knows only that, deployed by Pulumi's engine to a real API server."""
+a program that knows only this schema, which Pulumi's engine deploys to a real API server."""
 
 import json
 import os
@@ -33,14 +33,14 @@ CLUSTERS = {"useast": a_cluster(authentication=LOGIN), "uswest": a_cluster("us-w
 
 
 class Replications(pulumi.ComponentResource):
-    """What `pulumi package add` would generate for a language: it knows the type's name and nothing of ours."""
+    """What `pulumi package add` would generate for a language: it knows only the type's name."""
 
     def __init__(self, name: str, properties: dict[str, Any]) -> None:
         outputs = dict.fromkeys(("flows", "modelDigest", "validation"))
         super().__init__(TYPE, name, {**properties, **outputs}, None, remote=True)
 
 
-#: As Pulumi's Python host runs a plugin: its folder, then the engine's address.
+#: How Pulumi's Python host runs a plugin: its folder, then the engine's address.
 COMMAND = [sys.executable, str(ROOT / "components" / "provider")]
 
 
@@ -98,7 +98,7 @@ def test_the_schema_has_one_component_with_the_keys_of_a_topology_file() -> None
 def test_a_program_deploys_what_the_topology_declares(
     stack: Callable[[Callable[[], None]], automation.Stack], api_server_of: Callable[[str], ApiServer], tmp_path: Path
 ) -> None:
-    """With a secret, and with numbers, which Pulumi hands over as floating-point ones."""
+    """With a secret, and with numbers, which Pulumi passes on as floating-point numbers."""
     name = f"f{uuid.uuid4().hex[:6]}"
     flow = a_flow(connectors={"source": {"config": {"producer.override.linger.ms": 7}, "tasksMax": 3}})
     back = a_flow(source="uswest", target="useast", topics=["ledger"])
@@ -124,10 +124,10 @@ def test_a_program_deploys_what_the_topology_declares(
     assert "hunter2" not in state
 
 
-def test_every_mistake_is_a_sentence_with_its_place_and_no_trace(
+def test_every_mistake_is_reported_with_its_place_and_without_a_traceback(
     stack: Callable[[Callable[[], None]], automation.Stack],
 ) -> None:
-    """Nor is a value repeated: the engine would print that of each argument that an error names."""
+    """No value is repeated either: the engine would print the value of each argument that an error names."""
     flow = a_flow(group=["checkout-.*"])
     clusters = {**CLUSTERS, "useast": a_cluster(authentication={**LOGIN, "password": "hunter2"})}
     said = refusal(stack(lambda: void(Replications("mirrors", a_topology(flow, clusters=clusters)))))
@@ -138,8 +138,10 @@ def test_every_mistake_is_a_sentence_with_its_place_and_no_trace(
     assert "components/" not in said, "no trace of ours"
 
 
-def test_a_secret_that_no_cluster_gets_is_named(stack: Callable[[Callable[[], None]], automation.Stack]) -> None:
-    """Only the engine knows the keys of an output."""
+def test_a_secret_that_a_cluster_names_and_the_program_lacks_is_reported(
+    stack: Callable[[Callable[[], None]], automation.Stack],
+) -> None:
+    """The keys of an output are known only when the engine runs."""
     declared = a_topology(clusters=CLUSTERS)
 
     def program() -> None:

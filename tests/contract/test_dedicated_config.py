@@ -1,4 +1,4 @@
-"""MirrorMakerConfig itself reads a dedicated MirrorMaker's file as our rules do."""
+"""Kafka's own MirrorMakerConfig reads a dedicated MirrorMaker's file as our rules do."""
 
 import json
 from collections.abc import Mapping
@@ -90,17 +90,17 @@ def _uncopied(
     return {key: value for key, value in config.items() if key not in copies - ours.keys()}
 
 
-def test_a_file_has_the_same_keys_and_values(java: dict[str, Any], ours: DedicatedConfig) -> None:
+def test_we_read_the_same_keys_and_values_as_kafka(java: dict[str, Any], ours: DedicatedConfig) -> None:
     assert ours.properties == java["given"]
 
 
-def test_the_same_pairs_have_workers(java: dict[str, Any], ours: DedicatedConfig) -> None:
+def test_we_find_the_same_pairs_and_enabled_flows_as_kafka(java: dict[str, Any], ours: DedicatedConfig) -> None:
     assert {str(each) for each in (*ours.flows, *ours.heartbeats_only)} == {each["pair"] for each in java["pairs"]}
     enabled = {each["pair"] for each in java["pairs"] if each["connector"]["enabled"].lower() == "true"}
     assert {str(each) for each in ours.flows} == enabled
 
 
-def test_connectors_get_the_same_properties(java: dict[str, Any], ours: DedicatedConfig) -> None:
+def test_connectors_get_the_same_properties_as_in_kafka(java: dict[str, Any], ours: DedicatedConfig) -> None:
     for each in java["pairs"]:
         made = ours.connector(_pair(each["pair"]))
         theirs = _uncopied(each["connector"], made, "source.cluster.", "source.")
@@ -109,7 +109,7 @@ def test_connectors_get_the_same_properties(java: dict[str, Any], ours: Dedicate
         assert _values(made, added) == {key: value for key, value in theirs.items() if key not in added}
 
 
-def test_workers_get_the_same_properties(java: dict[str, Any], ours: DedicatedConfig) -> None:
+def test_workers_get_the_same_properties_as_in_kafka(java: dict[str, Any], ours: DedicatedConfig) -> None:
     for each in java["pairs"]:
         made = ours.worker(_pair(each["pair"]))
         assert _values(made) == _uncopied(each["worker"], made, "", "")

@@ -1,5 +1,5 @@
-"""A promotion of what Argo CD applied, on a real API server: what counts as applied, and what is refused with which
-words. The validation's place is taken by the verdict that it would publish, because nothing replicates here."""
+"""A promotion of what Argo CD applied, on a real API server: what counts as applied, what is refused, and with which
+message. Nothing replicates here, so the tests publish a verdict instead of running the validation."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ REGIONS = {"one": "us-west-2", "two": "us-east-1"}
 
 @dataclass
 class GitOps:
-    """Two stacks of one topology: each deploys its half to the same API server, for GitOps to apply."""
+    """Two stacks of one topology that GitOps applies: each has its own half, and both use the same API server."""
 
     stacks: Path
     name: str
@@ -58,7 +58,7 @@ class GitOps:
     argocd_kubeconfig: Path = Path()
 
     def declare(self, there: str = "there", **overrides: Any) -> None:
-        # Addresses of its own: what other tests left in the API server belongs to other clusters.
+        # Each test has its own addresses, so objects of other tests in the API server belong to other clusters.
         clusters = {
             alias: a_cluster(
                 region, authentication=LOGIN, bootstrapServers=f"kafka.{alias}.{self.name}.example.com:9093"
@@ -71,7 +71,7 @@ class GitOps:
         (self.stacks / "topologies" / "test.yaml").write_text(yaml.safe_dump(topology))
 
     def sync(self, stack: str, *, only: int | None = None) -> None:
-        """Apply the rendered files, or the first ones of them, and create the Secrets that they need."""
+        """Apply the rendered files and create the Secrets that they need; with `only`, apply just the first files."""
         files = rendered_files(read_settings(stack, self.stacks), {})
         bodies = [yaml.safe_load(text) for name, text in sorted(files.items()) if "kustomization" not in name]
         objects = [body for body in bodies if isinstance(body, dict)]
@@ -103,7 +103,7 @@ class GitOps:
         return None if found is None else found["data"]
 
     def publish(self, job: ValidationRun, _: Console) -> int:
-        """The job's own record of a passed validation. Objects have the second of their change, so this is later."""
+        """Publish a passed verdict. Its time has microseconds, but times of objects have not, so it is later."""
         at = datetime.now(UTC).isoformat(timespec="microseconds")
         for flow in resolved_flows(job.settings):
             ends = (flow.settings.source, flow.settings.target)
@@ -127,13 +127,13 @@ def gitops(
     ):
         world = GitOps(tmp_path, name, argocd, kubectl, kubeconfig)
         monkeypatch.setattr(promotion, "run_validation", world.publish)
-        # No operator is there that would report anything as ready.
+        # There is no operator that would report anything as ready.
         monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
         yield world
 
 
-def test_what_is_applied_is_proven_recorded_and_lets_the_next_region_go(gitops: GitOps) -> None:
-    """With Secrets that somebody else created: `replicate render` writes none."""
+def test_an_applied_stack_is_proven_and_recorded_before_the_next_region_is_promoted(gitops: GitOps) -> None:
+    """Somebody else creates the Secrets, because `replicate render` writes none."""
     gitops.sync("one")
     (waiting,) = gitops.refused()
     assert (waiting.code, waiting.where) == ("not-applied", "stack two")
@@ -145,7 +145,7 @@ def test_what_is_applied_is_proven_recorded_and_lets_the_next_region_go(gitops: 
     assert gitops.evidence("two") is not None
 
 
-def test_nothing_applied_is_refused_with_the_command_that_renders_it(gitops: GitOps) -> None:
+def test_a_stack_that_is_not_applied_is_refused_with_the_command_that_renders_it(gitops: GitOps) -> None:
     (problem,) = gitops.refused()
     assert problem.code == "not-applied"
     assert f"the cluster lacks Namespace mirror-{gitops.name}-there (added)" in problem.what
@@ -153,14 +153,14 @@ def test_nothing_applied_is_refused_with_the_command_that_renders_it(gitops: Git
     assert gitops.evidence("one") is None
 
 
-def test_half_of_a_sync_is_refused(gitops: GitOps) -> None:
+def test_a_partial_sync_is_refused(gitops: GitOps) -> None:
     gitops.sync("one", only=3)
     (problem,) = gitops.refused()
     assert problem.code == "not-applied"
     assert " more, at stack one" in str(problem)
 
 
-def test_an_earlier_revision_is_refused_by_the_fields_that_differ(gitops: GitOps) -> None:
+def test_an_earlier_revision_is_refused_and_the_differing_fields_are_named(gitops: GitOps) -> None:
     gitops.sync("one")
     gitops.promote("one")
     gitops.declare(topics=["orders"])
@@ -173,7 +173,7 @@ def test_an_earlier_revision_is_refused_by_the_fields_that_differ(gitops: GitOps
     assert gitops.promote("one") == 0
 
 
-def test_an_edit_by_hand_is_refused_by_who_made_it_and_not_sent_to_pulumi(gitops: GitOps) -> None:
+def test_a_manual_edit_is_refused_with_its_author_and_a_remedy_for_gitops(gitops: GitOps) -> None:
     gitops.sync("one")
     gitops.promote("one")
     gitops.kubectl.patch(gitops.source(), [{"op": "replace", "path": "/spec/tasksMax", "value": 7}])
@@ -185,7 +185,7 @@ def test_an_edit_by_hand_is_refused_by_who_made_it_and_not_sent_to_pulumi(gitops
     assert "replicate up" not in str(problem)
 
 
-def test_a_key_that_a_secret_lacks_is_refused_and_its_labels_are_nobodys_business(gitops: GitOps) -> None:
+def test_a_secret_that_lacks_a_required_key_is_refused_without_showing_values(gitops: GitOps) -> None:
     gitops.sync("one")
     flows = resolved_flows(read_settings("one", gitops.stacks))
     files = rendered_files(read_settings("one", gitops.stacks), {})
@@ -199,8 +199,8 @@ def test_a_key_that_a_secret_lacks_is_refused_and_its_labels_are_nobodys_busines
     assert "hunter2" not in str(problem)
 
 
-def test_a_replication_that_left_and_was_not_pruned_is_refused_and_shown(gitops: GitOps) -> None:
-    """It goes on replicating, and a validation of this revision would pass beside it."""
+def test_a_removed_replication_that_was_not_pruned_is_refused_and_shown_as_drift(gitops: GitOps) -> None:
+    """It keeps replicating, and a validation of this revision would pass all the same."""
     left = f"{gitops.name}-there"
     gitops.sync("one")
     gitops.sync("two")
@@ -215,12 +215,12 @@ def test_a_replication_that_left_and_was_not_pruned_is_refused_and_shown(gitops:
         in (problem.remedy)
     )
     compared = compare_with_cluster("one", gitops.stacks)
-    # No operator is there that would report anything as ready.
+    # There is no operator that would report anything as ready.
     found = [(each.code, each.where) for each in compared.drift if each.code != "not-ready"]
     assert found == [("replication-not-deleted", f"replication {left}")]
     assert {(each.severity, each.code) for each in compared.effects} == {(Severity.DATA, "replication-removed")}
     assert {each.deployment for each in compared.objects if each.change is ChangeKind.REMOVED} == {left}
-    # The flow of the other stack is in the same cluster, and is its own.
+    # The flow of the other stack is in the same cluster, but belongs to that stack.
     assert {each.code for each in compare_with_cluster("two", gitops.stacks).drift} <= {"not-ready"}
     for kind in ("KafkaConnector", "KafkaConnect"):
         for each in gitops.kubectl.list_all("kafka.strimzi.io/v1", kind, namespace=f"mirror-{left}"):

@@ -1,4 +1,4 @@
-"""`replicate import --context` reads an API server of both versions of Strimzi's API, and writes nothing to it."""
+"""`replicate import --context` reads an API server that serves both of Strimzi's API versions, and writes nothing."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def versions(api: KubernetesApi) -> list[str]:
 
 
 def imported(server: ApiServer, folder: Path, namespace: str) -> tuple[str, subprocess.CompletedProcess[str]]:
-    """The context, and the command as a process: the client looks for the kubeconfig once a process."""
+    """Run the command as a process, because the client reads KUBECONFIG only once a process; return the context too."""
     context = str(yaml.safe_load(server.kubeconfig.read_text())["current-context"])
     options = ["--context", context, "--namespace", namespace, "--out", str(folder)]
     ran = subprocess.run(
@@ -61,7 +61,7 @@ def imported(server: ApiServer, folder: Path, namespace: str) -> tuple[str, subp
     return context, ran
 
 
-def test_a_cluster_is_read_and_left_as_it_is(server: ApiServer, tmp_path: Path) -> None:
+def test_import_reads_a_cluster_and_changes_nothing_in_it(server: ApiServer, tmp_path: Path) -> None:
     before = versions(server.api)
     context, ran = imported(server, tmp_path / "out", NAMESPACE)
     assert versions(server.api) == before
@@ -76,7 +76,7 @@ def test_a_cluster_is_read_and_left_as_it_is(server: ApiServer, tmp_path: Path) 
     assert stack["config"]["kubernetes:context"] == context
 
 
-def test_a_namespace_without_mirrors_is_told(server: ApiServer, tmp_path: Path) -> None:
+def test_a_namespace_without_mirrormaker_is_reported(server: ApiServer, tmp_path: Path) -> None:
     _, ran = imported(server, tmp_path / "out", "default")
     assert ran.returncode != 0
     assert "nothing-to-import" in ran.stdout + ran.stderr

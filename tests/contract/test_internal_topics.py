@@ -1,6 +1,6 @@
-"""Each version of Kafka leaves out the topics that we say it leaves out.
+"""Each version of Kafka excludes the topics that we say it excludes.
 
-Without it `check` refuses a topic that is replicated, or passes one that never arrives.
+Otherwise `check` would refuse a topic that is replicated, or accept one that never arrives.
 """
 
 import json
@@ -24,7 +24,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("kafka", KAFKAS)
-def test_topics_are_left_out_as_the_version_does(kafka: str) -> None:
+def test_we_exclude_the_same_topics_as_each_kafka_version(kafka: str) -> None:
     _, jars = KAFKAS[kafka]
     said = json.loads(answer(PROGRAM, jars, json.dumps(NAMES)).splitlines()[-1])
     assert said["excluded"] == [name for name in NAMES if matches_any(default_topics_exclude(kafka), name)]

@@ -1,4 +1,4 @@
-"""KafkaUsers are taken by both versions of Strimzi's API, whole."""
+"""Both versions of Strimzi's API accept our KafkaUsers and drop no field of them."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ PASSWORD = {"secret": "s", "key": "k"}
         pytest.param(
             {"type": "scram-sha-512", "username": "mirror", "password": {"config": "password"}},
             {},
-            id="a password of ours",
+            id="a configured password",
         ),
         pytest.param({"type": "tls", "secret": "mirror"}, {}, id="a certificate"),
         pytest.param(

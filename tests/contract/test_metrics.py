@@ -1,6 +1,6 @@
-"""Both exporters report what alerts and dashboards read, from Kafka's own metrics, in every form of their names.
+"""Both exporters report the metrics that alerts and dashboards read, in every form of Kafka's names for them.
 
-Without it an alert on a name that nobody reports would stay silent, and look like a flow without trouble.
+An alert on a name that nobody reports would stay silent, as if the flow were healthy.
 """
 
 import re
@@ -44,14 +44,14 @@ def test_a_partition_is_reported_with_its_clusters_topic_and_number(kafka: str, 
 
 
 @pytest.mark.parametrize(("kafka", "form", "by"), CASES)
-def test_failed_and_running_tasks_are_reported_by_the_connector_s_plain_name(kafka: str, form: str, by: str) -> None:
+def test_failed_and_running_tasks_are_reported_under_the_connectors_plain_name(kafka: str, form: str, by: str) -> None:
     for state, count in (("failed", 1), ("running", 2)):
         name = f"kafka_connect_connect_worker_metrics_connector_{state}_task_count"
         assert of_name(kafka, form, by, name) == [Series(name, CONNECTOR, count)]
 
 
 @pytest.mark.parametrize(("kafka", "form", "by"), CASES)
-def test_lag_in_records_is_that_of_the_consumer_that_replicates(kafka: str, form: str, by: str) -> None:
+def test_the_lag_in_records_comes_from_the_replicating_consumer(kafka: str, form: str, by: str) -> None:
     (series,) = of_name(kafka, form, by, "kafka_consumer_consumer_fetch_manager_metrics_records_lag")
     client = "useast->uswest|orders-source-0|replication-consumer"
     assert series.value == 7
@@ -60,8 +60,8 @@ def test_lag_in_records_is_that_of_the_consumer_that_replicates(kafka: str, form
 
 
 @pytest.mark.parametrize(("kafka", "form", "by"), CASES)
-def test_the_latency_of_checkpoints_tells_no_groups_apart(kafka: str, form: str, by: str) -> None:
-    """It was recorded as 1 s for the first group and 5 s for the second: no alert can be on one group."""
+def test_the_checkpoint_latency_does_not_distinguish_groups(kafka: str, form: str, by: str) -> None:
+    """1 s was recorded for the first group and 5 s for the second, so no alert can watch a single group."""
     name = f"kafka_connect_{TYPES[form][1]}_checkpoint_latency_ms"
     found = {each.labels["group"]: each.value for each in of_name(kafka, form, by, name)}
     assert found == ({"first": 5000, "second": 5000} if form == "legacy" else {"first": 1000})
@@ -89,7 +89,7 @@ def test_prometheus_sees_every_metric_under_one_name_with_its_flow(
 
 
 def counted(by: str, replication: dict[str, Any]) -> dict[str, int]:
-    """How many series Prometheus has of each metric that is read, if workers report it in both forms."""
+    """The number of series in Prometheus for each metric, if workers report it in both forms."""
     (deployment,) = deployments(resolve_flows(parse_topology(a_topology(replication, clusters=CLUSTERS)), None, {}))
     steps = relabelings(deployment.flows, "prod")
     seen = Counter(relabelled(each, steps).name for each in exported("4.3")[BOTH][by])
@@ -99,7 +99,7 @@ def counted(by: str, replication: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.parametrize("by", EXPORTED_BY)
 @pytest.mark.parametrize("replication", [a_flow(), {**a_flow(), "kind": "mirrorMaker2"}], ids=["flow", "mirror"])
 def test_a_metric_in_both_forms_is_counted_once(by: str, replication: dict[str, Any]) -> None:
-    """Each sum of an alert or a panel would be twice what it is. Checkpoints have a series for each of two groups."""
+    """Otherwise each sum in an alert or a panel would be doubled. Checkpoints have a series for each of two groups."""
     once = {RECORD_COUNT: 1, LATENCY_MAX: 1, CHECKPOINT_LATENCY: 2}
     assert counted(by, replication) == {RECORD_COUNT: 2, LATENCY_MAX: 2, CHECKPOINT_LATENCY: 3}, (
         "Kafka reports it twice"
@@ -109,7 +109,7 @@ def test_a_metric_in_both_forms_is_counted_once(by: str, replication: dict[str, 
 
 
 def relabelled(series: Series, steps: list[Relabeling]) -> Series:
-    """What Prometheus makes of a series. Source: model/relabel, action `replace`."""
+    """The series after Prometheus has relabelled it. Source: model/relabel, action `replace`."""
     labels = {"__name__": series.name, **series.labels}
     for step in steps:
         value = ";".join(labels.get(name, "") for name in step.get("sourceLabels", []))

@@ -1,4 +1,4 @@
-"""Who edited an entry of a KafkaMirrorMaker2's lists, as a real API server notes it, and what mends it."""
+"""A real API server records who edited an entry in a KafkaMirrorMaker2's lists; a deployment reverts the edit."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def server(operator: str, api_server_of: Callable[[str], ApiServer]) -> ApiServe
 
 @pytest.fixture
 def deployed(server: ApiServer, operator: str) -> Iterator[tuple[Manifest, KubernetesApi]]:
-    """A KafkaMirrorMaker2 of two sources, deployed by Pulumi, and the access with which Pulumi deploys it again."""
+    """A KafkaMirrorMaker2 with two sources that Pulumi deployed, and the client with which Pulumi deploys it again."""
     clusters = {alias: a_cluster(bootstrapServers=f"{alias}:9093") for alias in (*SOURCES, "uswest")}
     mirror = {"kind": "mirrorMaker2", "target": "uswest", "sources": SOURCES, "namespace": {"name": NAMESPACE}}
     flows = resolve_flows(parse_topology(a_topology(mirror, clusters=clusters, strimzi=operator)), None, {})
@@ -47,7 +47,7 @@ def deployed(server: ApiServer, operator: str) -> Iterator[tuple[Manifest, Kuber
 
 
 def compared(body: Manifest, api: KubernetesApi) -> tuple[list[Drift], list[tuple[str, str]]]:
-    """Drift that is no word of the operator, which is not there, and the fields that a deployment would change."""
+    """The drift, and the fields that a deployment would change. There is no operator, so nothing is ever ready."""
     declared = Snapshot(others={"orders": {"mirror-maker2": body}})
     live = api.get(reference(body))
     assert live is not None
@@ -74,7 +74,7 @@ def edit(server: ApiServer, body: Manifest) -> None:
     )
 
 
-def test_one_edited_property_is_named_with_who_edited_it_and_deployed_again(
+def test_an_edited_property_is_reported_with_its_author_and_a_deployment_reverts_it(
     server: ApiServer, deployed: tuple[Manifest, KubernetesApi]
 ) -> None:
     body, pulumi = deployed

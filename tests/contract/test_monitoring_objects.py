@@ -1,6 +1,6 @@
-"""What watches a stack is accepted by the Prometheus operator's own definitions, and reaches Prometheus.
+"""The Prometheus operator's own definitions accept the monitoring objects of a stack, which then reach Prometheus.
 
-Without these the API server of a cluster may refuse a PodMonitor, or drop a field of it.
+Otherwise the API server of a cluster might refuse a PodMonitor or drop a field of it.
 """
 
 import threading
@@ -39,7 +39,7 @@ def objects() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """A server that knows the Prometheus operator's kinds; other tests need one that does not."""
+    """A server with the Prometheus operator's kinds; other tests need one without them."""
     with running(BOTH, tmp_path_factory.mktemp("monitoring")) as found:
         for file in ensure_monitoring_crds(Console(quiet=True)):
             found.api.apply(yaml.safe_load(file.read_text()))
@@ -55,14 +55,14 @@ def _expect_served(server: ApiServer) -> None:
         raise NotYetError(str(error)) from error
 
 
-def test_the_operator_s_own_definitions_take_every_object_whole(server: ApiServer) -> None:
+def test_the_prometheus_operators_definitions_accept_every_object_whole(server: ApiServer) -> None:
     assert {str(reference(each)): strict_apply(server, each) for each in objects()} == {
         str(reference(each)): [] for each in objects()
     }
 
 
 def test_a_misspelt_field_is_refused_by_name(server: ApiServer) -> None:
-    """Without this the test above would pass on anything."""
+    """Without this check the test above might accept anything."""
     (monitor, *_) = objects()
     assert (
         "podMetricEndpoints"
@@ -71,7 +71,7 @@ def test_a_misspelt_field_is_refused_by_name(server: ApiServer) -> None:
 
 
 class Prometheus(HTTPServer):
-    """Counts how often it is asked to read its files again, and answers with `status`."""
+    """Counts the requests to reload its files, and answers them with `status`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Reload)
@@ -105,7 +105,7 @@ def prometheus() -> Iterator[Prometheus]:
         thread.join()
 
 
-def test_what_is_applied_reaches_prometheus_and_what_is_deleted_leaves_it(
+def test_applied_objects_reach_prometheus_and_deleted_ones_are_removed_from_it(
     server: ApiServer, prometheus: Prometheus, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with RememberedReads(server.kubeconfig, field_manager="test") as api:

@@ -1,6 +1,6 @@
-"""Our port of MirrorMaker's offset store translates as the Java class of each Kafka version does.
+"""Our port of MirrorMaker's offset sync store translates offsets as the Java class of each Kafka version does.
 
-Without it the model of tests/model would prove the validation job against a MirrorMaker that nobody runs.
+Otherwise tests/model would test the validation job against a MirrorMaker that nobody runs.
 """
 
 import json
@@ -44,7 +44,7 @@ def ported(case: dict[str, Any]) -> list[list[int | None]]:
 
 
 @pytest.mark.parametrize("kafka", KAFKAS)
-def test_the_port_translates_like_the_class(kafka: str) -> None:
+def test_the_port_translates_offsets_as_kafkas_class_does(kafka: str) -> None:
     _, jars = KAFKAS[kafka]
     chance = random.Random(7)  # the same cases each time
     cases = [a_case(chance) for _ in range(CASES)]

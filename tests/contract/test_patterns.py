@@ -1,6 +1,6 @@
-"""Java's own classes read patterns as the checks say.
+"""Java's own classes read patterns as the checks do.
 
-Without it a pattern that Java refuses passes the check, or one that selects topics is said to select none.
+Otherwise a check would accept a pattern that Java refuses, or report that a pattern selects no topics when it does.
 """
 
 import json
@@ -80,7 +80,7 @@ def test_java_refuses_the_pattern_too(java: dict[str, list[str] | None], pattern
 
 
 @pytest.mark.parametrize("pattern", UNJUDGED)
-def test_java_compiles_what_is_not_judged(java: dict[str, list[str] | None], pattern: str) -> None:
+def test_java_compiles_the_patterns_that_we_do_not_judge(java: dict[str, list[str] | None], pattern: str) -> None:
     error = pattern_error(pattern)
     assert error is not None
     assert not error.refused

@@ -1,4 +1,4 @@
-"""The ClusterRole that infra/README.md shows is what an account needs for every object of ours, and no more."""
+"""The ClusterRole in infra/README.md grants exactly what an account needs for all objects that we render."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -42,7 +42,7 @@ def shown_role() -> dict[str, Any]:
 
 
 def objects() -> list[dict[str, Any]]:
-    """One of each kind at least, in the order of their creation."""
+    """At least one object of each kind, in the order of their creation."""
     login = {"type": "scram-sha-512", "username": "m", "password": {"config": "password"}}
     user = {"cluster": "kafka", "namespace": "mirror-permitted"}
     clusters = {
@@ -70,7 +70,7 @@ def objects() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def account(api_server_of: Callable[[str], ApiServer], tmp_path: Path) -> Iterator[KubernetesApi]:
-    """An account that has the role and nothing else."""
+    """An account with only this role."""
     with an_account(api_server_of("v1"), tmp_path, ACCOUNT, shown_role()["rules"]) as api:
         wait_for("the role to count", lambda: allowed(api), SECONDS)
         yield api
@@ -78,7 +78,7 @@ def account(api_server_of: Callable[[str], ApiServer], tmp_path: Path) -> Iterat
 
 @contextmanager
 def an_account(server: ApiServer, folder: Path, name: str, rules: list[dict[str, Any]]) -> Iterator[KubernetesApi]:
-    """An account with these rights in the whole cluster, which knows the kinds of two other operators."""
+    """An account with these rights in the whole cluster, where the kinds of two other operators are installed."""
     for kind in MONITORING_KINDS:
         server.api.apply(definition("monitoring.coreos.com/v1", kind))
     for kind in APPLICATIONS:
@@ -132,26 +132,26 @@ def test_the_shown_role_suffices_to_deploy_compare_prove_and_destroy(account: Ku
         assert account.delete(reference(item))
 
 
-def test_the_shown_role_names_the_kinds_that_are_rendered_and_no_others() -> None:
-    """And what the rendered Roles grant: Kubernetes lets nobody grant a right that they do not have."""
+def test_the_shown_role_covers_exactly_the_rendered_kinds_and_the_rights_they_grant() -> None:
+    """It also needs the rights of the rendered Roles: Kubernetes lets nobody grant a right that they do not have."""
     made = objects()
     rendered = {(item["apiVersion"].rpartition("/")[0].removesuffix("v1"), f"{item['kind'].lower()}s") for item in made}
-    granted = of_rules(rule for item in made if item["kind"] == "Role" for rule in item["rules"])
-    assert of_rules(shown_role()["rules"]) == rendered | granted
+    granted = granted_resources(rule for item in made if item["kind"] == "Role" for rule in item["rules"])
+    assert granted_resources(shown_role()["rules"]) == rendered | granted
 
 
-def of_rules(rules: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
+def granted_resources(rules: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
     return {(group, each) for rule in rules for group in rule["apiGroups"] for each in rule["resources"]}
 
 
-def test_the_shown_role_allows_nothing_else(account: KubernetesApi) -> None:
+def test_the_shown_role_does_not_allow_reading_a_service(account: KubernetesApi) -> None:
     with pytest.raises(ApiError) as refused:
         account.get(Reference("v1", "Service", NAMESPACE, ACCOUNT))
     assert refused.value.forbidden
 
 
 @pytest.mark.parametrize("declared", [False, True])
-def test_only_a_stack_with_monitoring_needs_rights_to_it(
+def test_only_a_stack_with_monitoring_needs_rights_on_monitoring_objects(
     declared: bool, api_server_of: Callable[[str], ApiServer], tmp_path: Path
 ) -> None:
     rules = [rule for rule in shown_role()["rules"] if "podmonitors" not in rule["resources"]]

@@ -1,4 +1,4 @@
-"""Several jobs that publish about one flow at a time, on a real API server: none loses the verdict of another."""
+"""Several jobs publish verdicts on one flow at the same time, on a real API server, and no verdict is lost."""
 
 import uuid
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""MirrorMaker's own classes read the names of topics as our rules do, with separators of any length.
+"""MirrorMaker's own classes interpret topic names as our rules do, with separators of any length.
 
-Without it a topic counts as one that came from the target and is missing there, or a loop counts as stopped.
+Otherwise a topic would wrongly count as coming from the target and not be replicated, or a loop would count as stopped.
 """
 
 import json
@@ -29,7 +29,7 @@ POLICIES = [
 
 
 def topics(separator: str) -> list[str]:
-    """Every name of a few characters or pieces that could be read in different ways."""
+    """All names made of a few characters or pieces that could be interpreted in different ways."""
     characters = sorted({"a", "b", *separator})
     short = ("".join(each) for length in range(1, 7) for each in product(characters, repeat=length))
     pieces = ["a", "b", separator, separator[0], "heartbeats"]
@@ -39,7 +39,7 @@ def topics(separator: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def java() -> dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]]:
-    """For each policy its topics, each with whether it is a cycle, whether it has heartbeats, and its aliases."""
+    """The topics of each policy: the name, whether it is a cycle, whether it holds heartbeats, and its aliases."""
     asked = [
         {
             "class": POLICY_CLASSES[each.kind],
@@ -58,7 +58,7 @@ def java() -> dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]]:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.kind}{policy.separator}")
-def test_the_same_topics_count_as_cycles(
+def test_we_treat_the_same_topics_as_cycles_as_mirrormaker(
     java: dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]], policy: ReplicationPolicy
 ) -> None:
     pattern = policy.came_from_target
@@ -67,7 +67,7 @@ def test_the_same_topics_count_as_cycles(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.kind}{policy.separator}")
-def test_the_same_topics_hold_heartbeats_of_the_same_clusters(
+def test_we_read_the_same_clusters_from_heartbeat_topics_as_mirrormaker(
     java: dict[ReplicationPolicy, list[tuple[str, bool, bool, list[str]]]], policy: ReplicationPolicy
 ) -> None:
     separator = policy.separator

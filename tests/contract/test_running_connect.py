@@ -1,7 +1,7 @@
-"""A running Connect says of its connectors' properties what our definitions say, and refuses what we refuse.
+"""A running Connect defines its connectors' properties as our definitions do, and refuses the values that we refuse.
 
-Without it the definitions may be Kafka's and our reading of them wrong: a value that works is refused, or passes here
-and stops a connector on the cluster.
+We could have Kafka's own definitions and still read them wrongly. Then we would refuse a value that works, or accept
+one that stops a connector on the cluster.
 """
 
 import re
@@ -30,7 +30,7 @@ ROLES = {name: role for role, name in CLASSES.items()}
 
 COMPARED = ("type", "required", "default_value", "importance")
 
-#: Given to every property at once; Connect answers for each apart.
+#: Each value is given to all properties at once; Connect reports errors for each property separately.
 VALUES = [
     "True",
     "0",
@@ -49,27 +49,27 @@ VALUES = [
 ]
 
 
-#: A connector's filter reads them; the connector itself does not define them.
+#: Properties that a connector's filter reads and the connector itself does not define.
 OF_FILTERS = {
     Owner.SOURCE: {"use.defaults.from"},
     Owner.CHECKPOINT: {"topics", "topics.exclude"},
     Owner.HEARTBEAT: set[str](),
 }
 
-#: Strimzi writes a mirror's selections into each of its connectors, whether or not that one reads them.
+#: Strimzi writes a mirror's selections into all of its connectors, even if a connector does not read them.
 OF_MIRRORS = {"topics", "topics.exclude", "groups", "groups.exclude"}
 
-#: Settled by the request itself.
+#: Properties that the request itself sets.
 REQUESTED = {"name", "connector.class"}
 
-#: What a connector hands on to its clients, or Connect to transforms, is in none of its own definitions.
+#: Prefixes of properties for clients and transforms, which no definition of the connector contains.
 HANDED_ON = ("source.", "target.", "producer.", "consumer.", "admin.", "transforms.", "predicates.")
 _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 
 @pytest.fixture(scope="module")
 def connect(endpoints: Endpoints) -> Iterator[httpx.Client]:
-    """REST interface of one worker on the local stack, with no connector."""
+    """The REST interface of one worker on the local stack, without connectors."""
     with KubernetesApi(endpoints.kubeconfig, field_manager="test") as api:
         flow = ConnectFlow(api, endpoints)
         flow.set_up()
@@ -116,8 +116,8 @@ def test_connect_refuses_the_values_that_we_refuse_and_no_others(
 
 
 def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, dict[str, str], set[str]]]:
-    """Name, role and whole configuration of each connector of an example, credentials left out; and the properties
-    of it that no connector defines and that are right all the same."""
+    """Yield the name, role and configuration of each connector of an example, without credentials, and the correct
+    properties that the connector does not define."""
     settings = read_settings(stack, STACKS)
     topology = settings.topology.model_copy(update={"strimzi": operator})
     addresses = {f"{alias}Bootstrap": f"{alias}:9093" for alias in topology.clusters}
@@ -138,7 +138,7 @@ def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, 
 
 
 def _opened(text: str, maps: Mapping[str, Mapping[str, str]]) -> str:
-    """Text with what ConfigMaps hold in place of their placeholders; of a Secret, or a worker's file, a word."""
+    """The text with its ConfigMap placeholders resolved; any other placeholder becomes a plain word."""
 
     def held(found: re.Match[str]) -> str:
         provider, path, key = found.group()[2:-1].split(":")

@@ -1,7 +1,7 @@
-"""Our SparkApplications against the models of the Spark operator's API: every field is one, and of its type.
+"""Our SparkApplications fit the models of the Spark operator's API: every field exists and has the right type.
 
-The definitions that the operator installs keep the templates of pods as they are, so a misspelt field there would do
-nothing. The models, made from the operator's own types, know these fields, too.
+The operator's installed definitions do not check pod templates, so a misspelt field there would have no effect. The
+models are generated from the operator's own types and know these fields too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ def rendered(kind: str) -> Manifest:
 
 
 def unknown(model: Any, value: Any, where: str = "") -> Iterator[str]:
-    """The paths of fields that a model does not have: a model ignores these."""
+    """The paths of fields that a model does not have and would silently ignore."""
     if get_origin(model) is Union:
         (model,) = [each for each in get_args(model) if each is not type(None)]
     match get_origin(model), value:
@@ -72,13 +72,13 @@ def unknown(model: Any, value: Any, where: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_the_operator_knows_every_field(kind: str) -> None:
+def test_the_spark_operators_models_know_every_rendered_field(kind: str) -> None:
     MODELS[kind].model_validate(without_quantities(rendered(kind)))
     assert list(unknown(MODELS[kind], rendered(kind))) == []
 
 
 def without_quantities(value: Any) -> Any:
-    """The same without resources: a model refuses each quantity, because it is text and no object."""
+    """The same without resources: the models refuse quantities, because these are strings and not objects."""
     if isinstance(value, list):
         return [without_quantities(each) for each in value]
     if isinstance(value, dict):
@@ -87,7 +87,7 @@ def without_quantities(value: Any) -> Any:
 
 
 def test_a_misspelt_or_mistyped_field_is_found() -> None:
-    """Without this the test above would pass on anything."""
+    """Without this check the test above might accept anything."""
     application = rendered("SparkApplication")
     (container,) = application["spec"]["driver"]["template"]["spec"]["containers"]
     container["securityContext"] = {"readOnlyRootFileSystem": True}

@@ -1,7 +1,6 @@
-"""Connect fails at the chains of transforms that `check` refuses, and runs the others as the check says.
+"""Connect fails on the transform chains that `check` refuses, and runs the other chains as the check predicts.
 
-Without it the check follows transforms in our imagination: it refuses a chain that works, or lets one pass that stops
-every task at its first record.
+Otherwise the check could refuse a chain that works, or accept one that stops every task at its first record.
 """
 
 import re
@@ -21,7 +20,7 @@ from tests.contract.chains import SOURCES, Connect, a_record, chain_config
 
 WRONG: Mapping[str, Any] = yaml.safe_load((SOURCES / "wrong.yaml").read_text())
 RIGHT: Mapping[str, Any] = yaml.safe_load((SOURCES / "right.yaml").read_text())
-#: Key and value of a heartbeat begin with binary numbers. Source: org.apache.kafka.connect.mirror.Heartbeat.
+#: A heartbeat's key and value begin with binary numbers. Source: org.apache.kafka.connect.mirror.Heartbeat.
 HEARTBEAT = a_record(topic="useast.heartbeats", key="\0\0useast", value="\0\0\1")
 
 
@@ -77,7 +76,7 @@ def test_a_chain_that_fails_in_connect_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_records_arrive_byte_by_byte_as_the_chain_says(name: str, answers: Mapping[str, Any]) -> None:
+def test_records_arrive_exactly_as_the_chain_should_change_them(name: str, answers: Mapping[str, Any]) -> None:
     sent, arrives = a_record(**RIGHT[name]["sent"]), RIGHT[name]["arrives"]
     assert answers[name] == {"records": [{**sent, **arrives}]}
 
@@ -89,7 +88,7 @@ def test_a_chain_that_works_is_accepted(name: str) -> None:
     assert [problem.code for problem in found] == RIGHT[name].get("warnings", [])
 
 
-#: Headers that a user's transform drops behind the guard, and whether the guard of the way back stops the record.
+#: Headers that a user's transform drops after the guard -> whether the guard of the way back stops the record.
 DROPPED = {"trace": True, "replicated-from-useast": False, "Replicated-From-useast": True}
 
 
@@ -99,7 +98,7 @@ def a_guarded_flow(source: str, target: str, dropped: str) -> dict[str, Any]:
     return {**guarded, "transforms": {"after": {"clean": clean}}}
 
 
-def test_a_record_returns_exactly_where_a_refused_transform_drops_its_marker(connect: Connect) -> None:
+def test_a_record_returns_only_if_a_refused_transform_drops_its_marker(connect: Connect) -> None:
     there, back = (
         [chain_config(a_guarded_flow(*aliases, dropped)) for dropped in DROPPED]
         for aliases in (("useast", "uswest"), ("uswest", "useast"))
@@ -110,6 +109,6 @@ def test_a_record_returns_exactly_where_a_refused_transform_drops_its_marker(con
 
 
 @pytest.mark.parametrize("dropped", DROPPED)
-def test_a_dropped_marker_is_refused(dropped: str) -> None:
+def test_a_transform_that_drops_the_guards_marker_is_refused(dropped: str) -> None:
     found = check_topology(parse_topology(a_topology(a_flow(**a_guarded_flow("useast", "uswest", dropped)))))
     assert ("guard-marker-touched" in {problem.code for problem in found}) is not DROPPED[dropped]
