@@ -1,4 +1,4 @@
-"""Imports point one way, the pure parts stay pure, and the public surface is what it says."""
+"""Imports go in one direction, pure parts stay pure, and the public surface offers exactly its listed names."""
 
 import ast
 import subprocess
@@ -58,7 +58,7 @@ INFRA = (
     "adoption",
     "commands",
 )
-#: Third-party package -> the only packages of ours that import it. Where a package is not listed, anybody may.
+#: Third-party package -> the only packages of ours that may import it. Any package may import one that is not listed.
 ONLY_IN = {
     "pulumi": (
         *("components.resources", "components.provider"),
@@ -68,22 +68,22 @@ ONLY_IN = {
     "pyspark": ("spark",),
     "typer": ("infra.commands",),
 }
-#: Our package -> the only packages of ours that import it.
+#: Our package -> the only packages of ours that may import it.
 ENTERED_BY = {
     "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.local_demo"),
     "infra.commands": (),
 }
-#: The root of the repository. What a command writes there belongs to nobody.
+#: The entries in the root of the repository. No command may add others.
 IN_THE_ROOT = {
     *(".ci", ".github", ".gitignore", "LICENSE", "Makefile", "Pulumi.yaml", "README.md", "components", "infra"),
     *("pyproject.toml", "requirements.txt", "spark", "stacks", "tests"),
 }
-#: What `components.kafka` imports besides itself: the standard library only.
+#: The package that imports only itself and the standard library.
 STANDARD_LIBRARY_ONLY = "components.kafka"
 
 
 def imports_of(source: Path) -> set[str]:
-    """Names of modules that a file imports, and of what it imports from them."""
+    """The names of the modules that a file imports, and of the objects that it imports from them."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.Import):
@@ -121,7 +121,7 @@ def test_a_package_imports_only_those_below_it(source: Path) -> None:
 
 
 @each_source
-def test_the_three_parts_import_each_other_one_way(source: Path) -> None:
+def test_components_infra_and_spark_import_each_other_in_one_direction(source: Path) -> None:
     module, imported = module_of(source), imports_of(source)
     if is_within(module, "components"):
         forbidden = {name for name in imported if is_within(name, "infra", "spark")}
@@ -134,7 +134,7 @@ def test_the_three_parts_import_each_other_one_way(source: Path) -> None:
 
 
 @each_source
-def test_what_few_may_import_is_imported_by_them_alone(source: Path) -> None:
+def test_a_restricted_package_is_imported_only_where_it_is_allowed(source: Path) -> None:
     module, imported = module_of(source), imports_of(source)
     for package, importers in (ONLY_IN | ENTERED_BY).items():
         if not is_within(module, package, *importers):
@@ -142,15 +142,15 @@ def test_what_few_may_import_is_imported_by_them_alone(source: Path) -> None:
             assert not wrong, f"{module} imports {sorted(wrong)}; only {', '.join(importers)} may"
 
 
-def test_the_rules_of_kafka_need_the_standard_library_only() -> None:
+def test_components_kafka_imports_only_the_standard_library() -> None:
     allowed = {*sys.stdlib_module_names, "components"}
     for source in ROOT.glob(f"{STANDARD_LIBRARY_ONLY.replace('.', '/')}/**/*.py"):
         wrong = {name for name in imports_of(source) if name.split(".")[0] not in allowed}
         assert not wrong, f"{module_of(source)} imports {sorted(wrong)}"
 
 
-def test_every_package_has_its_place() -> None:
-    """A new package without a place in the lists above would be held to nothing."""
+def test_every_package_is_listed_in_the_layers() -> None:
+    """No rule would apply to a new package that is missing in the lists above."""
     for top, layers in (("components", COMPONENTS), ("infra", INFRA)):
         homeless = {
             module_of(source)
@@ -160,12 +160,12 @@ def test_every_package_has_its_place() -> None:
         assert not homeless
 
 
-def test_the_root_holds_nothing_else() -> None:
+def test_the_root_of_the_repository_holds_only_known_entries() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {path.split("/")[0] for path in listed.splitlines()} == IN_THE_ROOT
 
 
-def test_the_public_surface_is_what_it_says() -> None:
+def test_the_public_surface_offers_exactly_its_listed_names() -> None:
     names = {name for name in vars(public) if not name.startswith("_")}
     assert len(names) == 20
     for name in names:
@@ -175,7 +175,7 @@ def test_the_public_surface_is_what_it_says() -> None:
 
 
 def test_a_check_loads_neither_pulumi_nor_spark_nor_a_client() -> None:
-    """They take seconds to load; a check in an editor or a hook must not wait for them."""
+    """These take seconds to load, and a check in an editor or a hook must not wait for them."""
     heavy = "{'confluent_kafka', 'kubernetes', 'pulumi', 'pyspark'}"
     run = "from infra.commands.app import app; app(standalone_mode=False)"
     code = f"import sys; {run}; print({heavy} & set(sys.modules))"
