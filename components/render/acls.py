@@ -66,8 +66,8 @@ class _User:
 
 
 def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
-    """Return the flows of a region (all flows without one), for output that does not depend on addresses, such as ACLs
-    and names. An address that only a stack's configuration has is a sentence that names its key.
+    """Return the flows of a region, or all flows without one, for output that does not depend on addresses, such as
+    ACLs and names. If only a stack's configuration holds an address, a sentence that names its key stands in for it.
     """
     addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
     keys = [each.config for each in addresses if isinstance(each, ConfigValue)]

@@ -1,8 +1,8 @@
 """Alerts of a flow for Prometheus. Each names the flow, says what it means, and names the command to run next. They
 read only metrics that exist in every Kafka version, exporter and form of names (`tests/contract/test_metrics.py`).
-Kafka has no metric for a single group's checkpoints, so no alert covers a single group. Nor has it one that shows that
-a partition makes no progress: a consumer's lag is that of its last fetch, and records that a transform drops are not
-counted. Alerts on groups and partitions are in `exporter_alerts.py`.
+Kafka has no metric for a single group's checkpoints, so no alert here covers a single group. It has no metric either
+that shows that a partition makes no progress: a consumer's lag is that of its last fetch, and records that a transform
+drops are not counted. Alerts on groups and partitions are in `exporter_alerts.py`.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from components.render.planned_objects import Manifest
 from components.topology.connectors import ConnectorState, SourceConnector
 from components.topology.model import Flow
 
-#: Shortest silence of heartbeats that counts, and the least number of heartbeat intervals that it must last.
+#: How long heartbeats must be missing at least, in seconds and in heartbeat intervals.
 _SILENCE_SECONDS, _SILENT_INTERVALS = 300, 10
 
 
 @dataclass(frozen=True)
 class Alert:
-    """One alert: a PromQL expression that has a result while something is wrong, and for how long it must have one."""
+    """One alert. `expression` (PromQL) has a result while something is wrong, and must have one for `minutes`."""
 
     name: str
     severity: str

@@ -1,4 +1,4 @@
-"""The switch of Strimzi's API from `v1beta2` to `v1`: which stored workers cannot make it in one step."""
+"""The switch of Strimzi's API from `v1beta2` to `v1`: which stored workers cannot switch in one step."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,5 @@
-"""Named layers of a configuration, and the one function that merges them: a later layer wins, and origins are kept. Of
-our own code it imports only the type of a property's value.
+"""Named layers of a configuration, and the function that merges them: a later layer wins, and each value keeps its
+origin. Of our own code it imports only the type of a property's value.
 """
 
 from collections.abc import Iterable, Mapping

@@ -34,7 +34,7 @@ from components.topology.clusters import (
 )
 from components.topology.credentials import credentials, secret_key
 
-#: Alias of the provider that reads the worker's own property file, if that holds values.
+#: Alias of the provider that reads the worker's own property file, if that file holds values.
 FILE_PROVIDER = "file"
 
 #: Source: Strimzi kafka_connect_run.sh.

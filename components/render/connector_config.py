@@ -31,7 +31,7 @@ _Entries = dict[str, LayerValue]
 #: Property -> its value, and the key of the flow that decides it.
 _Decisions = dict[str, tuple[PropertyValue, str]]
 
-#: Properties whose value is that of a key of the flow.
+#: Properties that take their value from a key of the flow.
 _DECIDING_KEYS: Mapping[ConnectorRole, Mapping[str, str]] = {
     "source": {
         "refresh.topics.interval.seconds": "intervals.refreshTopicsSeconds",
@@ -215,7 +215,7 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
         key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
     if settings.start_from is StartFrom.LATEST:
-        # A task seeks only in partitions with an offset; in others its consumer's reset policy decides.
+        # A task seeks only in partitions that have an offset; in the others, its consumer's reset policy decides.
         decisions["source.consumer.auto.offset.reset"] = (settings.start_from.value, "startFrom")
     if settings.exactly_once is ExactlyOnce.ENABLED:
         decisions["exactly.once.support"] = ("required", "exactlyOnce")

@@ -1,7 +1,7 @@
 """The Grafana dashboard of a stack: each flow on one line, then the chosen flows, then their checkpoints.
 
-Ages and latencies are maximums: the slowest partition decides, and a sum of ages means nothing. Panels on the series of
-`replicate exporter` are there only if the topology asks for them. Source: Grafana's dashboard JSON model.
+Ages and latencies are maximums, because the slowest partition decides and a sum of ages means nothing. Panels on the
+series of `replicate exporter` exist only if the topology asks for them. Source: Grafana's dashboard JSON model.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """What the job needs to run Spark's executors as pods: its arguments and rights, and the template of those pods.
 
-The job's pod is the driver, in client mode. Spark 4.2 makes the executors itself, as its class BasicExecutorFeatureStep
-has them: that adds the image, the resources and the argument `executor` to the template.
+The job's pod is the driver, in client mode. Spark 4.2 itself creates the executor pods: its class
+BasicExecutorFeatureStep adds the image, the resources and the argument `executor` to the template.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,29 +20,29 @@ from components.topology.in_cluster import Executors, InCluster
 
 #: The template's key in the ConfigMap of the parameters.
 TEMPLATE = "executor.json"
-#: The name that a pod reaches its API server by, in every cluster.
+#: The address at which pods reach the API server, in every cluster.
 API_SERVER = "https://kubernetes.default.svc"
-#: Spark keeps its files in a volume of this name. Without one it would add its own, at the driver's SPARK_LOCAL_DIRS,
-#: which is where this one is, and Kubernetes would refuse the pod. Source: LocalDirsFeatureStep.
+#: Spark keeps its files in a volume with this name. Without one, it would add its own volume at the driver's
+#: SPARK_LOCAL_DIRS; ours is mounted at the same path, so Kubernetes would refuse the pod. Source: LocalDirsFeatureStep.
 LOCAL_VOLUME = "spark-local-dir-1"
-#: What the job's container learns of its own pod.
+#: The variables that tell the job's container its pod's name and address.
 OWN_POD = [
     {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
     {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
 ]
-#: All that Spark does with these settings: it deletes its pods by their label when it ends.
+#: Everything that Spark needs with the settings in `GUARDED`. When it ends, it deletes its pods by their label.
 RULE = {
     "apiGroups": [""],
     "resources": ["pods"],
     "verbs": ["get", "list", "watch", "create", "delete", "deletecollection"],
 }
 
-#: The settings of Spark with which executors may be trusted with what they get, and `RULE` is enough.
+#: The Spark settings that protect what executors receive, and with which `RULE` is enough.
 GUARDED = {
     # Tasks carry the logins of both clusters.
     "spark.authenticate": "true",
     "spark.network.crypto.enabled": "true",
-    # Each would need a right to more than pods.
+    # Otherwise Spark would need rights to more than pods.
     "spark.kubernetes.executor.disableConfigMap": "true",
     "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
     "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
@@ -53,7 +53,7 @@ GUARDED = {
 def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTOR) -> Mapping[str, Any]:
     """The pod that Spark completes for each executor.
 
-    It has no account of the API and no Secret: a task brings the logins that it needs, encrypted on its way.
+    It has no access to the API server and no Secret: a task brings the logins that it needs, encrypted in transit.
     """
     container = {
         "name": container_name,
@@ -88,7 +88,7 @@ def executor_settings(namespace: str, image: str, asked: Executors) -> Mapping[s
         "spark.executor.memory": asked.memory,
         "spark.kubernetes.namespace": namespace,
         "spark.kubernetes.container.image": image,
-        # The executors belong to this pod, so they go with it.
+        # The executors belong to this pod, so they are deleted with it.
         "spark.kubernetes.driver.pod.name": "$(POD_NAME)",
         "spark.driver.host": "$(POD_IP)",
         "spark.driver.bindAddress": "$(POD_IP)",

@@ -1,5 +1,6 @@
-"""Alerts of a flow on the series of `replicate exporter`, for what none of Kafka's metrics shows. What the exporter
-could not ask has no series, so only MirrorExporterAbsent and MirrorNotAsked can then fire.
+"""Alerts of a flow on the series of `replicate exporter`, for faults that none of Kafka's metrics shows. If the
+exporter gets no answer to a question, the series is missing; only MirrorExporterAbsent and MirrorNotAsked can then
+fire.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,9 @@ from components.render.alerts import STATUS, Alert, of_flow, runs, translates
 from components.render.login_alerts import login_alerts
 from components.render.metrics import RECORD_COUNT
 
-#: A partition is stalled if records wait in it now and did so this long ago, and it has not moved since.
+#: A partition is stalled if records wait in it now, if they waited this long ago, and if it has not moved since.
 _STILL_MINUTES = 15
-#: The lag has grown over this time if it was never as small as its greatest value in the same time before.
+#: The lag has grown if, during this time, it was always above its greatest value in the same time before.
 _GROWING_MINUTES = 10
 
 
@@ -98,7 +99,7 @@ def _lag_high(of: str, target: str, seconds: int) -> Alert:
     return Alert(
         "MirrorLagHigh",
         "warning",
-        # Offsets are committed so late that a flow that keeps up sometimes seems this far behind.
+        # Offsets are committed with a delay, so a flow that keeps up can seem this far behind.
         f"max({series.LAG_SECONDS.name}{{{of}}}) > {seconds + BEHIND_SECONDS}",
         5,
         f"a record has waited for {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",

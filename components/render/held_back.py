@@ -1,5 +1,5 @@
-"""A KafkaConnector that copies nothing until its offsets are there. Pure. `state: stopped` alone is not enough: up to
-Strimzi 1.2 the operator creates a connector, which then runs, and only afterwards stops it.
+"""A KafkaConnector that copies nothing until it has its offsets. Pure. `state: stopped` alone is not enough: up to
+Strimzi 1.2, the operator creates a connector, which starts to run, and only then stops it.
 Source: AbstractConnectOperator.createOrUpdateConnector, Strimzi issue 11754.
 """
 

@@ -135,8 +135,8 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
 
 
 def _effects(sources: Sequence[Flow]) -> Effects:
-    """The known effects of the source connectors' transforms; nothing if they may do anything else. Filters are known
-    only if every source connector has the same ones, and if no loop guard also drops records.
+    """The known effects of the source connectors' transforms; empty if they may have other effects too. Filters are
+    known only if all source connectors have the same ones, and if no loop guard also drops records.
     """
     chains = [source.transforms for source in sources]
     if any(chain.converters is not None for chain in chains):
@@ -165,9 +165,7 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
 
 
 def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
-    """What the connectors exclude, and what only their version of Kafka leaves out, because the job does not know that
-    version.
-    """
+    """What the connectors exclude, including what only their Kafka version excludes: the job does not know it."""
     settings, kafka = flow.settings, flow.expanded.kafka
     return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
 

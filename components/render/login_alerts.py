@@ -1,6 +1,6 @@
-"""Alerts on the logins of a flow's connectors, and which other alerts merely follow from a refused login. A worker
-whose login is refused logs that and keeps trying: its task stays RUNNING, or fails when the worker restarts. So the
-exporter tries each login itself.
+"""Alerts on the logins of a flow's connectors, and the other alerts that only follow from a refused login. A worker
+whose login is refused logs that and keeps trying. Its task stays RUNNING and fails only when the worker restarts, so
+the exporter tries each login itself.
 """
 
 from collections.abc import Iterator

@@ -42,7 +42,7 @@ LEGACY_NAMES = {
 }
 #: Property of source and checkpoint connectors with the forms in which they report.
 FORMS = "metric.names.formats"
-#: Patterns of whole names. The operator's own list for a KafkaConnect has no MirrorMaker metric.
+#: Patterns that match whole names. The operator's own list for a KafkaConnect has no MirrorMaker metric.
 #: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")
 
@@ -156,9 +156,8 @@ def _forms(config: Mapping[str, Value]) -> set[str]:
 
 
 def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Return the property without which old versions do not name the source in their metrics. The label `source`
-    distinguishes the mirrors of one KafkaMirrorMaker2. Source: MirrorSourceConfig of Kafka 3.9; later versions always
-    name it.
+    """Return the property with which old versions name the source in their metrics; later versions always name it. The
+    label `source` distinguishes the mirrors of one KafkaMirrorMaker2. Source: MirrorSourceConfig of Kafka 3.9.
     """
     known = "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE)
     asked = flow.settings.connect.metrics is not None and role == "source"

@@ -1,7 +1,7 @@
 """What the Prometheus operator and Grafana need to watch the flows of a stack: scraping, alerts, a dashboard.
 
-Every series gets the labels `stack` and `flow`, which Kafka does not have. Names of the form `new` become those of
-`legacy`, so that one alert fits both; but not those of a connector that reports both, which would count twice.
+Every series gets the labels `stack` and `flow`, which Kafka does not have. Names in the form `new` become names in the
+form `legacy`, so one alert fits both. Names of a connector that reports both forms stay, or they would count twice.
 Source: Prometheus operator, PodMonitor and PrometheusRule.
 """
 
@@ -36,7 +36,7 @@ Relabeling = dict[str, Any]
 
 
 def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tuple[PlannedObject, ...]:
-    """Return the objects that watch the flows of a region (of all without one); none unless the topology asks for them.
+    """Return the objects that watch the flows of a region, or all flows without one; none unless the topology asks.
 
     The topology must have passed its checks.
     """
@@ -114,7 +114,7 @@ def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
 
 
 def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
-    """Yield the name in Connect of each connector with metrics of its own, and what the user configures for it."""
+    """Yield the name in Connect of each connector that reports metrics, and what the user configures for it."""
     mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
     for role, part in connector_roles(flow):
         if role != "heartbeat":

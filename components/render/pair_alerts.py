@@ -1,6 +1,6 @@
-"""The alert on records that a pair sends back: one that comes back is sent again and again. Each of the two flows
-writes to the topics that the other reads. While both drop what the other has written, they together replicate no more
-records than are new in the topics of either side. Any surplus came back.
+"""The alert on records that a pair sends back; a record that comes back is sent again and again. Each of the two flows
+writes to the topics that the other reads. As long as each drops the records that the other wrote, both together
+replicate no more records than appear in the topics of either side. Any additional records came back.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +14,8 @@ from components.render.metrics import RECORD_COUNT
 #: Minutes over which records are counted. The short one soon finds circling records; the long one also finds records
 #: that come back only once, because its ends weigh less.
 _WINDOWS = (10, 60)
-#: New offsets are counted from this much earlier and until this much later than records, because an exporter's look can
-#: be this much older than a scrape of the workers.
+#: New offsets are counted over a longer time than records: from this much earlier until this much later. The exporter's
+#: values can be this much older than those of the workers.
 _MARGIN_MINUTES = 2
 #: `increase` extrapolates to the ends of its range.
 _TOLERANCE = 1.1
@@ -45,7 +45,7 @@ def _returned(both: Sequence[str], minutes: int) -> str:
         for of in both
     )
     grown = minutes + 2 * _MARGIN_MINUTES
-    # Records that waited before are new to the target only.
+    # Records that already waited on the source are new only on the target.
     waited = " - ".join(f"max(max_over_time({series.LAG_RECORDS.name}{{{of}}}[{grown}m]))" for of in both)
     ends = f"{series.SOURCE_ENDS.name}{{{both[0]}}}"
     new = f"{_TOLERANCE} * max({ends} - {ends} offset {grown}m)"

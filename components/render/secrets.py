@@ -30,7 +30,7 @@ _MOUNT_ROOT = "/mnt"
 
 
 def secret_objects(flow: ResolvedFlow) -> list[PlannedObject]:
-    """Return the Secrets for the connectors and the validation job whose values the configuration holds."""
+    """Return the Secrets of the connectors and the validation job whose values are in the stack configuration."""
     return [planned for side in SIDES for planned in cluster_secrets(flow, side)]
 
 
@@ -66,8 +66,8 @@ def mounts(flow: ResolvedFlow, sides: Iterable[Side]) -> Manifest:
 def rolling_annotations(ends: Iterable[tuple[ResolvedFlow, Side]]) -> Manifest:
     """Return the part of the workers' template that rolls them when `credentialsRevision` of a cluster is raised.
 
-    The operator itself rolls workers for a changed password or client certificate, but not for the Secrets that a login
-    of the type `custom` names. Source: Strimzi ReconcilerUtils.authTlsHash.
+    The operator rolls workers itself if a password or a client certificate changes, but not if a Secret changes that a
+    login of the type `custom` names. Source: Strimzi ReconcilerUtils.authTlsHash.
     """
     revisions = {
         flow.alias(side): flow.cluster(side).credentials_revision for flow, side in ends if _is_custom(flow, side)

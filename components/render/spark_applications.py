@@ -1,7 +1,8 @@
 """The validation job as a SparkApplication of the Spark operator of Kubeflow, API v1beta2.
 
-The operator calls spark-submit in cluster mode. That makes the driver's pod from a template, and the driver makes the
-executors' pods. The templates say what no field of the resource can; with them, the operator's webhook changes no pod.
+The operator calls spark-submit in cluster mode. This creates the driver's pod from a template, and the driver creates
+the executors' pods. The templates hold the settings for which the resource has no field; with them, the operator's
+webhook changes no pod.
 Source: Spark operator 2.5, internal/controller/sparkapplication/submission.go; Spark 4.2, KubernetesDriverBuilder.
 """
 
@@ -21,13 +22,13 @@ from components.topology.sizes import heap_bytes, quantity_value
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 #: The Spark in the job's image.
 SPARK_VERSION = "4.2.0"
-#: The job in the image, where `spark/Dockerfile` puts it. Spark sees by its name that it is Python.
+#: The job in the image, where `spark/Dockerfile` puts it. Spark recognises Python by the file's name.
 APPLICATION = "local:///opt/replication/validate.py"
-#: How long the operator waits before each further try, times the number of tries so far.
+#: Before each retry the operator waits this long, times the number of tries so far.
 RETRY_SECONDS = 10
 #: The operator looks for containers of these names.
 _DRIVER, _EXECUTOR = "spark-kubernetes-driver", "spark-kubernetes-executor"
-#: What the fields `coreRequest`, `coreLimit` and `memory` say.
+#: The resources that the fields `coreRequest`, `coreLimit` and `memory` set.
 _IN_FIELDS = frozenset({"cpu", "memory"})
 
 
@@ -45,7 +46,7 @@ def application_spec(
         "mainApplicationFile": APPLICATION,
         "arguments": list(job_arguments(flow, asked, depth)),
         "sparkConf": {**spark.conf, **GUARDED},
-        # Otherwise Spark adds four tenths to an executor's heap, for Python, which no executor runs here.
+        # Otherwise Spark adds 40% to an executor's heap for Python, which no executor runs here.
         "memoryOverheadFactor": "0.1",
         "restartPolicy": _restart_policy(asked.retries),
         "driver": _driver(flow, parameters, asked, spark.driver_memory or DRIVER_HEAP),
@@ -68,7 +69,7 @@ def scheduled_spec(
 
 
 def longest_seconds(asked: InCluster) -> int:
-    """How long the tries of a SparkApplication take together at most: each has the whole deadline."""
+    """The longest time that all tries of a SparkApplication can take together: each has the whole deadline."""
     return (asked.retries + 1) * asked.deadline_seconds + sum(range(asked.retries + 1)) * RETRY_SECONDS
 
 
@@ -99,7 +100,7 @@ def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) 
         "volumeMounts": mounts,
     }
     spec = {
-        # No field of the resource ends a run.
+        # The resource has no field for a deadline.
         "activeDeadlineSeconds": asked.deadline_seconds,
         "enableServiceLinks": False,
         "securityContext": POD_SECURITY,
@@ -107,7 +108,7 @@ def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) 
         "volumes": volumes,
     }
     return {
-        # Without a request, Kubernetes would take the limit for one, and Spark a whole core.
+        # Without a request, Kubernetes would request the limit, and Spark would request a whole core.
         "coreRequest": str(requests.get("cpu", limits.get("cpu", 0))),
         **({"coreLimit": str(limits["cpu"])} if "cpu" in limits else {}),
         "memory": heap,
@@ -119,14 +120,14 @@ def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) 
 
 def _executor(flow: FlowParameters, asked: InCluster, executors: Executors) -> Manifest:
     template: Mapping[str, Any] = executor_template(flow.name, asked, _EXECUTOR)
-    # The resource names the Secret for both.
+    # The resource names this Secret for the driver and the executors.
     spec = {key: each for key, each in template["spec"].items() if key != "imagePullSecrets"}
     return {
         "instances": executors.instances,
         "cores": executors.cores,
         "memory": executors.memory,
         **({"coreRequest": str(executors.cpu)} if executors.cpu is not None else {}),
-        # Otherwise Spark gives executors the driver's.
+        # Otherwise Spark gives executors the driver's account.
         "serviceAccount": "default",
         "template": {"metadata": template["metadata"], "spec": spec},
     }

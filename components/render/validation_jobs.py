@@ -1,8 +1,8 @@
-"""What runs the validation job in the cluster: for each flow a Job, a CronJob, and all that they need.
+"""The objects that run the validation job in the cluster: for each flow a Job, a CronJob, and everything they need.
 
 A stack may ask for a SparkApplication and a ScheduledSparkApplication of the Spark operator instead of these two.
 
-They are in the flow's namespace, because a pod mounts the Secrets of its own namespace only, and the verdict is there.
+They are in the flow's namespace, because a pod can mount only Secrets of its own namespace, and the verdict is there.
 """
 
 import json
@@ -40,7 +40,7 @@ def validation_objects(
 ) -> tuple[PlannedObject, ...]:
     """Return the objects that run the validation of a stack's flows; none unless the stack asks for them.
 
-    `spark` are the job's settings of Spark.
+    `spark` holds the Spark settings of the job.
     """
     if asked is None or not flows:
         return ()
@@ -88,7 +88,7 @@ def flow_validation(
 
 
 def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> Manifest:
-    """Return the ConfigMap with the whole document, because what a flow is judged by depends on the others, too."""
+    """Return the ConfigMap with the whole document, because the verdict on a flow also depends on the other flows."""
     data = {PARAMETERS: json.dumps(document.document(), separators=(",", ":"))}
     if asked.executors is not None and asked.workload is Workload.JOB:
         data[TEMPLATE] = json.dumps(executor_template(flow.name, asked), separators=(",", ":"))
@@ -111,8 +111,8 @@ def _too_large(flows: int, size: int) -> CannotRunError:
 def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     """Yield what the job may do: read the flow's connectors, and read and write its one verdict.
 
-    The API server honours the name for a creation, too, because the job applies the ConfigMap under its name. The job
-    reads no Secret: they are mounted. Executors need one more rule.
+    The rule's name also limits creation, because the job applies the ConfigMap under its name. The job reads no Secret
+    through the API: they are mounted. Executors need one more rule.
     """
     kinds: dict[str, list[str]] = {}
     for each in flow.connectors or ():
@@ -142,10 +142,10 @@ def _runs(
     asked: InCluster,
     spark: SparkSettings,
 ) -> Iterator[tuple[ObjectRole, Manifest]]:
-    """Yield what validates the flow after a deployment, and what validates it between deployments."""
+    """Yield the object that validates the flow after a deployment, and the one that does so between deployments."""
     once, scheduled = _KINDS[asked.workload]
     spec = once.spec(own, parameters, asked, "full", spark)
-    # Whatever a deployment changes in a namespace makes the verdicts there too old, so each change needs new runs.
+    # Any change that a deployment makes in a namespace outdates the verdicts there, so each change needs new runs.
     content = json.dumps([flow_digest(flow), spec, deployed], sort_keys=True, separators=(",", ":"))
     name = validation_job_name(flow.name, content)
     run = manifest(once.api_version, once.kind, name, flow.namespace, flow.name, spec=spec)
@@ -187,7 +187,7 @@ def _job_spec(
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of object that runs the validation, and what its spec is."""
+    """A kind of object that runs the validation, and the function that returns its spec."""
 
     role: ObjectRole
     api_version: str
@@ -195,7 +195,7 @@ class _Kind:
     spec: Callable[[FlowParameters, str, InCluster, str, SparkSettings], dict[str, Any]]
 
 
-#: What runs after a deployment, and what runs between deployments.
+#: Workload -> the kind that runs after a deployment, and the kind that runs between deployments.
 _KINDS = {
     Workload.JOB: (
         _Kind(ObjectRole.VALIDATION_JOB, "batch/v1", "Job", _job_spec),
@@ -206,7 +206,7 @@ _KINDS = {
         _Kind(ObjectRole.SCHEDULED_SPARK_APPLICATION, SPARK_OPERATOR, "ScheduledSparkApplication", scheduled_spec),
     ),
 }
-#: The kinds of which a deployment makes one that validates a flow once.
+#: The kinds whose objects validate a flow once, after a deployment.
 RUNS_ONCE = frozenset(once.kind for once, _ in _KINDS.values())
 #: The API version of each kind.
 VALIDATION_KINDS = {each.kind: each.api_version for kinds in _KINDS.values() for each in kinds}

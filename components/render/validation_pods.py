@@ -4,11 +4,11 @@ from typing import Any
 
 from components.render.planned_objects import PART_OF
 
-#: The label of the pods, and of the Jobs that the CronJob makes, which do not have the label of our objects: nobody
-#: declares them.
+#: The label of the pods, and of the Jobs that the CronJob creates. They do not have the label of our objects, because
+#: nobody declares them.
 COMPONENT = "app.kubernetes.io/component"
 VALIDATION, EXECUTOR = "validation", "validation-executor"
-#: How the image starts the job, how it starts it in a driver pod that Spark has made, and an executor of Spark.
+#: How the image starts the job in a Job's pod, the job in a driver pod that Spark created, and a Spark executor.
 COMMAND, DRIVER_COMMAND = ("python", "-m", "spark.validate"), ("python", "-m", "spark.driver")
 EXECUTOR_COMMAND = ("python", "-m", "spark.executor")
 #: Where the volume `parameters` is in the job's pod.
@@ -28,5 +28,5 @@ def run_labels(flow: str, component: str = VALIDATION) -> dict[str, str]:
 
 
 def pull_secrets(name: str | None) -> dict[str, Any]:
-    """What a pod says of the login of the image's registry."""
+    """The field of a pod with the login for the image's registry."""
     return {"imagePullSecrets": [{"name": name}]} if name else {}
