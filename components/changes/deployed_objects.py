@@ -200,8 +200,8 @@ def _selection(mirror: Manifest, role: str) -> dict[str, str]:
 
 
 def _given_to_all(mirror: Manifest) -> dict[str, str]:
-    """Return what the operator gives to each connector of a mirror; if it differs, the connector restarts, whether it
-    reads it or not.
+    """Return what the operator gives to every connector of a mirror. If it changes, all of them restart, even those
+    that do not read it.
 
     Source: KafkaMirrorMaker2Connectors.prepareMirrorMaker2ConnectorConfig.
     """

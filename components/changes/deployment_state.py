@@ -15,10 +15,10 @@ from components.render.transforms import GUARD_FILTER
 class DeployedWorkers:
     """The workers of one KafkaConnect or KafkaMirrorMaker2.
 
-    `group` is the Connect group, `offsets_topic` where it keeps its source offsets and `target_address` the bootstrap
-    address of the cluster that holds them. `config` leaves out the names of the group and its topics. `pods` holds
-    everything in the spec whose change restarts the pods. `names_group`: whether the group has its own fields, which
-    the API `v1` requires.
+    `group` is the Connect group, `offsets_topic` is the topic with its source offsets, and `target_address` is the
+    bootstrap address of the cluster that holds them. `config` leaves out the names of the group and its topics. `pods`
+    holds everything in the spec whose change restarts the pods. `names_group`: whether the group has its own fields,
+    which the API `v1` requires.
     """
 
     kind: str

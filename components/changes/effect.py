@@ -1,4 +1,4 @@
-"""One effect of a change on replication, its severity, and the words that effects share."""
+"""One effect of a change on replication, its severity, and functions for the wording of effects."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

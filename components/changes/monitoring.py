@@ -1,4 +1,4 @@
-"""What a change does to the monitoring objects; none of it affects workers."""
+"""What a change does to the monitoring objects; this never affects workers."""
 
 from collections.abc import Iterator
 

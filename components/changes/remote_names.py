@@ -30,7 +30,7 @@ def _renamed(pair: ContinuedTopics) -> list[str]:
 
 
 def _source_alias(change: StackChange, pair: ContinuedTopics) -> Effect:
-    """Connect finds no offsets, so replication starts over, in the same remote topics or in new ones."""
+    """Connect finds no offsets under the new alias, so replication starts over, in the same or in new remote topics."""
     before, after = pair.before, pair.after
     latest = after.start_from == "latest"
     if renamed := _renamed(pair):

@@ -1,6 +1,6 @@
 """Which topics continue across a change, in which connectors, and which start or stop being replicated.
 
-Several names and patterns together may select everything that another one does, however they are written.
+Several names and patterns together may select everything that another pattern selects.
 """
 
 import re
@@ -19,8 +19,8 @@ _EXAMPLES = 50
 
 
 def is_covered(name: str, by: Sequence[str], excluded: Sequence[str] = ()) -> bool:
-    """Return whether `by` selects a name, or everything that a pattern matches minus what `excluded` matches. Coverage
-    that cannot be decided counts as missing: one effect too many is better than one too few.
+    """Return whether `by` selects a name, or everything that a pattern matches and `excluded` does not. If coverage
+    cannot be decided, the result is False: one effect too many is better than one too few.
     """
     if name in by:
         return True
@@ -50,7 +50,7 @@ _ByEnds = Mapping[_Ends, list[DeployedConnector]]
 
 @dataclass(frozen=True)
 class ContinuedTopics:
-    """Topics that one source connector reads before the change, and another one or the same one after it."""
+    """Topics that one source connector reads before the change and the same or another connector reads after it."""
 
     before: DeployedConnector
     after: DeployedConnector

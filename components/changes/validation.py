@@ -1,4 +1,4 @@
-"""What a change does to the validation in the cluster; none of it affects workers."""
+"""What a change does to the validation in the cluster; this never affects workers."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def validation_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield what happens to what validates flows in the cluster."""
+    """Yield what happens to the objects that validate flows in the cluster."""
     before, after = (
         {key: body for each in side for key, body in each.validation.items()} for side in (change.before, change.after)
     )

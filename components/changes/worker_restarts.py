@@ -127,8 +127,8 @@ def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> 
 
 
 def _tasks_of_leaver(workers: DeployedWorkers) -> str:
-    """Return what happens to the tasks of a worker that leaves: the others wait the full time, even if it returns
-    earlier.
+    """Return what happens to the tasks of a worker that leaves: the other workers wait the full time, even if it comes
+    back earlier.
 
     Source: KIP-415, IncrementalCooperativeAssignor.handleLostAssignments.
     """
