@@ -1,7 +1,7 @@
 """Which findings of the validation job a topology may accept, by name and with a reason. Pure.
 
-A finding may be accepted if it says that something could not be judged. What the job has found wrong cannot be
-accepted: it must be corrected. May be imported by anything; imports nothing of ours but the report.
+A finding may be accepted if it says that something could not be judged. A fault that the job has found cannot be
+accepted; it must be corrected. May be imported by anything; imports nothing of ours but the report.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from components.contract.report import CheckOutcome, Finding, Severity
 
-#: What is assumed if the finding is accepted, by its code.
+#: Code of a finding -> what is assumed if it is accepted.
 ACCEPTABLE: Mapping[str, str] = {
     "acl-of-hosts": "the workers' hosts are among those that the ACLs allow",
     "acls-not-visible": "the flow's users may do what the flow needs",

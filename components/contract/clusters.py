@@ -62,7 +62,7 @@ class Reference(Model):
 class Trust(Model):
     """The certificate authorities of a cluster; PKCS12 and JKS need a password.
 
-    `workers_read_others` says that the Connect workers do not read this key.
+    `workers_read_others` means that the Connect workers read other certificates than this key.
     """
 
     format: Literal["PEM", "JKS", "PKCS12"]

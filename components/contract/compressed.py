@@ -27,7 +27,7 @@ def uncompressed(entry: str) -> Any:
 
 
 def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
-    """The document of an entry. Raises ValueError, in words for one thing or for several."""
+    """The document of an entry. Raises ValueError with words for one thing or several, depending on `count`."""
     try:
         document = uncompressed(entry)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""How deep a validation looks. Pure; may be imported by anything; imports nothing of ours but the problems."""
+"""How deeply a validation looks. Pure; may be imported by anything; imports nothing of ours but the problems."""
 
 from enum import StrEnum
 

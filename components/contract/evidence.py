@@ -1,5 +1,4 @@
-"""Where a validation that compared the records of both sides stopped, so that the next one can continue from there.
-Pure.
+"""Where a validation stopped comparing the records of both sides, so that the next one can continue from there. Pure.
 
 It is published with the verdict. May be imported by anything; imports nothing of ours but positions.
 """
@@ -18,10 +17,10 @@ VERSION = 1
 
 
 class Proven(NamedTuple):
-    """Up to where both sides of a partition were found equal. The source records before offset `source` are before
-    offset `target` on the target, in the same order, and all others are from there on. Both logs began at `…_start`
-    when they were first compared as a whole, at `since` (seconds since 1970). `records` is how many source records have
-    been compared. `unmoved`: this holds only while neither log has removed anything since.
+    """How far both sides of a partition were found equal. The source records before offset `source` are on the target
+    before offset `target`, in the same order; all other source records are at `target` or later. Both logs began at
+    `…_start` when they were first compared as a whole, at `since` (seconds since 1970). `records` is the number of
+    source records compared. `unmoved`: this holds only as long as neither log has removed records since.
     """
 
     source_start: int

@@ -1,5 +1,6 @@
-"""The series of `replicate exporter`: what Kafka's own metrics lack. Alerts and the dashboard read them. What could not
-be asked has no series, never an old value or 0. May be imported by anything; imports nothing of ours.
+"""The series of `replicate exporter`, which Kafka's own metrics lack. Alerts and the dashboard read them. If a question
+was not answered, its series is missing; it never has an old value or 0. May be imported by anything; imports nothing of
+ours.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ ADDRESS = "127.0.0.1:9847"
 #: What is asked about each flow, by the keys of `replicate status --json`, which does not look for drift.
 DRIFT_QUESTION = "drift"
 QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", DRIFT_QUESTION)
-#: A certificate that expires within this time is announced.
+#: A certificate that expires within this time raises an alert.
 EXPIRES_SOON_DAYS = 14
-#: A verdict that was never published.
+#: The value for a flow without a published verdict.
 NO_VERDICT = "none"
 
 

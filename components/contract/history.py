@@ -1,6 +1,6 @@
-"""The newest verdicts of a flow, which the job stores with the last one. Bounded in number and in bytes.
+"""The newest verdicts of a flow, which the job stores with the latest one. Their number and size are limited.
 
-May be imported by anything; imports nothing of ours but what the report needs.
+May be imported by anything; of ours it imports only what the report needs.
 """
 
 import base64
@@ -31,7 +31,7 @@ _Number: TypeAlias = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=Fals
 
 
 class PastCheck(Model):
-    """What a check found: its verdict, and what it counted."""
+    """A check's verdict and its counts."""
 
     verdict: Verdict
     counts: dict[StrictStr, _Number] = Field(default_factory=dict)
@@ -40,8 +40,9 @@ class PastCheck(Model):
 class PastVerdict(Model):
     """One verdict. `time` is in ISO 8601; `digest` is that of the deployed model.
 
-    A failover then would have lost `loses` seconds, and groups would have read `reads_again` records again and skipped
-    `skips`; None if that was not proven. `codes` are those of the findings that decided the verdict.
+    A failover at that time would have lost `loses` seconds; groups would have read `reads_again` records again and
+    skipped `skips` records. They are None if they were not proven. `codes` are those of the findings that decided the
+    verdict.
     """
 
     time: Time
@@ -79,7 +80,7 @@ class History:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """What is missing from the history, other than the oldest verdicts, so that its reader knows."""
+        """Sentences for the reader about missing verdicts, other than the oldest ones."""
         return (*self.lost, *([self.damage] if self.damage else []))
 
     def followed_by(self, verdict: PastVerdict) -> "History":
@@ -96,7 +97,7 @@ def packed_history(history: History) -> bytes:
     """
     packed = _packed(history)
     while len(packed) > MOST_BYTES and len(history.verdicts) > 1:
-        # By size, the others would fit; a tenth more is left out because they compress differently.
+        # Judging by size, this share would fit; a tenth less is kept, because verdicts compress differently.
         share = 0.9 * MOST_BYTES / len(packed)
         keep = max(1, min(len(history.verdicts) - 1, int(len(history.verdicts) * share)))
         dropped = history.dropped + len(history.verdicts) - keep
@@ -121,7 +122,7 @@ def _packed(history: History) -> bytes:
 
 
 def read_history(data: Mapping[str, str]) -> History:
-    """The history among the entries of a ConfigMap. Whatever cannot be read is named in `damage`; the rest counts."""
+    """The history among the entries of a ConfigMap. `damage` names what cannot be read; the rest is returned."""
     if HISTORY not in data:
         return History()
     try:

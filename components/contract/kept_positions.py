@@ -22,9 +22,7 @@ VERSION = 1
 
 
 class Translated(NamedTuple):
-    """A group's offset on the source. `offset` is where MirrorMaker's translation was proven to continue, None if it
-    was not.
-    """
+    """A group's offset on the source. `offset` is MirrorMaker's translation of it; None if that was not proven."""
 
     group: str
     topic: str
@@ -61,12 +59,12 @@ class KeptPositions:
     left_out: int = 0
 
     def worst(self) -> list[tuple[tuple[str, str, int], KeptPosition]]:
-        """The positions from which most is read again first."""
+        """The positions, those with the most records to read again first."""
         return sorted(self.positions.items(), key=lambda each: (-each[1].read_again, each[0]))
 
 
 class _Partition(Model):
-    """`groups` has indexes, `shifts` says how much further the position on the target is than the committed offset."""
+    """`groups` holds indexes; `shifts` holds the position on the target minus the committed offset."""
 
     span: tuple[Offset, Offset, Offset, Offset, StrictBool]
     groups: tuple[Offset, ...] = ()
@@ -112,7 +110,7 @@ class _Document(Model):
 
 def packed_positions(kept: KeptPositions, most_bytes: int) -> bytes | None:
     """The positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit. If
-    there are too many, those from which most is read again are kept; the others can be derived from the spans.
+    there are too many, those with the most records to read again are kept; the spans still give the others.
     """
     packed = _packed(kept)
     while len(packed) > most_bytes and kept.positions:

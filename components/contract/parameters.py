@@ -162,8 +162,8 @@ class FlowParameters(Model):
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated.
-    - `topic_sync` is None if the document does not say what the connectors copy besides records. - `accepted` are
-      findings that do not prevent a pass; not written while empty.
+    - `topic_sync` is None if the document does not say what the connectors copy besides records.
+    - `accepted` are findings that do not prevent a pass; not written while empty.
     """
 
     name: Name
@@ -230,8 +230,8 @@ class FlowParameters(Model):
 
     @property
     def topic_selection(self) -> Selection:
-        """The topics that are replicated because they are selected; heartbeats are not among them. Topics that only a
-        part leaves out are among them; see `replicated`.
+        """The topics that are replicated because they are selected, without heartbeats. It includes topics that only a
+        part excludes; see `replicated`.
         """
         return Selection(self.topics, (*self.topics_exclude, *self.replication_policy.never_selected))
 

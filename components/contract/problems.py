@@ -1,4 +1,4 @@
-"""Problems of a topology, and the error for anything that could not run. Both render alike. Imports nothing of ours."""
+"""Problems of a topology, and the error for anything that could not run. Both print alike. Imports nothing of ours."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class Problem:
 
 
 class ReplicationError(Exception):
-    """Every problem that was found, sorted by where; raised once, before anything is registered or rendered."""
+    """All problems that were found, sorted by `where`; raised once, before anything is registered or rendered."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(set(problems)))
@@ -84,11 +84,11 @@ class CannotRunError(Exception):
 
 
 class RefusedError(CannotRunError):
-    """A command looked, and refused its task: nothing was changed; exit code 1."""
+    """A command checked its task and refused it; nothing was changed; exit code 1."""
 
 
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Raise a ReplicationError if any problem is an error; otherwise return the warnings, sorted by where."""
+    """Raise a ReplicationError if any problem is an error; otherwise return the warnings, sorted by `where`."""
     found = tuple(sorted(set(problems)))
     if any(problem.severity is Severity.ERROR for problem in found):
         raise ReplicationError(found)

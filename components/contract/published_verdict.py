@@ -43,7 +43,7 @@ PROOF_HOURS = 24
 #: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
 _ALL_BYTES = 1_040_000
 _PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000 - MOST_BYTES
-#: If a report is still too long: this many findings with the same code, and this many characters of each.
+#: If a report is still too long, it keeps this many findings with the same code, and this many characters of each.
 _KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
 _CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
 _IDS = TypeAdapter(dict[str, dict[str, str]])
@@ -53,9 +53,9 @@ _IDS = TypeAdapter(dict[str, dict[str, str]])
 class PublishedVerdict:
     """The verdict of one run for one flow. `digest` is that of the deployed model.
 
-    `began` is when the run began: it does not cover later changes. A run of an earlier release, which published no such
-    time, counts as begun at its end. `passing_since` is when the first run of the current series of passes of this
-    model began; None unless this verdict is a pass. Times are in ISO 8601.
+    `began` is when the run began; the verdict does not cover later changes. Earlier releases did not publish this time;
+    for their runs it is the time of the end. `passing_since` is when the first run of the current series of passes of
+    this model began; None unless this verdict is a pass. Times are in ISO 8601.
     """
 
     verdict: Verdict
@@ -76,7 +76,7 @@ def config_map_name(flow: str) -> str:
 
 
 def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
-    """What a ConfigMap holds by key, as `verdict_data` returned it: text, and those of BINARY in base64."""
+    """The entries of a ConfigMap as `verdict_data` returned them: text, and those of BINARY in base64."""
     return {**(config_map.get("data") or {}), **(config_map.get("binaryData") or {})}
 
 
@@ -88,9 +88,10 @@ def verdict_data(
 ) -> dict[str, str]:
     """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its binaryData.
 
-    A long report is compressed, and the data then has a line for each check. If it is still too long, it lacks
-    findings, but has each code, and a note says how many are missing. What was proven is left out if there is no room.
-    `positions_before` is the entry of an earlier outcome, which stays valid while there are no newer positions.
+    A long report is compressed, and the data then has a line for each check. If it is still too long, some findings are
+    left out, but at least one of each code stays, and a note gives the number of the others. Evidence and positions are
+    left out if there is no room. `positions_before` is the entry of an earlier outcome; it stays valid until there are
+    newer positions.
     """
     data = _report_data(flow, passing_since)
     if history is not None:

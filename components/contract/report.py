@@ -23,8 +23,8 @@ Json: TypeAlias = Scalar | list["Json"] | dict[str, "Json"]
 
 
 class Verdict(StrEnum):
-    """pass: proven; fail: a problem was found; error: something could not be checked; partial: nothing was found in the
-    part that was looked at, by a quick validation. It proves nothing about the rest, and is never published."""
+    """pass: proven. fail: a problem was found. error: something could not be checked. partial: a quick validation found
+    no problem in the part that it looked at; it proves nothing about the rest, and it is never published."""
 
     PASS = "pass"
     PARTIAL = "partial"
@@ -69,8 +69,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of its claim a check has judged. `unit` names what is counted, in the plural. `not_judged` is the number
-    of the others, by the code of the finding that gives the reason.
+    """How much of its claim a check has judged. `unit` names what is counted, in the plural. `not_judged` counts the
+    rest, by the code of the finding that gives the reason.
     """
 
     unit: str
@@ -94,12 +94,12 @@ class Coverage:
 class CheckOutcome:
     """The outcome of one check. `counts` show what was looked at. Samples never hold a key or a value.
 
-    `rows` hold one row for each consumer group or topic, worst first; the document has the first ROWS of them.
+    `rows` holds one row for each consumer group or topic, worst first; the document has the first ROWS of them.
     `coverage` is None if the check could not begin, or in a report of an earlier release. `left_out` says what the
-    check did not look at because it was not asked to; it then never passes. `proven` is where the next validation may
-    continue if this check passes, and `beats` are the heartbeats that arrived during the run: when each was emitted (ms
-    since 1970), and its latency in ms. `translated` are the offsets of groups, and `spans` what parity has found equal.
-    The document holds none of these.
+    check skipped because it was not asked to look at it; the check then never passes. The document lacks the following:
+    `proven` is where the next validation may continue if this check passes. `beats` are the heartbeats that arrived
+    during the run: when each was emitted (ms since 1970), and its latency in ms. `translated` are offsets of groups,
+    and `spans` are the parts that parity has found equal.
     """
 
     name: str
@@ -117,7 +117,7 @@ class CheckOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """`pass` only if everything that the check claims was judged, or the topology accepts what was not."""
+        """`pass` only if the check judged everything that it claims, or the topology accepts the rest."""
         severities = {finding.severity for finding in self.findings}
         if Severity.FAIL in severities:
             return Verdict.FAIL
@@ -155,9 +155,9 @@ class CheckOutcome:
 class FlowOutcome:
     """The outcome of one flow: its checks, or the error that kept all of them from running.
 
-    `replication` names the replication that the flow is a direction or a part of. `advice` is for whoever relies on the
-    flow. `not_run` holds the reason by check. `topic_ids` show the next run which topics were recreated. `began_at` is
-    from before the first look: anything that changed after it may have been judged as it was before.
+    `replication` names the replication of which the flow is a direction or a part. `advice` is for people who rely on
+    the flow. `not_run` holds the reason for each check that did not run. From `topic_ids` the next run sees which
+    topics were recreated. `began_at` is before the first read: a later change may not be in the verdict.
     """
 
     name: str
@@ -186,7 +186,7 @@ class FlowOutcome:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What was proven about the records, if none of it had to be accepted."""
+        """What was proven about the records, unless a finding had to be accepted for it."""
         passed = (each for each in self.checks if each.verdict is Verdict.PASS and not each.accepted)
         return next((Evidence(self.digest, each.proven) for each in passed if each.proven), None)
 
@@ -297,7 +297,7 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.PARTIAL: 0, Verdict.FAIL: 1, Verdict.ERRO
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """fail before error before partial before pass: a problem stays one even if another check could not run."""
+    """The worst verdict: fail, error, partial, pass. A problem remains one even if another check could not run."""
     given = set(verdicts)
     return next((each for each in (Verdict.FAIL, Verdict.ERROR, Verdict.PARTIAL) if each in given), Verdict.PASS)
 
@@ -315,7 +315,7 @@ def note(code: str, message: str, count: int = 1) -> Finding:
 
 
 def _positions_document(kept: KeptPositions | None) -> dict[str, Json] | None:
-    """The ROWS positions from which most is read again, and how many others there are."""
+    """The ROWS positions with the most records to read again, and the number of the others."""
     if kept is None:
         return None
     names = ("group", "topic", "partition", "committed", "offset", "readAgain")

@@ -1,4 +1,4 @@
-"""Which Spark settings the validation job takes from its user, and in which form. Pure; anything may import it."""
+"""Which Spark settings the validation job accepts from its user, and in which form. Pure; anything may import it."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ MEMORY = re.compile(r"[1-9][0-9]*[kmgt]b?", re.IGNORECASE)
 #: The heap of the job's driver without a setting.
 DRIVER_HEAP = "1g"
 MASTER = re.compile(r"local(\[.+\])?|local-cluster\[.+\]|(spark|k8s)://.+|yarn")
-#: What the job sets itself, and what to do instead. Digests, reads and the secrecy of logins depend on the others.
+#: A key that the job sets itself -> what to do instead. Without its own values, digests and reads could be wrong, and
+#: logins could leak.
 _OF_THE_JOB: Mapping[str, str] = {
     "spark.master": "use `--master`, or `master` in the stack file.",
     "spark.driver.memory": "use `--driver-memory`, or `driverMemory` in the stack file.",
@@ -21,14 +22,14 @@ _OF_THE_JOB: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """What was said of Spark; None for what the job is to choose."""
+    """The settings that were given for Spark; None lets the job choose."""
 
     master: str | None = None
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def over(self, other: "SparkSettings") -> "SparkSettings":
-        """These settings, and the other's where these say nothing."""
+        """These settings, completed with those of `other`."""
         return SparkSettings(
             self.master or other.master,
             self.driver_memory or other.driver_memory,
@@ -47,7 +48,7 @@ NO_SETTINGS = SparkSettings()
 
 
 def why_not_conf(key: str) -> tuple[str, str] | None:
-    """Why the job does not take this key, and what to do; None if it takes it."""
+    """Why the job refuses this key, and what to do instead; None if it accepts the key."""
     if key in _OF_THE_JOB:
         return "the job sets it itself", _OF_THE_JOB[key]
     if not re.fullmatch(r"spark\.[\w.-]*\w", key):
@@ -56,7 +57,7 @@ def why_not_conf(key: str) -> tuple[str, str] | None:
 
 
 def why_not_master(master: str) -> str | None:
-    """Why Spark does not know such a master; None if it may."""
+    """Why Spark cannot know this master; None if it may know it."""
     if MASTER.fullmatch(master):
         return None
     return "Spark knows `local[N]`, `spark://HOST:PORT`, `k8s://HOST:PORT` and `yarn`"

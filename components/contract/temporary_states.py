@@ -1,4 +1,4 @@
-"""States of connectors that somebody announced as temporary, kept in an annotation of the connector's resource. Pure.
+"""Temporary states of connectors that somebody announced, kept in an annotation of the connector's resource. Pure.
 
 The annotation is a JSON object: the name of each connector -> its flow, its state, who set it, when, until when, and
 the state that was in the spec before. Nothing resumes a connector by itself. May be imported by anything; imports

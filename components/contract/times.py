@@ -14,5 +14,5 @@ def _with_zone(time: str) -> str:
 
 #: ISO 8601 with a zone; without one it could not be compared with other times.
 Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]
-#: How far the clocks of two machines may differ that validate, or promote what another has validated.
+#: How far the clocks of two machines may differ if one validates and the other validates or promotes the same flow.
 CLOCKS_APART = timedelta(minutes=1)

@@ -8,8 +8,8 @@ _CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 
 
 def agreeing(count: int, text: str) -> str:
-    """`text` for `count` things: of each `[one|many]`, such as `record[|s]` and `[is|are]`, it keeps one part. Do not
-    put names that users choose in `text`, because they may look like a choice.
+    """`text` for `count` things: one part of each `[one|many]` is kept, as in `record[|s]` and `[is|are]`. Do not put
+    names that users choose in `text`, because they may look like a choice.
     """
     return _CHOICE.sub(r"\1" if count == 1 else r"\2", text)
 
