@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from components.contract.problems import RefusedError
+from components.contract.wording import number
 from infra.adoption.document import document_of
 from infra.adoption.facts import read_facts
 from infra.adoption.moving import Moved, Moving
@@ -98,7 +99,7 @@ def _as_json(call: _Call, *, yes: bool) -> None:
 
 def _question(plan: Plan) -> str:
     moves = [each.title for each in plan.moves.found if each.waiting]
-    steps = [f"Take over {len(plan.taken)} objects", *(f"stop {each} and carry its offsets" for each in moves)]
+    steps = [f"Take over {number(len(plan.taken), 'object')}", *(f"stop {each} and copy its offsets" for each in moves)]
     return f"{', '.join(steps)}, and deploy {plan.stack}?"
 
 

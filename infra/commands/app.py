@@ -91,7 +91,7 @@ def choose_project(
         typer.Option(
             envvar="REPLICATE_PROJECT",
             metavar="DIR",
-            help="Folder of the project's Pulumi.yaml; by default, the nearest folder upward that has one.",
+            help="Folder of the project's Pulumi.yaml; by default, the nearest one at or above the current folder.",
         ),
     ] = None,
     print_version: Annotated[

@@ -22,7 +22,7 @@ def drill(
     stack: Stack,
     flow: Flow,
     records: Annotated[
-        int, typer.Option(min=1, help="How many of the newest records of each partition the group has left unread.")
+        int, typer.Option(min=1, help="Number of the newest records in each partition that the group leaves unread.")
     ] = 1000,
     catch_up_seconds: CatchUpSeconds = 30,
 ) -> None:
@@ -37,8 +37,8 @@ def drill(
 
     The connectors' users need `Read` and `Delete` on that group on both clusters, and `Read` on the topics.
 
-    The exit code is 0 if nothing was skipped and exactly the announced number was read again, 1 if not, 2 if something
-    could not be asked.
+    The exit code is 0 if no record was skipped and the announced number was read again, 1 if not, 2 if something could
+    not be asked.
 
     Example: `replicate drill prod-us-west-2 orders`
     """
@@ -67,13 +67,13 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
     mark = "[green]✓[/]" if found.passed else "[red]✗[/]"
     bound = "at least " if found.announced_at_least else ""
     read = f"{number(found.expected, 'record')} in {number(found.partitions, 'partition')}"
-    result = f"{found.skipped} skipped, {found.read_again} read again, {bound}{found.announced} announced"
+    result = f"{found.skipped} skipped, {found.read_again} read again ({bound}{found.announced} announced)"
     out.print(f"{mark} {read} to read: {result}", soft_wrap=True)
     out.print(escape(f"written to {shown(write_record(settings, found))}"), soft_wrap=True)
     if not found.passed:
         raise RefusedError(
             "drill-failed",
-            f"of {read}, {result}",
+            f"of {read}: {result}",
             f"flow {flow.name}",
             f"On {flow.target.alias}, a group has to read every record that it has not consumed.",
             f"check with `replicate status {settings.stack}` whether the flow keeps up, and raise "

@@ -45,7 +45,7 @@ def explain(
     """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
 
     With the code of a mistake or an error instead, such as `unknown-alias`, show what it means and what to do. This
-    needs no project. Findings of `validate` and effects of `diff` say that themselves.
+    needs no project. Findings of `validate` and effects of `diff` explain themselves.
 
     Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
@@ -73,7 +73,7 @@ def _explain_code(code: str) -> None:
             f"no mistake or error has the code `{code}`",
             "the arguments of `explain`",
             "`explain` takes such a code, or a flow of a stack. Findings of `validate`, effects of `diff` and drift "
-            "have codes, too, and say themselves what to do.",
+            "also have codes, but explain themselves.",
             f"name the code `{near}`." if near else "name a code as a message shows it, or a stack and a flow.",
         )
     out.print(Markdown(text) if out.is_terminal else escape(text), soft_wrap=not out.is_terminal)

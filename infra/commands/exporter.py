@@ -29,7 +29,7 @@ _PORTS = 65_536
 def _listen(given: str) -> str:
     host, _, port = given.rpartition(":")
     if not host or not port.isdecimal() or int(port) >= _PORTS:
-        raise typer.BadParameter(f"{given}: it is HOST:PORT, such as 127.0.0.1:9847 or [::1]:9847")
+        raise typer.BadParameter(f"{given}: write HOST:PORT, such as 127.0.0.1:9847 or [::1]:9847")
     return given
 
 
@@ -38,13 +38,17 @@ def exporter(
     stacks: Annotated[list[str], typer.Argument(help="Stacks to look at.", autocompletion=complete_stack)],
     listen: Annotated[
         str,
-        typer.Option(metavar="HOST:PORT", callback=_listen, help="Address to serve on; port 0 takes a free one."),
+        typer.Option(metavar="HOST:PORT", callback=_listen, help="Address to serve on; port 0 picks a free one."),
     ] = ADDRESS,
     every_seconds: Annotated[
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
     ] = 60,
     worst: Annotated[
-        int, typer.Option(min=1, help="Partitions and groups of each flow that have series of their own.")
+        int,
+        typer.Option(
+            min=1,
+            help="Number of partitions, and of groups, that get their own series in each flow; the worst come first.",
+        ),
     ] = 20,
 ) -> None:
     """Serve to Prometheus what Kafka's metrics lack: record lag, groups, verdicts, logins, drift. It looks repeatedly,
@@ -52,8 +56,8 @@ def exporter(
     look saw. What could not be asked has no value. It reads the stacks' files before each look, and runs until Ctrl-C,
     SIGTERM or a mistake in them.
 
-    `monitoring.exporter` in the topology adds alerts and panels that read these series. Whoever reaches the address can
-    read the names of topics and groups, so it is on this machine only unless you name another.
+    `monitoring.exporter` in the topology adds alerts and panels that read these series. Anybody who can reach the
+    address can read the names of topics and groups, so by default it is on this machine only.
 
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """

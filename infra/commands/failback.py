@@ -18,7 +18,7 @@ def failback(
     export: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the records that only the source has to this new file, as JSON lines."
+            metavar="FILE", help="Write the records that were never replicated to this new file, as JSON lines."
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -28,8 +28,8 @@ def failback(
     """Move consumer groups back to the source: each continues at exactly the record that it had reached on the target.
 
     It translates positions in the flow's remote topics, such as `useast.orders`, back to `orders` on the source, by
-    comparing the records of both. It names the records that only the source has, and `--export` writes them to a file
-    before anything is changed, even with `--dry-run`. It does not stop or start consumers or producers, and leaves
+    comparing the records of both. It lists the records that were never replicated, and `--export` writes them to a
+    file before anything is changed, even with `--dry-run`. It does not stop or start consumers or producers, and leaves
     alone a group that runs on either side. If a precondition is not met, it changes nothing. It does not ask for
     confirmation. If it is interrupted, run it again.
 
@@ -37,8 +37,8 @@ def failback(
     sets the offsets at which that flow begins, so that nothing is copied twice. `replicate failover` of that flow then
     moves the groups.
 
-    The exit code is 0 if every precondition is met, 1 if one is not or something changed during the run, 2 if something
-    could not be asked.
+    The exit code is 0 if every precondition is met, 1 if one is unmet or something changed during the run, 2 if
+    something could not be asked.
 
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """

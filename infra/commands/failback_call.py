@@ -58,8 +58,8 @@ def _begin(call: Call, scene: Scene) -> None:
     """Set the offsets at which the flow back begins: after the last record that came from the other side."""
     flow = scene.parameters
     if call.groups:
-        why = "This step sets where the flow back begins, which concerns every group."
-        remedy = f"leave `--group` out; `replicate failover` of {flow.name} takes it afterwards."
+        why = "This step sets the offsets at which the flow begins, so it affects every group."
+        remedy = f"leave out `--group` here, and give it to `replicate failover` of {flow.name} afterwards."
         raise RefusedError("failback-unsuited", "`--group` is given", f"flow {flow.name}", why, remedy)
     with err.status("asking Kubernetes and Kafka") as status:
         running = not_stopped(scene, offsets_reader(scene).places)

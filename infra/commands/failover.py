@@ -19,7 +19,7 @@ def failover(
         _Mode,
         typer.Option(
             help=(
-                "`planned`: producers are stopped, and every record has crossed. `continuous`: producers and the "
+                "`planned`: producers are stopped, and every record is replicated. `continuous`: producers and the "
                 "flow keep running, and groups that do not run move. `disaster`: the source does not answer."
             )
         ),
@@ -34,7 +34,7 @@ def failover(
             min=0,
             metavar="RECORDS",
             help=(
-                "With `planned`: if at most this many records still have to cross, wait for them, at most "
+                "With `planned`: if at most this many records are not yet replicated, wait for them for up to "
                 "--wait-seconds. With `--fence` and without this option, wait for any number."
             ),
         ),
@@ -50,7 +50,7 @@ def failover(
         ),
     ] = False,
     lift_fence: Annotated[
-        bool, typer.Option("--lift-fence", help="Only allow the writes that `--fence` denied again, and move nothing.")
+        bool, typer.Option("--lift-fence", help="Allow the writes that `--fence` denied, and move no groups.")
     ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -67,17 +67,19 @@ def failover(
     super user, or if anything else goes wrong before the first position is committed, it allows the writes again. After
     a successful failover they stay denied until `replicate failback` or `--lift-fence`.
 
-    With `disaster` it uses what validations have published and MirrorMaker has translated, because the source can no
-    longer be read: it says from what time on records of each topic may be lost, and how many records each group may
+    With `disaster` it does not read the source. It uses the published verdicts and the offsets that MirrorMaker has
+    translated. It reports the time from which records of each topic may be lost, and how many records each group may
     read again.
 
-    The exit code is 0 if every precondition is met, 1 if one is not or something changed during the run, 2 if something
-    could not be asked.
+    The exit code is 0 if every precondition is met, 1 if one is unmet or something changed during the run, 2 if
+    something could not be asked.
 
     Example: `replicate failover prod-us-west-2 orders --dry-run`
     """
     if max_lag and mode != "planned":
-        raise typer.BadParameter("only `--mode planned` waits until every record has crossed.", param_hint="--max-lag")
+        raise typer.BadParameter(
+            "only `--mode planned` waits until every record is replicated.", param_hint="--max-lag"
+        )
     for given, option in ((fence, "--fence"), (lift_fence, "--lift-fence")):
         if given and mode != "planned":
             raise typer.BadParameter("only `--mode planned` has a fence.", param_hint=option)

@@ -70,11 +70,11 @@ def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say:
 
     def probe() -> None:
         if waiting := only_waits(*look()):
-            say(f"{number(waiting, 'record')} still to cross")
-            raise NotYetError(f"{number(waiting, 'record')} still to cross")
+            say(f"{number(waiting, 'record')} not yet replicated")
+            raise NotYetError(f"{number(waiting, 'record')} not yet replicated")
 
     with contextlib.suppress(DeadlineError):
-        wait_for("every record to cross", probe, call.wait_seconds, interval_seconds=1)
+        wait_for("every record to be replicated", probe, call.wait_seconds, interval_seconds=1)
 
 
 def after_disaster(call: Call, scene: Scene) -> None:

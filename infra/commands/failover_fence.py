@@ -32,8 +32,8 @@ def with_fence(call: Call, scene: Scene) -> None:
             standing.settle(call.wait_seconds, call.watch_seconds, status.update)
             found, looked = _drained(call, scene, standing, status.update)
         go_on(call, found, lambda: carry_out(call, scene, Mode.PLANNED, found, looked, standing), topics)
-        lift = f"`replicate failback` allows them again at its end, {fencing.lift_call(scene)} at once"
-        call.say(escape(f"Writes to {named(topics)} on {source} stay denied: {lift}"))
+        lift = f"until `replicate failback` has succeeded; {fencing.lift_call(scene)} allows them now"
+        call.say(escape(f"Writes to {named(topics)} on {source} stay denied {lift}"))
         standing.expect_held()
 
 

@@ -33,8 +33,8 @@ def import_(
         list[str] | None,
         typer.Argument(
             metavar="FILE|FOLDER|-…",
-            help="YAML, `mm2.properties`, or what Connect's REST API answers; `-` is standard input. Without any, the "
-            "cluster of --context is read.",
+            help="YAML, `mm2.properties`, or responses of Connect's REST API; `-` is standard input. If none is given, "
+            "the cluster of --context is read.",
         ),
     ] = None,
     environment: Annotated[str, typer.Option(help="Name of the topology and its stack.")] = "prod",
@@ -63,7 +63,8 @@ def import_(
         bool,
         typer.Option(
             "--as-flows",
-            help="Declare a flow for each mirror of a KafkaMirrorMaker2, for `replicate adopt --from` to move it to.",
+            help="Declare a flow for each mirror of a KafkaMirrorMaker2; `replicate adopt --from` can then move the "
+            "mirror to it.",
         ),
     ] = False,
     validate: Annotated[
@@ -75,8 +76,8 @@ def import_(
         typer.Option(
             metavar="FILE",
             help=(
-                "How the validation logs in: YAML with, for each alias, what `validation` of a cluster holds in a "
-                "topology. By default, the validation logs in as the connectors do."
+                "How the validation logs in: a YAML file that maps each alias to the `validation` section of its "
+                "cluster, as in a topology. By default, the validation logs in as the connectors do."
             ),
         ),
     ] = None,
@@ -85,7 +86,7 @@ def import_(
 
     Changes nothing in a cluster.
 
-    It says what the project leaves out, what is wrong with what runs, and what deploying the project would change.
+    It reports what the project leaves out, the mistakes in what runs, and what deploying the project would change.
 
     The exit code is 1 if what runs has an error, if something that may matter was not taken over, or if records or
     offsets might not continue as they are. With --validate it is the validation's exit code, if that is higher.
@@ -149,7 +150,7 @@ def _validated(stack: str, stacks: Path) -> int:
     from infra.validation.run import ValidationRun, run_validation
 
     report = stacks.parent / f"report-{stack}.json"
-    out.print(f"\nWhat runs, judged by its records; the report is {escape(shown(report))}:", soft_wrap=True)
+    out.print(f"\nValidation of what runs; the report is {escape(shown(report))}:", soft_wrap=True)
     return run_validation(ValidationRun(read_settings(stack, stacks), report, declared=True), err)
 
 
@@ -173,7 +174,7 @@ def _refuse_unknown(operator: str) -> None:
     except ValueError:
         raise CannotRunError(
             "not-a-version",
-            f"`{operator}` is no version of Strimzi",
+            f"`{operator}` is not a version of Strimzi",
             "--strimzi",
             "The version decides which fields the objects have.",
             "give a version such as `1.2` or `0.45`.",
@@ -224,7 +225,7 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bo
 
 def _print_values(values: Sequence[str]) -> None:
     if values:
-        out.print("\nSet these values; they were in the input, but are not written:")
+        out.print("\nSet these values. They were in the input, but are not in the project:")
     for line in values:
         out.print(f"  {line}", markup=False, soft_wrap=True)
 

@@ -106,7 +106,7 @@ def _verdict(proof: Proof) -> tuple[str, str]:
         return "[red]✗[/]", "would change records or offsets"
     if proof.properties:
         values = number(proof.properties, "value")
-        words = f"is not known to lose or repeat records, but would change {values} that connectors depend on"
+        words = f"would change {values} that connectors depend on, with no known effect on records or offsets"
         return "[yellow]![/]", words
     return "[green]✓[/]", "would change neither records nor offsets"
 

@@ -39,11 +39,13 @@ def init(
     package: Annotated[
         str | None, typer.Option(metavar="REQUIREMENT", help="What workflows install: a requirement in pip's form.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: use defaults for what no option says.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask: use the default for every option that is not given.")
+    ] = False,
 ) -> None:
     """Write a new project: a topology, its stack, a local stack to try, a promotion plan and workflows for GitHub.
 
-    In a terminal it asks for what the options leave out.
+    In a terminal it asks for every option that is not given.
 
     Example: `replicate init kafka --source useast --target uswest --topics 'orders,payments-.*'`
     """

@@ -52,7 +52,7 @@ For = Annotated[
         "--for",
         metavar="DURATION",
         callback=_until,
-        help="When it should end, such as in 90m; nothing resumes by itself.",
+        help="How long it should last, such as 90m; nothing resumes by itself.",
     ),
 ]
 
@@ -141,7 +141,7 @@ def intervene(call: Intervention) -> None:
     for each in found:
         out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
     if call.state == "stopped":
-        _say("Tasks may copy records for some seconds more: Connect reports STOPPED before they have ended.")
+        _say("Tasks may copy records for a few more seconds: Connect reports STOPPED before they have ended.")
     if call.state != "running":
         _say(_how_it_ends(request.stack, request.flow, until))
 
@@ -150,9 +150,8 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
     resume = f"`replicate resume {stack} {flow}`"
     if until is None:
         return f"Nothing resumes by itself. End it with {resume}."
-    return (
-        f"Nothing resumes by itself at {until:%H:%MZ}; from then on, `status` and `diff` say so. End it with {resume}."
-    )
+    overdue = f"Nothing resumes by itself at {until:%H:%MZ}; `status` and `diff` report it from then on."
+    return f"{overdue} End it with {resume}."
 
 
 def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:

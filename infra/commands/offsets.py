@@ -68,7 +68,7 @@ def offsets(
     if (as_json or as_csv) and verb is not Verb.LIST:
         raise typer.BadParameter("only `list` prints JSON or CSV.", param_hint="--csv" if as_csv else "--json")
     if as_json and as_csv:
-        raise typer.BadParameter("`--json` is given, too: choose one.", param_hint="--csv")
+        raise typer.BadParameter("it cannot be given with `--json`.", param_hint="--csv")
     settings = read_settings(stack, project.stacks)
     chosen = flow_named(flow, resolved_flows(settings), settings.stack)
     places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]

@@ -56,7 +56,7 @@ def change(call: Call, *, carry_out: bool) -> None:
     concerned = [place for place in call.places if place.name in moved or place in left]
     refuse(request, concerned, read_live(call.api, concerned))
     if not carry_out or not concerned:
-        _say("nothing was changed" if concerned else "every partition is already there: nothing was changed")
+        _say("nothing was changed" if concerned else "every partition is already at its offset: nothing was changed")
         return
     if not call.yes:
         confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
@@ -65,7 +65,7 @@ def change(call: Call, *, carry_out: bool) -> None:
         run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
         done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
     if done != moves:
-        _say("The connectors had kept running until they were stopped:")
+        _say("The connectors ran until they were stopped, so these changes were made instead:")
         _print_moves(done)
     _say(f"{number(len(done), 'offset')} set, and read back from Connect")
     for each in seen:

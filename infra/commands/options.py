@@ -49,7 +49,7 @@ def _conf(given: list[str] | None) -> list[str]:
     for each in given or ():
         key, is_pair, _ = each.partition("=")
         if not is_pair:
-            raise typer.BadParameter(f"{each}: it is KEY=VALUE, such as spark.executor.memory=4g")
+            raise typer.BadParameter(f"{each}: write KEY=VALUE, such as spark.executor.memory=4g")
         if refused := why_not_conf(key):
             raise typer.BadParameter(f"{key}: {refused[0]}; {refused[1]}")
     return given or []

@@ -18,9 +18,9 @@ def runbook(
         Path | None, typer.Option("--output", metavar="FILE", help="File to write to; by default, the page is printed.")
     ] = None,
 ) -> None:
-    """Write one page for whoever is woken: what to type in each situation, with the names of this stack. It is written
-    from the model alone and needs no cluster, so print it in advance. Durations are those of the last `replicate
-    drill`. It holds no credentials, only where each is kept.
+    """Write one page for the engineer on call: what to type in each situation, with the names of this stack. It needs
+    only the stack's files and no cluster, so print it in advance. Durations are those of the last `replicate drill`. It
+    contains no credentials, only where each is stored.
 
     Example: `replicate runbook prod-us-west-2 --output runbook.md`
     """

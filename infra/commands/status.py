@@ -39,8 +39,7 @@ def status(
     It shows connectors and failed tasks, the newest heartbeat, lag, what groups would read again on the target, the
     newest published verdict, and whether the flow could fail over now. If something cannot be asked, it says so.
 
-    The exit code is 0 if everything was looked at and is well, 1 if something is wrong, 2 if something could not be
-    asked.
+    The exit code is 0 if all is well, 1 if something is wrong, 2 if something could not be asked.
 
     With `--history` it asks Kubernetes for what earlier validations have published, and the exit code is 0 or 2.
 

@@ -28,7 +28,7 @@ def validate(
     project: PerhapsInProject,
     stack: Annotated[
         str | None,
-        typer.Argument(help="Name of the stack; none with --topology.", autocompletion=complete_stack),
+        typer.Argument(help="Name of the stack; leave it out with --topology.", autocompletion=complete_stack),
     ] = None,
     flow: Annotated[
         str | None,
@@ -61,8 +61,7 @@ def validate(
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
 
-    The exit code is 0 if everything that was looked at passed, 1 if something failed, 2 if something could not be
-    checked.
+    The exit code is 0 if every check passed, 1 if a check failed, 2 if something could not be checked.
 
     Example: `replicate validate local --html report.html`
     """
@@ -116,7 +115,7 @@ def _refuse_files(report: Path, html: Path | None) -> None:
     if html is not None and html.resolve() == report.resolve():
         raise CannotRunError(
             "same-file",
-            "`--html` and `--report` name one file",
+            "`--html` and `--report` name the same file",
             str(html),
             "The page would overwrite the report.",
             "give the page a file of its own, such as `report.html`.",
@@ -159,8 +158,7 @@ def _refuse_with_topology(others: Mapping[str, object]) -> None:
                 "option-with-topology",
                 f"{name} is given with `--topology`",
                 "--topology",
-                "It is not known whether this topology is what is deployed, so its verdict is not evidence for a "
-                "stack.",
+                "This topology may differ from what is deployed, so its verdict is not evidence for a stack.",
                 "use either a stack or `--topology`; `replicate validate STACK --declared --publish` proves a stack "
                 "without Pulumi.",
             )

@@ -89,7 +89,7 @@ def test_an_address_of_another_machine_is_an_error(stacks: Path) -> None:
 def test_an_invalid_address_is_refused_with_an_example(address: str) -> None:
     answer = replicate("exporter", "prod-us-west-2", "--listen", address)
     assert answer.returncode == 2
-    assert "it is HOST:PORT, such as" in " ".join(answer.stderr.replace("│", "").split())
+    assert "write HOST:PORT, such as" in " ".join(answer.stderr.replace("│", "").split())
 
 
 def test_an_unknown_stack_is_refused() -> None:

@@ -118,7 +118,7 @@ def test_one_command_imports_standard_input_and_validates_it(tmp_path: Path, val
     (started,) = validated
     assert (code, started.declared, started.publish, started.report) == (1, True, False, out / "report-prod.json")
     assert (started.settings.stacks, started.settings.context) == (out / "stacks", "west")
-    assert "What runs, judged by its records" in output
+    assert "Validation of what runs; the report is" in output
 
 
 def test_nothing_is_validated_without_the_option(tmp_path: Path, validated: list[ValidationRun]) -> None:

@@ -40,8 +40,8 @@ def test_writes_to_the_source_stay_denied_after_the_failover(night: Night, capsy
     said = capsys.readouterr().out
     assert "✓ writes to orders on useast are denied" in said
     assert (
-        "Writes to orders on useast stay denied: `replicate failback` allows them again at its end, "
-        "`replicate failover night orders --lift-fence` at once"
+        "Writes to orders on useast stay denied until `replicate failback` has succeeded; "
+        "`replicate failover night orders --lift-fence` allows them now"
     ) in said
     # A second run changes nothing.
     with_fence(a_call(night, fence=True), night)

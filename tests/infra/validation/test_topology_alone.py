@@ -90,7 +90,7 @@ def test_a_kubernetes_object_is_refused_as_a_topology(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "same-file: `--html` and `--report` name one file": ["test", "--report", "a.json", "--html", "./a.json"],
+    "same-file: `--html` and `--report` name the same file": ["test", "--report", "a.json", "--html", "./a.json"],
     "report-not-written: its folder does not exist, at none/a.html": ["test", "--html", "none/a.html"],
     "nothing-named: ": [],
     "option-without-topology: ": ["test", "--context", "a"],

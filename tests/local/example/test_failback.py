@@ -34,7 +34,7 @@ def groups_on_target(deployed: Deployed) -> Iterator[None]:
     watch = Watch("orders")
     tasks = watch.tasks("orders-source")
     stopped = replicate(deployed, "stop", "orders", "--connector", "orders-source")
-    assert (stopped.returncode, "Tasks may copy records for some seconds more" in stopped.stdout) == (0, True)
+    assert (stopped.returncode, "Tasks may copy records for a few more seconds" in stopped.stdout) == (0, True)
     wait_for("the tasks of orders-source to end", lambda: watch.expect_stopped(tasks), ARRIVAL_SECONDS)
     produce(source, TOPIC, 60, seed=5, first=RECORDS)
     yield
