@@ -181,7 +181,7 @@ _PROBLEMS = {
             _STACK,
             "predecessor-without-evidence",
             "no evidence of `{state.stack}` is recorded",
-            "Without evidence it is not known whether it runs this model, or whether the model is proven there.",
+            "Without evidence, it is unknown whether this model runs and is proven there.",
             "`replicate promote --to {state.stack}`, which deploys, validates and records it.",
         ),
         Problem(
@@ -224,13 +224,13 @@ _PROBLEMS = {
             _FLOW,
             "predecessor-failed",
             "the verdict of the validation is {flow.proof.verdict}: {checks}",
-            "The same model would also fail in the next region, or it is not known whether it would.",
+            "The same model may also fail in the next region.",
             f"read the report, fix the cause there and run {_VALIDATE}",
         ),
         Problem(
             _FLOW,
             "predecessor-accepted-otherwise",
-            "`{flow.name}` passed because its topology accepted {no_longer}, which it no longer does",
+            "`{flow.name}` passed because its topology accepted {no_longer}, which it no longer accepts",
             "Without the acceptance, the verdict would have been an error.",
             _VALIDATE,
         ),
@@ -238,7 +238,7 @@ _PROBLEMS = {
             _FLOW,
             "predecessor-of-the-future",
             "`{flow.name}` was validated at {validated}, but it is only {now}",
-            "One of the two clocks is wrong, so a change after the validation could look like one before it.",
+            "One of the two clocks is wrong, so a change made after the validation could seem to come before it.",
             f"correct the clock of the machine that validated it, or of this one, and run {_VALIDATE}",
         ),
         Problem(

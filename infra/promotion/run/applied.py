@@ -61,7 +61,7 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         yield Problem(
             where,
             "secret-not-applied",
-            f"the cluster lacks Secrets or keys of them: {_list(left)}",
+            f"the cluster lacks Secrets, or keys in them: {_list(left)}",
             "Connectors cannot log in without them, and `replicate render` does not write Secrets.",
             "create them with whatever manages your credentials: `required-secrets.yaml` of "
             f"`replicate render {compared.stack} --out DIR` lists their keys.",
@@ -79,7 +79,7 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
         place = f"{where}, {found.where}"
         if found.code == CODE:
-            why = "A validation of this revision does not look at it, and would pass in spite of it."
+            why = "A validation of this revision does not check this replication, so it would pass anyway."
             yield Problem(place, "not-deleted", found.what, why, found.remedy)
         else:
             why = "A validation would prove something that no revision declares."

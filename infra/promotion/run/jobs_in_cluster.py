@@ -46,7 +46,8 @@ def await_jobs(
     stack = settings.stack
     with asking_kubernetes(
         f"stack {stack}",
-        f"Its {asked.workload}s say whether its flows are validated, unless their Secrets were written later.",
+        f"Its {asked.workload}s show whether its flows are validated; one that started before a flow's Secrets were "
+        "written does not count.",
         f"let your user get {asked.workload}s and Secrets of these namespaces.",
     ):
         api = api_client(settings, stack_environment(settings).kubernetes_access())
@@ -102,7 +103,7 @@ def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
             "job-missing",
             f"there is no {job}",
             f"stack {stack}",
-            "Every deployment that changes a flow creates one of this name, so somebody deleted it.",
+            "Every deployment that changes the flow creates it, so somebody deleted it.",
             f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
         )
     runs, metadata = RUNS[Workload(job.kind)], live.get("metadata") or {}
@@ -112,7 +113,7 @@ def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
             "job-edited",
             f"somebody has edited the spec of {job} since it was created",
             f"stack {stack}",
-            "The operator runs it again as edited, so its verdict may not be what the deployment asks for.",
+            "The operator runs the edited spec, so the verdict may not be about this deployment.",
             f"run {runs.again(job, flow, stack)}, and `replicate promote --to {stack}` again.",
         )
     if metadata.get("deletionTimestamp"):
@@ -150,7 +151,7 @@ def _without_verdict(stack: str, flow: FlowState, end: JobEnd) -> CannotRunError
         "job-without-verdict",
         f"{job} published no verdict: {end.failure or 'there is no ConfigMap'}",
         f"stack {stack}, flow {flow.name}",
-        "Its pod was not created, did not start, was killed, or may not write the ConfigMap.",
+        "Its pod was not created, did not start, was killed, or is not allowed to write the ConfigMap.",
         f"read `kubectl describe {job.kind.lower()} {job.name}`, `kubectl describe pod` and `kubectl logs "
         f"{runs.logged.format(job.name)}` in namespace {flow.namespace}, fix the cause and run it again: "
         f"{runs.again(job, flow.name, stack)}, or `replicate validate {stack} --publish`.",
@@ -163,7 +164,7 @@ def _before_secret(stack: str, flow: FlowState, job: Reference, write: SecretWri
         f"{job} began before {write.secret} was written at "
         f"{write.at.isoformat(timespec='seconds')}, and nothing has validated the flow since",
         f"stack {stack}, flow {flow.name}",
-        "A new credential changes no other object, so the deployment has started no new run, and nobody knows whether "
+        "A new credential changes no other object, so the deployment did not start a new run. It is unknown whether "
         "the flow can log in with it.",
         f"run {RUNS[Workload(job.kind)].again(job, flow.name, stack)}, or `replicate validate {stack} --publish`, then "
         f"`replicate promote --to {stack}` again.",

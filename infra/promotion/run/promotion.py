@@ -243,7 +243,7 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
             "no-verdict",
             f"no verdict was published for {', '.join(missing) or 'any flow'}",
             f"stack {stack}",
-            "The job could not write its ConfigMap beside the flow, or ended before it.",
+            "The job ended early, or could not write its ConfigMap in the flow's namespace.",
             f"read its output above, fix the cause and run `{_again(run)}` again.",
         )
     evidence = evidence_of(known.state, run.request.who, deployed_at, settings.allow_unproven)

@@ -94,7 +94,7 @@ RUNS: Mapping[Workload, RunFacts] = {
     Workload.JOB: RunFacts(
         _end_of_job,
         lambda asked: asked.deadline_seconds,
-        "So kube-controller-manager does not run, or not in time.",
+        "So kube-controller-manager is not running, or is late.",
         "job/{}",
         _job_again,
         mutable=False,
@@ -102,8 +102,8 @@ RUNS: Mapping[Workload, RunFacts] = {
     Workload.SPARK_APPLICATION: RunFacts(
         _end_of_application,
         longest_seconds,
-        "So the SparkApplication is suspended, no node takes the driver's pod, or the Spark operator does not run, or "
-        "does not watch this namespace (`spark.jobNamespaces` of its chart).",
+        "So the SparkApplication is suspended, no node accepts the driver's pod, or the Spark operator is not running "
+        "or does not watch this namespace (`spark.jobNamespaces` of its chart).",
         "{}-driver",
         _application_again,
         mutable=True,
