@@ -118,8 +118,8 @@ def _image(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.image",
             "image-without-digest",
             f"the image is `{asked.image}`",
-            "A tag can be moved to another image, and the job has the credentials of both clusters: nobody would know "
-            "what judged a flow.",
+            "A tag can be moved to another image, and the job has the credentials of both clusters. Nobody would know "
+            "which image judged a flow.",
             "write `NAME@sha256:DIGEST`; `docker buildx imagetools inspect NAME:TAG` prints the digest.",
         )
 
@@ -190,7 +190,7 @@ def _executors(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.executors.memory",
             "out-of-range",
             f"`memory` is {asked.executors.memory}",
-            "Its JVM keeps a part for itself, and an executor with less than 450 MiB left ends at once.",
+            "Its JVM keeps a part for itself, and an executor with less than 450 MiB left exits at once.",
             "set it to `512m` or more.",
         )
 
@@ -203,7 +203,7 @@ def _application(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.executors",
             "missing-key",
             "`executors` is missing, and `workload` is `SparkApplication`",
-            "The driver of a SparkApplication reads with executors in pods of their own.",
+            "The driver of a SparkApplication needs executors, which run in their own pods.",
             f"write `executors: {{}}`, or remove `workload`: a {Workload.JOB} needs none.",
         )
     if "memory" not in limits:
@@ -211,7 +211,7 @@ def _application(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.resources.limits",
             "missing-key",
             "`limits` has no `memory`, and `workload` is `SparkApplication`",
-            "Spark gives the driver's pod a limit, which also holds the heap.",
+            "Spark gives the driver's pod a memory limit, and the heap must fit into it.",
             "set `resources.limits.memory`, such as `2Gi`.",
         )
         return
@@ -222,7 +222,7 @@ def _application(asked: InCluster) -> Iterator[Problem]:
             f"{_WHERE}.resources.requests.memory",
             "not-accepted",
             f"the request is {request}, the limit is {limits['memory']}, and `workload` is `SparkApplication`",
-            "Spark requests for its driver as much memory as it limits it to.",
+            "Spark uses the driver's memory limit as its request.",
             f"set it to {limits['memory']}.",
         )
 
@@ -241,7 +241,7 @@ def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Pr
             f"{WHERE}.spark.conf",
             "bad-spark-setting",
             f"`{key}` is `{conf[key]}`, and {how}",
-            "The job in the cluster would run with another value than this one.",
+            "The job in the cluster would use another value.",
             f"remove it; use `{IN_CLUSTER}.{own}`." if own else "remove it: the job sets it itself.",
         )
 
@@ -263,6 +263,6 @@ def _name(flow: ExpandedFlow, workload: Workload) -> Iterator[Problem]:
             f"{_WHERE}.workload",
             "not-accepted",
             f"`workload` is `{workload}`, and the name of replication `{flow.replication}` begins with a digit",
-            "The Spark operator refuses a name that does not begin with a letter, because it names a Service after it.",
+            "The Spark operator names a Service after it, and the name of a Service begins with a letter.",
             "rename the replication, or remove `workload`.",
         )

@@ -11,7 +11,7 @@ VALIDATION, IN_CLUSTER = "validation", "inCluster"
 WHERE = f"config.replication:{VALIDATION}"
 _FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
 _TOP_FORM = f"write `spark: {{…}}`, `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`, or both."
-_NO_EFFECT = "The validation job would not start, or not in the right place."
+_NO_EFFECT = "The validation job would not start, or would run in the wrong place."
 
 
 def spark_settings(value: object) -> SparkSettings:
@@ -37,7 +37,7 @@ def spark_problems(value: object) -> Iterator[Problem]:
         return
     for key, why_not in (("master", why_not_master), ("driverMemory", why_not_memory)):
         given = spark.get(key)
-        if given is not None and (why := why_not(given) if isinstance(given, str) else "it is text"):
+        if given is not None and (why := why_not(given) if isinstance(given, str) else "it must be text"):
             yield _problem(f".spark.{key}", f"`{given}` is not a value of `{key}`: {why}", f"correct `{key}`.")
     yield from _wrong_conf(spark.get("conf"))
 

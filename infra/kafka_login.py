@@ -84,5 +84,5 @@ def _secret_value(api: KubernetesApi, alias: str, wanted: SecretReference, purpo
     if wanted.key not in data:
         what = f"there is no key `{wanted.key}`" if secret else "there is no such Secret"
         remedy = f"deploy the stack or create the Secret{purpose.instead}."
-        raise CannotRunError("no-credential", f"{what}, for `{alias}`", where, purpose.why, remedy)
+        raise CannotRunError("no-credential", f"{what} for `{alias}`", where, purpose.why, remedy)
     return base64.b64decode(data[wanted.key]).decode()

@@ -40,7 +40,7 @@ def why_no_schedule(schedule: str) -> str | None:
 def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str | None:
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step) > 0):
-        return "a step is a number from 1"
+        return "a step must be 1 or more"
     found = _RANGE.fullmatch(span)
     if found is None:
         return f"`{span}` is neither a value nor a range"
@@ -48,7 +48,7 @@ def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str
         return None
     ends = [_value(each, names) for each in (found["first"], found["last"]) if each is not None]
     if any(each is None or not least <= each <= most for each in ends):
-        return f"values are {least} to {most}{', and names of three letters' if names else ''}"
+        return f"values are {least} to {most}{', or names of three letters' if names else ''}"
     return "the range ends before it begins" if ends[0] > ends[-1] else None  # type: ignore[operator]
 
 

@@ -106,8 +106,8 @@ def raise_by_gitops(settings: StackSettings) -> None:
             f"stack `{settings.stack}` is not deployed by Pulumi",
             shown(stack_file(settings.stack, settings.stacks)),
             f"Its file says `{PROJECT}:{DEPLOY}: {GITOPS}`; two deployers would undo each other's changes.",
-            f"commit what `replicate render {settings.stack} --out DIR` writes, or delete it where GitOps applies it; "
-            "or remove the key.",
+            f"to deploy it, commit what `replicate render {settings.stack} --out DIR` writes; to destroy it, delete "
+            "those files where GitOps applies them. To let Pulumi deploy it, remove the key.",
         )
 
 

@@ -33,7 +33,7 @@ class NoSuchStackError(CannotRunError):
             "stack-not-deployed",
             f"stack `{stack}` is not deployed",
             "Pulumi's state",
-            "The backend that Pulumi is logged in to has no outputs of it.",
+            "The backend that Pulumi is logged in to has no outputs for it.",
             f"run `replicate up {stack}` first, or choose the right backend with `pulumi login` or PULUMI_BACKEND_URL.",
         )
 
@@ -79,11 +79,11 @@ def _edited_fields(said: str) -> Iterator[str]:
 def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
     return CannotRunError(
         "field-conflict",
-        f"somebody changed what this deployment would change: {'; '.join(edited)}",
+        f"somebody else changed fields that this deployment would change: {'; '.join(edited)}",
         f"stack `{stack}`",
         "Kubernetes records who wrote each field, and a deployment overwrites only its own.",
         f"`replicate diff {stack} --against cluster` shows both values. `replicate up {stack} --refresh` deploys the "
-        "stack's; to keep the other value, write it into the topology.",
+        "stack's value; to keep the other one, write it into the topology.",
     )
 
 

@@ -48,7 +48,7 @@ def settle(
         return
     with asking_kubernetes(
         f"stack {stack.name}",
-        "The last deployment did not end, and only the cluster knows what it left there.",
+        "The last deployment did not finish, and only the cluster shows what it created.",
         "allow the account of the stack's Kubernetes context to read what it deploys.",
     ):
         found = created(begun, api.get)

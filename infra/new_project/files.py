@@ -137,7 +137,7 @@ def require_empty(folder: Path) -> None:
             "folder-not-empty",
             "a new project cannot be written here",
             shown(folder),
-            "`replicate init` overwrites nothing, but there is already "
+            "A new project never overwrites files, but there is already "
             f"{', '.join(kept[:5])}{' and more' if len(kept) > 5 else ''}.",
             "name a new or an empty folder.",
         )

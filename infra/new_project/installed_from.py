@@ -33,5 +33,5 @@ def advice(package: str) -> str | None:
     if not any(each in package for each in (" @ file:", "+file:")):
         return None
     return (
-        f"requirements.txt installs {package}. Before anybody else installs it, replace that by a wheel or a Git URL."
+        f"requirements.txt installs {package}. Before anybody else installs it, replace that with a wheel or a Git URL."
     )

@@ -73,7 +73,7 @@ def test_without_spark_settings_the_job_gets_no_arguments() -> None:
         pytest.param(
             {"spark": {"driverMemory": 4}},
             ".spark.driverMemory",
-            "`4` is not a value of `driverMemory`: it is text",
+            "`4` is not a value of `driverMemory`: it must be text",
             id="not-text",
         ),
         pytest.param(

@@ -78,7 +78,7 @@ def test_a_requirement_that_only_this_machine_can_install_is_pointed_out(
 ) -> None:
     """The first command of the new README installs it, and so does every workflow."""
     monkeypatch.chdir(tmp_path)
-    hint = "Before anybody else installs it, replace that by a wheel or a Git URL."
+    hint = "Before anybody else installs it, replace that with a wheel or a Git URL."
     assert hint in run("init", "mine", "--yes").output
     assert hint not in run("init", "ours", "--yes", "--package", "./replication.whl").output
     assert "\n./replication.whl\n" in (tmp_path / "ours" / "requirements.txt").read_text()
