@@ -12,7 +12,7 @@ from spark.waiting import wait_until
 #: As long as a node may take to start, and to pull the image.
 JOIN_SECONDS = 300.0
 _KUBERNETES_TIMEOUT_SECONDS = 10
-_NO_POD = "Kubernetes has no pod of one"
+_NO_POD = "the job finds no executor pod in Kubernetes"
 
 
 def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_seconds: float = JOIN_SECONDS) -> None:
@@ -39,7 +39,7 @@ def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
         "executors-missing",
         f"Spark has no executor: {why}",
         f"namespace {_namespace(conf)}",
-        "It has nobody to give a task to.",
+        "Without an executor, Spark cannot run any task.",
         "see the log of the job. If the namespace has no room, raise its quota, or ask for fewer or smaller executors "
         "in `inCluster.executors` of the stack file; if they end at once, build the image from this version.",
     )

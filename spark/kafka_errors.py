@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
 
 from components.contract.problems import CannotRunError
+from components.contract.wording import agreeing
 
 __all__ = ["ClusterError", "JavaError", "JavaObject", "causes", "silent", "translated"]
 
@@ -86,7 +87,7 @@ _MEANINGS = {
     "UnknownTopicOrPartitionException": _Meaning(
         "topic-gone",
         "a topic or partition no longer exists",
-        "Somebody deleted it while the job was running.",
+        "Somebody deleted topics while the job was running.",
         "validate again when nobody deletes topics of the flow.",
     ),
 }
@@ -146,14 +147,15 @@ def translated(error: JavaError, where: str, doing: str, *, answered: bool = Fal
 
 def silent(partitions: str, where: str, doing: str, seconds: float) -> ClusterError:
     """The ClusterError for a cluster that answers, but delivered no record of `partitions` for this many seconds."""
-    what = f"the records of {partitions} did not come within {seconds:g} s, while {doing}"
+    what = f"no record of {partitions} arrived within {seconds:g} s, while {doing}"
     return ClusterError(_BUSY.code, what, where, _BUSY.why, _BUSY.remedy)
 
 
 def gone(topics: Collection[str], where: str, doing: str) -> ClusterError:
     """The ClusterError for topics that no longer exist: a consumer waits for them silently."""
     meaning = _MEANINGS["UnknownTopicOrPartitionException"]
-    what = f"no longer there: {', '.join(sorted(topics))}, while {doing}"
+    named, exist = ", ".join(sorted(topics)), agreeing(len(topics), "[exists|exist]")
+    what = f"{agreeing(len(topics), 'topic[|s]')} {named} no longer {exist}, while {doing}"
     return ClusterError(meaning.code, what, where, meaning.why, meaning.remedy)
 
 

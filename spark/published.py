@@ -45,7 +45,7 @@ def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
         core = client.CoreV1Api(api_client(kubeconfig))
         found = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
-        return History(damage="the earlier verdicts are not known, because Kubernetes could not be asked for them")
+        return History(damage="the earlier verdicts are unknown, because the job could not read them from Kubernetes")
     return read_history(found.data) if found is not None else History()
 
 
@@ -55,9 +55,10 @@ def before_of(data: Mapping[str, str]) -> Before:
     try:
         evidence = read_evidence(data)
     except ValueError as error:
-        return Before(ids, why_not=f"what the newest verdict has proven cannot be used: {error}")
+        return Before(ids, why_not=f"the evidence in the newest verdict cannot be used: {error}")
     none = (
-        "the newest verdict has proven nothing to continue from: its parity did not pass, or there was no room for it"
+        "the newest verdict holds no evidence to continue from: its parity check did not pass, relied on an accepted "
+        "finding or proved no partition, or the evidence did not fit into the ConfigMap"
     )
     return Before(ids, evidence, "" if evidence is not None else none)
 

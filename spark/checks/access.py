@@ -189,8 +189,8 @@ def _not_looked(side: Side, refusal: ClusterError) -> Finding:
     if refusal.code == "authorizer-off":
         return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
     message = (
-        f"the ACLs on {alias} are not checked, because the job may not read them. If the connectors may not see a "
-        "topic or group, nothing shows it. Remedy: grant the job's user DESCRIBE on the cluster"
+        f"the ACLs on {alias} are not checked, because the job may not read them. If a connector lacks permission to "
+        "see a topic or group, the other checks may miss that. Remedy: grant the job's user DESCRIBE on the cluster"
     )
     return error("acls-not-visible", message, side.needed)
 
@@ -199,7 +199,7 @@ def _without_acls(side: Side, principal: str) -> Finding:
     needed = sum(len(need.operations) for need in side.needs if need.principal == principal)
     message = (
         f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
-        "user, has another name on the cluster, or has no rights"
+        "user, the cluster maps it to another principal, or it has no permissions"
     )
     return error("principal-without-acls", message, needed)
 

@@ -162,7 +162,7 @@ def _check_parity(read: SharedReadings) -> CheckOutcome:
 
 
 _MARKERS_NOT_COUNTED = (
-    "not looked at: losses of as many records as there are transaction markers between two offset syncs"
+    "not checked: losses that transaction markers hide (each marker between two offset syncs can hide one lost record)"
 )
 
 

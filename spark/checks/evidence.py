@@ -13,6 +13,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.sums import Sums
 
 REMADE = "the topic was deleted and created again"
+_NOTHING_PROVEN = "the newest verdict holds no evidence for these records"
 #: This many proven records are compared again.
 OVERLAP = 100
 #: Kinds of differences (see `pairing.differences`) that no longer change, whatever either side removes.
@@ -50,7 +51,7 @@ class Earlier:
             reason = why_not_topic(before, self.now.get(each.topic))
             found = before.partitions.get(each.partition) if before is not None else None
             if not reason:
-                reason = "nothing was proven about it" if found is None else why_not(found, source, target_logs[each])
+                reason = _NOTHING_PROVEN if found is None else why_not(found, source, target_logs[each])
             if found is None or reason:
                 why[each] = reason
             else:
@@ -81,12 +82,12 @@ def why_never(flow: FlowParameters) -> str:
 
 def why_not_topic(before: ProvenTopic | None, now: TopicNow | None) -> str:
     if before is None:
-        return "nothing was proven about it"
+        return _NOTHING_PROVEN
     if now is None:
-        return "Kafka's ids or the configuration of the topic are not known"
+        return "the topic has no id, or the job could not read its configuration"
     if (before.source_id, before.target_id) != (now.source_id, now.target_id):
         return REMADE
-    return "its cleanup.policy was changed" if before.compacted != now.compacted else ""
+    return "the topic's cleanup.policy was changed" if before.compacted != now.compacted else ""
 
 
 def why_not(proven: Proven, source: OffsetRange, target: OffsetRange) -> str:
@@ -94,13 +95,13 @@ def why_not(proven: Proven, source: OffsetRange, target: OffsetRange) -> str:
     sides = ((source, proven.source_start, proven.source), (target, proven.target_start, proven.target))
     for log, start, position in sides:
         if log.end < position:
-            return "a log ends before what was proven"
+            return "a log ends before the last proven record"
         if log.start > position:
-            return "a log has removed more than what was proven"
+            return "a log has removed the proven records and later ones"
         if log.start < start:
-            return "a log begins before what was proven"
+            return "a log begins before the first proven record"
     if proven.unmoved and (source.start, target.start) != (proven.source_start, proven.target_start):
-        return "records were removed since, and it holds duplicates or is compacted"
+        return "records have since been removed from a partition that holds duplicates or is compacted"
     return ""
 
 

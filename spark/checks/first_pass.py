@@ -31,8 +31,8 @@ from spark.guards import SOURCE, TARGET
 from spark.waiting import wait_until
 
 _CHANGED = "topics were recreated or reconfigured meanwhile"
-_DIFFERS = "records after the proven ones differ"
-_NOTHING_LEFT = "the source may hold nothing of what was proven, and nothing else"
+_DIFFERS = "records that follow the proven ones differ"
+_NOTHING_LEFT = "the source holds no newer records, and may no longer hold the proven ones"
 #: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
 STILL_SECONDS = 3
 

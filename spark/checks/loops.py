@@ -109,7 +109,7 @@ def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Findi
             f"{loop.topic}: records loop through {loop.ring} forever. {source} holds {_held(loop.source)}, {target} "
             f"{_held(loop.target)}; of {numbered(loop.source.new + loop.target.new, 'record[|s]')} that arrived "
             f"while the job watched, {numbered(returned, '[is a copy|are copies] of [an older one|older ones]')}. "
-            "The identity policy does not stop cycles, and neither does a guard on the way",
+            "The identity policy does not stop cycles, and no guard in the ring stops this one",
             returned,
         )
         for loop in loops

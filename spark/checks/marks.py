@@ -20,14 +20,15 @@ _MEANINGS: Mapping[str, Meaning] = {
         "marked-elsewhere",
         Severity.FAIL,
         "record[|s] on {source} [carries|carry] the mark of {target} ({filter}), but {target} has no such record. The "
-        "guard takes [it for a copy, so it never crosses|them for copies, so they never cross] to {target}",
+        "guard treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
+        "{target}",
     ),
     MARKED_ON_TARGET: Meaning(
         "marked-elsewhere",
         Severity.FAIL,
         "record[|s] on {target} [carries|carry] both {filter} and {mark}, but {source} has no such record. The guard "
-        "of the other direction takes [it for a copy, so it never crosses|them for copies, so they never cross] to "
-        "{source}",
+        "of the other direction treats [it as a copy, so it is never replicated|them as copies, so they are never "
+        "replicated] to {source}",
     ),
     WENT_ROUND: Meaning(
         "records-loop",

@@ -51,7 +51,7 @@ def _too_long(topics: Sequence[str], flow: FlowParameters) -> list[Finding]:
         return []
     what = (
         f"{', '.join(topics)}: on {flow.target.alias} the name would be longer than {LONGEST_NAME} characters, which "
-        "Kafka refuses. The task that has such a topic fails, and with it the replication of all topics of that task"
+        "Kafka refuses. The task that is assigned such a topic fails, and the replication of all its topics stops"
     )
     return [fail("remote-name-too-long", what, len(topics))]
 

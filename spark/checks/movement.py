@@ -66,7 +66,7 @@ def _source_connectors(flow: FlowParameters) -> list[str]:
 def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float) -> CheckOutcome:
     """The outcome with these numbers. `now_seconds` is the time since 1970."""
     counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
-    said = [outcome.summary, "stored offsets not looked at"]
+    said = [outcome.summary, "stored offsets not read"]
     if movement.stored == {}:
         said[1] = "no offsets stored yet"
     elif movement.stored is not None:
@@ -87,7 +87,10 @@ def _past_end(movement: Movement) -> list[Finding]:
     named = ", ".join(
         f"{each} (stored {at}, end {movement.ends[each]})" for each, at in sorted(movement.past_end.items())[:SAMPLES]
     )
-    why = agreeing(len(movement.past_end), "[this topic was|these topics were] deleted and created again, or truncated")
-    return [
-        note("stored-past-end", f"{named}: stored offset past the end of the source: {why}", len(movement.past_end))
-    ]
+    topics = len({each.topic for each in movement.past_end})
+    what = agreeing(
+        len(movement.past_end),
+        "[the stored offset is past the end of the source log|the stored offsets are past the ends of the source logs]",
+    )
+    why = agreeing(topics, "[the topic was|these topics were] deleted and created again, or truncated")
+    return [note("stored-past-end", f"{named}: {what}: {why}", len(movement.past_end))]

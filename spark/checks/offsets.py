@@ -231,7 +231,8 @@ def _outcome(
         f"{numbered(sum(read_again), 'record[|s]')} read again"
     )
     if by_counting:
-        summary += f"; {by_counting} of them proven by counting, because several records are equal"
+        several = numbered(by_counting, "offset[|s], several source records are equal")
+        summary += f"; for {several}, so the offset syncs decided which of them is meant"
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
     rows = group_rows(look.positions, proven.by_position, ((each.position, each.finding) for each in found))
     return CheckOutcome(

@@ -139,7 +139,8 @@ def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
         f"{numbered(int(counts['partitions']), 'partition[|s]')}, {counts['agreeingPartitions']} of them equal"
     )
     if guarded:
-        summary += f"; {counts['setAsideOnSource']} and {counts['setAsideOnTarget']} from the other direction set aside"
+        aside = numbered(int(counts["setAsideOnTarget"]), "target record[|s] of the other direction not compared")
+        summary += f"; {counts['setAsideOnSource']} source and {aside}"
     if counts["unreadOffsets"]:
         summary += (
             f"; {numbered(int(counts['unreadOffsets']), 'source offset[|s]')} not read because of open transactions"

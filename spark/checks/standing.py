@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
-from components.contract.wording import numbered
+from components.contract.wording import agreeing, numbered
 from components.kafka.positions import TopicPartition
 from spark.checks.translation import Checkpoint, Position, Proof, SyncHistory
 
@@ -117,11 +117,12 @@ def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Findi
     without = {each.group for each in positions if each.on_target is None and not each.active}
     if not without:
         return None
+    begin = agreeing(len(without), "[the group begins|the groups begin] at the offset that `auto.offset.reset` of ")
     return note(
         "group-offsets-not-copied",
-        f"{numbered(len(without), 'group[|s] [has|have] no offset on ')}{flow.target.alias}, because "
-        "the flow does not copy them (`syncGroupOffsets: false`): after a failover they begin where their "
-        "`auto.offset.reset` says",
+        f"{numbered(len(without), 'group[|s] [has|have] no offset on ')}{flow.target.alias}, because the flow does not "
+        f"copy group offsets (`syncGroupOffsets: false`). After a failover, {begin}"
+        f"{agreeing(len(without), '[its|their]')} consumers selects",
         len(without),
     )
 
@@ -153,7 +154,7 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
     if "," in position.group:
         what = (
             f"{position}: no checkpoint, because the group's name contains a comma. MirrorMaker passes groups to its "
-            "tasks as a comma-separated list, and finds no group with the name of either part"
+            "tasks in a comma-separated list, so a task takes each part of the name for a group of its own"
         )
         return Standing(position, fail("group-left-out", what))
     if history.latest is None:
@@ -187,8 +188,8 @@ def _past_end(position: Position) -> Finding:
         "committed-past-end",
         f"{position}: committed {position.committed}, but the source ends at {position.past_end}: the topic was "
         "deleted and created again there, or somebody set the offset. On the source, a consumer of the group would "
-        "start where its auto.offset.reset says; on the target it would start at the translated offset, after "
-        "records that it has not read",
+        "start at the offset that its auto.offset.reset selects. On the target, it would start at the translated "
+        "offset, after records that it has not read",
     )
 
 
@@ -266,8 +267,7 @@ def _skips_on_target(position: Position, source_offset: int, skipped: int) -> Fi
         PAST_TRANSLATION,
         f"{position}: its offset on the target is {position.on_target}, which is source offset {source_offset}, but it "
         f"committed {position.committed} on the source: {numbered(skipped, 'record[|s]')} would be skipped. The "
-        "group has consumed on "
-        "the target, or somebody set its offset there",
+        "group has consumed on the target, or somebody set its offset there",
         skipped,
     )
 
@@ -283,8 +283,8 @@ def _group_on_target(position: Position, synced: bool, before: Position | None) 
             PAST_TRANSLATION,
             f"{position}: its offset on the target is {position.on_target}, past its translation {translated}, and no "
             f"record shows how many of the {numbered(beyond, 'record[|s]')} between them it has consumed. It has "
-            "consumed on the "
-            "target, somebody set its offset there, or it was reset on the source, which the group sync never follows",
+            "consumed on the target, somebody set its offset there, or it was reset on the source: the group sync "
+            "never moves an offset back",
             beyond,
         )
     owed = _owed_to_the_group(position, before)

@@ -34,7 +34,10 @@ def _readable(what: str, find: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return find()
     except ClusterError as raised:
-        why = f"the {what} of topics could not be read, so nothing shows whether remote topics have the source's"
+        why = (
+            f"the {what} of topics could not be read, so the job cannot know whether remote topics have the {what} "
+            "that the flow copies"
+        )
         return [error("topic-settings-not-visible", f"{why}: {raised.what}, at {raised.where}")]
 
 

@@ -32,7 +32,8 @@ MARKED_ELSEWHERE = Meaning(
     "marked-elsewhere",
     Severity.FAIL,
     "record[|s] on {target} [carries|carry] the mark of {source}, which has no such record. The guard of the other "
-    "direction takes [it for a copy, so it never crosses|them for copies, so they never cross] to {source}",
+    "direction treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
+    "{source}",
 )
 EXPIRED_ON_TARGET = Meaning(
     "expired-on-target",
@@ -43,7 +44,7 @@ EXPIRED_OR_LOST = Meaning(
     "losses-not-visible",
     Severity.ERROR,
     "record[|s] of {source} [is|are] missing on {target}, which has removed records. It also has records of its "
-    "own, so nothing shows whether [it|they] ever crossed",
+    "own, so the job cannot know whether [it was|they were] ever replicated",
 )
 EXPIRED_OR_NEVER_CAME = Meaning(
     "losses-not-visible",
@@ -134,9 +135,9 @@ UNMARKED = Meaning(
 COMPACTED = Meaning(
     "compacted",
     Severity.ERROR,
-    "key[|s] of a compacted topic [has|have] a different newest record on {target} than on {source}, which is "
-    "not judged: records were also deleted by age or by hand, the key is written on both sides, or the flow's start "
-    "is unknown",
+    "key[|s] of a compacted topic [has|have] a different newest record on {target} than on {source}. The job "
+    "cannot judge [it|them]: records were also deleted by age or by hand, the key is written on both sides, or the "
+    "flow's start is unknown",
 )
 COMPACTED_APART = Meaning(
     "compacted-apart",
@@ -190,8 +191,8 @@ NOT_BEGUN = Meaning(
     "nothing-since-the-start",
     Severity.NOTE,
     "record[|s] [is|are] only on {source}, and older than everything that the flow has replicated, so [it is|they "
-    "are] before its start. [Its partition has|Their partitions have] never been replicated; the next record there "
-    "will show whether [it is|they are]",
+    "are] before its start. [Its partition has|Their partitions have] never been replicated: the next record there "
+    "will show whether the flow replicates [it|them]",
 )
 UNPROVEN = Meaning(
     "start-not-proven",
@@ -204,6 +205,6 @@ UNPROVEN = Meaning(
 TAIL_NOT_PROVEN = Meaning(
     "tail-not-proven",
     Severity.ERROR,
-    "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them], which "
-    "proves nothing: {target} holds too many records there, or records were removed or compacted",
+    "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them]. This "
+    "does not prove a loss: {target} holds too many records there, or records were removed or compacted",
 )

@@ -25,8 +25,9 @@ def _of_the_start(flow: FlowParameters) -> tuple[str, ...]:
     return (
         *records,
         f"A consumer group whose offset on {source} is older than the start has no offset on {target}. It must begin "
-        "there at the earliest offset (auto.offset.reset=earliest), which is the start; with latest it would skip what "
-        f"has arrived since. The records between its offset and the start can be consumed on {source} only.",
+        "there at the earliest offset (auto.offset.reset=earliest), where the replicated records begin. With latest, "
+        "it would skip the records that have already arrived. The records between its offset and the start can be "
+        f"consumed on {source} only.",
     )
 
 

@@ -81,7 +81,7 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
             ),
         ),
         _chart(
-            "Offsets behind, by what connectors had stored",
+            "Offsets behind, according to the offsets that connectors had stored",
             "",
             (Series("at most", "first", _values(verdicts, CheckName.MOVES, "offsetsBehind")),),
         ),

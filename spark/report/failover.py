@@ -13,9 +13,9 @@ _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckNam
 _WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
 #: Notes about groups that may skip records although nothing is wrong with the flow, and what the page says of them.
 _MAY_SKIP = {
-    "group-before-the-start": "groups of {flow} are before its start",
+    "group-before-the-start": "groups of {flow} have offsets from before the flow's start",
     "group-active": "groups of {flow} already consume on {target}",
-    "group-offsets-not-copied": "{flow} does not copy offsets to groups on {target}",
+    "group-offsets-not-copied": "{flow} does not copy group offsets to {target}",
 }
 #: The topology excludes these groups by name, which counts like an accepted finding.
 _LEFT_OUT = "group-excluded"
@@ -119,13 +119,13 @@ def _loses(flow: FlowOutcome) -> Figure:
     beats = _check(flow, CheckName.HEARTBEATS)
     assert beats is not None
     if any(each.code == _WORKERS_ONLY for each in beats.findings):
-        return Figure(None, why=(f"the heartbeats of {flow.name} start on {flow.target}, so they do not show a delay",))
+        what = f"the heartbeats of {flow.name} are written on {flow.target}"
+        return Figure(None, why=(f"{what}, so they do not show the delay from {flow.source}",))
     if any(each.code == _SHARED for each in beats.findings):
-        return Figure(
-            None, why=(f"other flows also bring the heartbeats of {flow.name}, so they do not show its delay",)
-        )
+        what = f"other flows replicate the same heartbeats as {flow.name}"
+        return Figure(None, why=(f"{what}, so they do not show its delay",))
     if not beats.counts.get("observed"):
-        return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job looked",))
+        return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job was observing heartbeats",))
     if not any(_count(flow, CheckName.PARITY, each) for each in ("sourceRecords", "provenRecords")):
         return Figure(None, why=(f"{flow.name} had no record to compare",))
     longest_ms = max(0, beats.counts["latencyMaxMs"]) + beats.counts["latencyResolutionMs"]

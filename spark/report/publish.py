@@ -128,8 +128,8 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> list[str]:
         damage = read_history(before.data).damage if before else ""
         said = f"published {where}"
         if before and stays(before.data, flow):
-            other = f"the {before.data['verdict']} of another run, which was published meanwhile"
-            said = f"{where} keeps {other}; this {flow.verdict} is in its history only"
+            other = f"the verdict of another run ({before.data['verdict']}), which was published meanwhile"
+            said = f"{where} keeps {other}. The verdict of this run ({flow.verdict}) is only in the history"
         return [said, *([f"{where}: {damage}; the history continues from here"] if damage else [])]
     raise AssertionError("the last attempt returns or raises")
 

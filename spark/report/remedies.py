@@ -13,8 +13,9 @@ from components.contract.report import CheckOutcome, Finding, Severity
 
 MARK = "Remedy: "
 _RUNS = (
-    "`replicate diff {stack} --against cluster` names a connector that failed and the command that restarts it; if "
-    "none failed, read the Connect workers' log for {source} or {target} refusing the login or a permission"
+    "`replicate diff {stack} --against cluster` shows whether a connector has failed, and the command that restarts "
+    "it. If none has failed, search the Connect workers' log for a login or a permission that {source} or {target} "
+    "refused"
 )
 _AGAIN = "validate again: `replicate validate {validated} --flow {flow}`"
 _START_OVER = (
@@ -45,7 +46,8 @@ _OR_ACCEPT = (
 REMEDIES: Mapping[str, str] = {
     "acl-denied": "remove the denial, or let the flow log in as a user that it does not cover",
     "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
-    "acl-narrower": "create the ACLs that `replicate acls {stack} --commands` prints, if topics are left out",
+    "acl-narrower": "if these ACLs will not cover all topics and groups that the flow selects, create the ACLs that "
+    "`replicate acls {stack} --commands` prints",
     "acl-of-hosts": "make sure that the hosts of the ACLs include those of the Connect workers",
     "acls-not-visible": "allow the validation user DESCRIBE on the cluster, or compare the ACLs yourself with those of "
     "`replicate acls {stack} --commands`",
@@ -56,12 +58,12 @@ REMEDIES: Mapping[str, str] = {
     "behind-oldest-sync": "let the group consume on {source} until it passes the next offset sync. A smaller "
     "`offset.lag.max` writes syncs more often",
     "ca-bundle-cut": "",
-    "checkpoint-ahead": "let the group consume on {source} up to the checkpoint, or expect it to skip those records on "
-    "{target} and set its offset there by hand",
+    "checkpoint-ahead": "let the group consume on {source} up to the checkpoint. Otherwise it may skip the records in "
+    "between on {target}, unless you set its offset there by hand",
     "checkpoint-behind": _RUNS,
     "checkpoint-missing": _RUNS,
     "checkpoint-past-end": "do not let groups start on {target} from this checkpoint. If the remote topic was deleted "
-    "and created again, " + _AGAIN + " once new checkpoints are written; until then: " + _GROUP,
+    "and created again, wait until new checkpoints are written, and " + _AGAIN + ". Until then, " + _GROUP,
     "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
     "checkpoints-without-task": "",
     "connector-failed": "correct what the cause names, deploy it with `replicate up {stack}` if the topology changed, "
@@ -80,16 +82,17 @@ REMEDIES: Mapping[str, str] = {
     "compacted-apart": "",
     "compared-in-full": "",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
-    "duplicated-exactly-once": "compare the time of the duplicates in report.json with that of the change to "
-    "`exactlyOnce: enabled`. If they are younger, look for a second connector that replicates the topic",
+    "duplicated-exactly-once": "report.json has samples of the duplicates with their timestamps. If these are later "
+    "than the change to `exactlyOnce: enabled`, look for a second connector that replicates the topic",
     "empty-range": "produce a record to a topic of the flow on {source}, or correct the flow's `topics`, and " + _AGAIN,
     "expired-on-source": "",
     "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
     "from the topic configuration that the flow copies",
     "extra-records": _FIND_WRITER,
-    "filtered-on-target": "compare the time of these records with that of the change to `transforms`. If they are "
-    "younger, " + _FIND_WRITER,
-    "foreign-partitions": "find out who added the partitions; add new ones on {source}, and the flow adds them here",
+    "filtered-on-target": "compare the timestamps of these records with the time at which `transforms` changed. If "
+    "they are later, " + _FIND_WRITER,
+    "foreign-partitions": "find out who added the partitions. Add partitions on {source} only: the flow then adds them "
+    "on {target}",
     "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
     "group-active": "",
     "group-before-the-start": "",
@@ -97,8 +100,8 @@ REMEDIES: Mapping[str, str] = {
     "group-offsets-not-copied": "set `syncGroupOffsets: true`, or move the groups with `replicate failover {stack} "
     "{flow}`, which commits their offsets on {target}",
     "group-left-out": (
-        "let the consumers use a group without a comma in its name, or exclude it with `groupsExclude`: it must "
-        "then find its offset on {target} by itself"
+        "let the consumers use a group without a comma in its name, or exclude this group with `groupsExclude`. The "
+        "flow then gives it no offset on {target}"
     ),
     "group-not-synced": _RUNS,
     "group-past-translation": _GROUP,
@@ -112,24 +115,25 @@ REMEDIES: Mapping[str, str] = {
     "heartbeats-shared": "",
     "keys-outdated": "write the newest record of each of these keys to the topic on {source} again. "
     "`replicate diff {stack} --against cluster` shows whether the flow runs as declared",
-    "keys-undeleted": "write a tombstone of each of these keys (a record without a value) to the topic on {source}. If "
-    "the keys were never there, " + _FIND_WRITER,
+    "keys-undeleted": "write a tombstone (a record without a value) for each of these keys to the topic on {source}. "
+    "If the keys were never there, " + _FIND_WRITER,
     "losses-not-visible": "give the topics on {source}, and in a `prefixlessPair` also on {target}, a `retention.ms` "
-    "that is longer than the longest interruption to survive",
+    "that is longer than the longest interruption that the flow must survive",
     "lost-to-retention": "the records are lost on {target}. Copy them from a backup if there is one, and give the "
-    "topics on {source} a `retention.ms` that is longer than the longest interruption to survive",
+    "topics on {source} a `retention.ms` that is longer than the longest interruption that the flow must survive",
     "marked-elsewhere": "find the producer that writes records with this header, which is reserved for the guards, and "
     "let it write them again without the header",
     "missing-records": "`replicate diff {stack} --against cluster` shows whether the flow runs as declared. The "
-    "connector does not send these records a second time by itself; to get them, " + _RESEND + ". Records that arrived "
-    "before will then be there twice",
+    "connector does not send these records again by itself. To get them, " + _RESEND + ". Records that have already "
+    "arrived will then be duplicated",
     "no-commit": "let a consumer of these groups commit an offset on {source}, or correct the flow's `groups`",
     "no-group-selected": "correct the flow's `groups` (they are regular expressions that match whole names), or start "
     "a consumer of such a group on {source}; `replicate explain {stack} {flow} groups` shows the selection",
     "no-heartbeat": _RUNS,
     "no-offset-sync": _RUNS,
-    "not-discovered-yet": "wait as long as that, and " + _AGAIN + ". If nothing changes: " + _RUNS,
-    "not-replicated-yet": "wait and " + _AGAIN + " --catch-up-seconds 300. If the number does not fall: " + _RUNS,
+    "not-discovered-yet": "wait that long, and " + _AGAIN + ". If nothing changes: " + _RUNS,
+    "not-replicated-yet": "wait and validate again: `replicate validate {validated} --flow {flow} --catch-up-seconds "
+    "300`. If the number does not fall: " + _RUNS,
     "nothing-arrived": _RUNS,
     "nothing-of-its-own": "",
     "nothing-proven": "commit an offset on {source}, wait for the next checkpoint, and " + _AGAIN,
@@ -140,10 +144,10 @@ REMEDIES: Mapping[str, str] = {
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
     "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
     "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
-    "possible-markers": "find out whether producers of the topic use transactions or compaction: if neither, these "
-    "records are lost on {target}",
-    "order-not-proven": "compare the order of a few of these records on both sides. " + _AGAIN + " once {target} has "
-    "removed them",
+    "possible-markers": "find out whether producers of the topic use transactions, and whether the topic is compacted. "
+    "If neither is true, these records are lost on {target}",
+    "order-not-proven": "compare the order of a few of these records on both sides. Once {target} has removed them, "
+    + _AGAIN,
     "principal-unknown": "set `principal` in the `authentication` of that cluster, so that its ACLs can be judged",
     "principal-without-acls": "if it is not a super user, create the ACLs that `replicate acls {stack} --commands` "
     "prints",
@@ -158,11 +162,11 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
-    "remote-name-too-long": "exclude it with `topicsExclude`, and `replicate restart {stack} {flow}` restarts the "
-    "tasks that failed. A shorter name on {source} is the only way to replicate it",
+    "remote-name-too-long": "exclude each such topic with `topicsExclude`, then restart the failed tasks: `replicate "
+    "restart {stack} {flow}`. To replicate the topic, give it a shorter name on {source}",
     "remote-topic-recreated": _RESEND + ". Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
-    "it; `replicate diff {stack} --against cluster` shows whether one of ours was edited",
+    "it. `replicate diff {stack} --against cluster` shows whether somebody edited a connector of this project",
     "source-expired": "let the group consume and commit on {source}, wait for the next checkpoint, and " + _AGAIN,
     "source-record-not-found": "let the group consume and commit on {source}, wait for the next checkpoint, and "
     + _AGAIN,
@@ -174,10 +178,10 @@ REMEDIES: Mapping[str, str] = {
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
     "`retention.ms` on {target}",
     "topic-acls-differ": "wait until the connector has copied them, ten minutes by default, and " + _AGAIN + ". If "
-    "they are still missing, read the Connect workers' log for {target} refusing ALTER on the cluster",
+    "they are still missing, search the Connect workers' log for an ALTER on the cluster that {target} refused",
     "topic-config-differs": "wait until the connector has copied it, ten minutes by default, and " + _AGAIN + ". If "
-    "it still differs, read the Connect workers' log for {target} refusing ALTER_CONFIGS on the topic. To leave a "
-    "property as it is on {target}, add it to `config.properties.exclude` in the source connector's `config`",
+    "it still differs, search the Connect workers' log for an ALTER_CONFIGS on the topic that {target} refused. To "
+    "leave a property as it is on {target}, add it to `config.properties.exclude` in the source connector's `config`",
     "topic-settings-not-visible": "allow the validation user DESCRIBE_CONFIGS on the topics of both clusters, and "
     "DESCRIBE on both clusters: `replicate acls {stack} --commands`",
     "topic-recreated": (

@@ -62,15 +62,23 @@ def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int =
         pytest.param(OffsetRange(10, 500), OffsetRange(20, 510), "", id="nothing has changed"),
         pytest.param(OffsetRange(500, 600), OffsetRange(510, 610), "", id="exactly the proven records were removed"),
         pytest.param(
-            OffsetRange(501, 600), LOGS[1], "a log has removed more than what was proven", id="source removed"
+            OffsetRange(501, 600), LOGS[1], "a log has removed the proven records and later ones", id="source removed"
         ),
         pytest.param(
-            LOGS[0], OffsetRange(511, 610), "a log has removed more than what was proven", id="target removed"
+            LOGS[0], OffsetRange(511, 610), "a log has removed the proven records and later ones", id="target removed"
         ),
-        pytest.param(OffsetRange(10, 499), LOGS[1], "a log ends before what was proven", id="the source was cut"),
-        pytest.param(LOGS[0], OffsetRange(20, 509), "a log ends before what was proven", id="the target was cut"),
-        pytest.param(OffsetRange(9, 600), LOGS[1], "a log begins before what was proven", id="another source log"),
-        pytest.param(LOGS[0], OffsetRange(19, 610), "a log begins before what was proven", id="another target log"),
+        pytest.param(
+            OffsetRange(10, 499), LOGS[1], "a log ends before the last proven record", id="the source was cut"
+        ),
+        pytest.param(
+            LOGS[0], OffsetRange(20, 509), "a log ends before the last proven record", id="the target was cut"
+        ),
+        pytest.param(
+            OffsetRange(9, 600), LOGS[1], "a log begins before the first proven record", id="another source log"
+        ),
+        pytest.param(
+            LOGS[0], OffsetRange(19, 610), "a log begins before the first proven record", id="another target log"
+        ),
     ],
 )
 def test_a_proof_is_dropped_if_a_log_no_longer_matches_what_was_proven(
@@ -82,14 +90,14 @@ def test_a_proof_is_dropped_if_a_log_no_longer_matches_what_was_proven(
 @pytest.mark.parametrize("logs", [(OffsetRange(11, 600), LOGS[1]), (LOGS[0], OffsetRange(21, 610))])
 def test_a_proof_that_needs_every_record_ends_when_records_are_removed(logs: tuple[OffsetRange, OffsetRange]) -> None:
     assert why_not(PROVEN._replace(unmoved=True), *LOGS) == ""
-    assert why_not(PROVEN._replace(unmoved=True), *logs).startswith("records were removed since")
+    assert why_not(PROVEN._replace(unmoved=True), *logs).startswith("records have since been removed")
 
 
 @pytest.mark.parametrize(
     ("before", "now", "reason"),
     [
         pytest.param(TOPIC, NOW, "", id="the same"),
-        pytest.param(None, NOW, "nothing was proven about it", id="a new topic"),
+        pytest.param(None, NOW, "the newest verdict holds no evidence for these records", id="a new topic"),
         pytest.param(
             TOPIC, TopicNow("s", "T", False), "the topic was deleted and created again", id="source recreated"
         ),
@@ -97,9 +105,9 @@ def test_a_proof_that_needs_every_record_ends_when_records_are_removed(logs: tup
             TOPIC, TopicNow("S", "t", False), "the topic was deleted and created again", id="target recreated"
         ),
         pytest.param(
-            TOPIC, None, "Kafka's ids or the configuration of the topic are not known", id="brokers without ids"
+            TOPIC, None, "the topic has no id, or the job could not read its configuration", id="brokers without ids"
         ),
-        pytest.param(TOPIC, TopicNow("S", "T", True), "its cleanup.policy was changed", id="compacted since"),
+        pytest.param(TOPIC, TopicNow("S", "T", True), "the topic's cleanup.policy was changed", id="compacted since"),
     ],
 )
 def test_a_proof_holds_while_the_id_and_cleanup_policy_of_a_topic_stay_the_same(
@@ -123,7 +131,7 @@ def test_each_partition_says_why_it_is_compared_in_full() -> None:
     earlier = Earlier(Evidence("d", {"orders": TOPIC}), now={"orders": NOW})
     assert earlier.usable(logs, on_target) == (
         {ORDERS: PROVEN},
-        {TopicPartition("orders", 1): "nothing was proven about it"},
+        {TopicPartition("orders", 1): "the newest verdict holds no evidence for these records"},
     )
     refused = Earlier(Evidence("d", {"orders": TOPIC}), "why", {"orders": NOW})
     assert refused.usable(logs, on_target) == ({}, dict.fromkeys(logs, "why"))
@@ -205,7 +213,7 @@ def test_evidence_that_does_not_fit_is_left_out_and_the_next_run_says_so() -> No
     data = verdict_data(proven(findings=noise(2_000), topics=4_000, partitions=2), None)
     assert EVIDENCE not in data
     assert size(data) < MEBIBYTE
-    assert "there was no room for it" in before_of(data).why_not
+    assert "the evidence did not fit into the ConfigMap" in before_of(data).why_not
 
 
 def test_only_a_comparison_that_passes_without_accepted_findings_is_evidence() -> None:
@@ -261,7 +269,7 @@ DAMAGED = {
 def test_evidence_that_is_damaged_or_unknown_is_not_used(data: str, reason: str) -> None:
     found = before_of({EVIDENCE: data})
     assert found.evidence is None
-    assert found.why_not == f"what the newest verdict has proven cannot be used: {reason}"
+    assert found.why_not == f"the evidence in the newest verdict cannot be used: {reason}"
 
 
 def test_the_format_of_the_evidence_does_not_change() -> None:

@@ -107,7 +107,7 @@ UNPULLED = {"status": {"phase": "Pending", "containerStatuses": [{"state": {"wai
 @pytest.mark.parametrize(
     ("pods", "said"),
     [
-        ([], "Kubernetes has no pod of one"),
+        ([], "the job finds no executor pod in Kubernetes"),
         ([UNSCHEDULABLE, UNSCHEDULABLE], "Unschedulable 0/3 nodes: Insufficient cpu"),
         ([UNPULLED], "ImagePullBackOff Back-off pulling image"),
         (

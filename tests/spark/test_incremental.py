@@ -134,9 +134,10 @@ def test_a_record_lost_since_the_last_validation_is_reported_and_ends_the_eviden
     scene.write(scene.target, scene.remote(scene.name), 0, [each for each in range(LONG, 280) if each != 260])
     outcome = validate(scene)
     assert codes_of(parity(outcome), "loses") == {"missing-records": 1}
-    assert why(outcome) == ["records after the proven ones differ"]
+    assert why(outcome) == ["records that follow the proven ones differ"]
     assert why(validate(scene)) == [
-        "the newest verdict has proven nothing to continue from: its parity did not pass, or there was no room for it"
+        "the newest verdict holds no evidence to continue from: its parity check did not pass, relied on an accepted "
+        "finding or proved no partition, or the evidence did not fit into the ConfigMap"
     ]
 
 
@@ -153,7 +154,7 @@ def test_records_removed_since_the_last_validation_are_counted(validate: Validat
     remove_records(scene.target, scene.remote(scene.name), 0, 290)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.FULL)
-    assert why(outcome) == ["a log has removed more than what was proven"]
+    assert why(outcome) == ["a log has removed the proven records and later ones"]
     assert "expired-on-target" in codes_of(parity(outcome), "removes")
 
 
@@ -182,7 +183,7 @@ def test_a_new_partition_is_compared_in_full_and_the_others_are_not(validate: Va
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(outcome) == (OVERLAP + 30, LONG - OVERLAP)
-    assert why(outcome) == ["nothing was proven about it"]
+    assert why(outcome) == ["the newest verdict holds no evidence for these records"]
     scene.write(scene.source, scene.name, 1, [77], Producer(scene.source.client_config("app")))
     assert codes_of(parity(validate(scene)), "grows") == {"not-replicated-yet": 1}
 
@@ -210,14 +211,16 @@ def test_records_that_were_sent_again_are_compared_in_full_once(validate: Valida
     scene.sync(scene.name, 0, (200, LONG))
     replicate_more(scene, LONG, 400)
     outcome = validate(scene)
-    assert why(outcome) == ["records after the proven ones differ"]
+    assert why(outcome) == ["records that follow the proven ones differ"]
     assert codes_of(parity(outcome), "again") == {"duplicated-records": 50}
     replicate_more(scene, 400, 410)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(outcome) == (OVERLAP + 10, 400 - OVERLAP)
     remove_records(scene.target, scene.remote(scene.name), 0, 30)
-    assert why(validate(scene)) == ["records were removed since, and it holds duplicates or is compacted"]
+    assert why(validate(scene)) == [
+        "records have since been removed from a partition that holds duplicates or is compacted"
+    ]
 
 
 def test_a_compacted_topic_stays_proven_while_neither_side_removes_records(
@@ -236,4 +239,4 @@ def test_a_compacted_topic_stays_proven_while_neither_side_removes_records(
     remove_records(scene.target, scene.remote(scene.name), 0, 10)
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.ERROR, Depth.FULL)
-    assert why(outcome) == ["records were removed since, and it holds duplicates or is compacted"]
+    assert why(outcome) == ["records have since been removed from a partition that holds duplicates or is compacted"]

@@ -81,6 +81,6 @@ def test_each_kind_of_foreign_mark_has_its_own_message() -> None:
     ]
     assert findings[0].message == (
         "ledger: 2 records on useast carry the mark of uswest (from-west), but uswest has no such record. The guard "
-        "takes them for copies, so they never cross to uswest (partition 0 offsets 5 to 6)"
+        "treats them as copies, so they are never replicated to uswest (partition 0 offsets 5 to 6)"
     )
     assert "uswest -> useast -> uswest" in findings[2].message

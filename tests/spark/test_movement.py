@@ -48,7 +48,7 @@ def test_the_newest_stored_offset_of_each_partition_counts() -> None:
             id="behind",
         ),
         pytest.param(Movement({}, {}, None), "no offsets stored yet", {"storedOffsets": 0}, id="just started"),
-        pytest.param(Movement(None, {}, None), "stored offsets not looked at", {"storedOffsets": 0}, id="not readable"),
+        pytest.param(Movement(None, {}, None), "stored offsets not read", {"storedOffsets": 0}, id="not readable"),
     ],
 )
 def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
@@ -63,7 +63,9 @@ def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
 def test_a_stored_offset_past_the_end_of_the_source_is_noted() -> None:
     (finding,) = with_movement(RUNS, Movement({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8).findings
     assert (finding.code, finding.severity) == ("stored-past-end", Severity.NOTE)
-    assert finding.message.startswith("orders-0 (stored 100, end 100): stored offset past the end of the source")
+    assert finding.message.startswith(
+        "orders-0 (stored 100, end 100): the stored offset is past the end of the source log"
+    )
 
 
 def test_the_job_reads_the_offsets_that_the_connectors_have_stored(check: Check, endpoints: Endpoints) -> None:
@@ -80,4 +82,4 @@ def test_the_job_reads_the_offsets_that_the_connectors_have_stored(check: Check,
     counts = named(check(known), "connectors-run").counts
     assert (counts["storedOffsets"], counts["offsetsBehind"]) == (1, 5)
     absent = named(check(scene.parameters(connectors=[connector], connectorOffsetsTopic="absent")), "connectors-run")
-    assert "stored offsets not looked at" in absent.summary
+    assert "stored offsets not read" in absent.summary

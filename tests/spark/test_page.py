@@ -247,22 +247,22 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         ),
         pytest.param(
             (flow("orders", "a", "b", heartbeats(observed=0)),),
-            "not proven, because no heartbeat of orders arrived while the job looked",
+            "not proven, because no heartbeat of orders arrived while the job was observing heartbeats",
             id="no latency was measured",
         ),
         pytest.param(
             (flow("orders", "a", "b", heartbeats(note("heartbeats-of-workers", "…"))),),
-            "not proven, because the heartbeats of orders start on b, so they do not show a delay",
+            "not proven, because the heartbeats of orders are written on b, so they do not show the delay from a",
             id="the heartbeats do not cross",
         ),
         pytest.param(
             (flow("orders", "a", "b", heartbeats(note("heartbeats-shared", "…"))),),
-            "not proven, because other flows also bring the heartbeats of orders, so they do not show its delay",
+            "not proven, because other flows replicate the same heartbeats as orders, so they do not show its delay",
             id="the heartbeats may be another flow's",
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-before-the-start", "…", 4950))),),
-            "not proven, because groups of orders are before its start (group-before-the-start)",
+            "not proven, because groups of orders have offsets from before the flow's start (group-before-the-start)",
             id="a group is before the start",
         ),
         pytest.param(
@@ -272,7 +272,7 @@ def test_every_text_has_enough_contrast_in_each_scheme_and_on_paper() -> None:
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-offsets-not-copied", "…"))),),
-            "not proven, because orders does not copy offsets to groups on b (group-offsets-not-copied)",
+            "not proven, because orders does not copy group offsets to b (group-offsets-not-copied)",
             id="no group has an offset on the target",
         ),
         pytest.param(

@@ -42,9 +42,9 @@ def test_a_remedy_names_the_stack_the_flow_and_its_clusters() -> None:
     outcome = CheckOutcome(CheckName.HEARTBEATS, "", {}, (fail("no-heartbeat", "topic h holds no heartbeat"),))
     (finding,) = with_remedies(outcome, a_flow(), "prod").findings
     assert finding.message == (
-        "topic h holds no heartbeat. Remedy: `replicate diff prod --against cluster` names a connector that failed and "
-        "the command that restarts it; if none failed, read the Connect workers' log for useast or uswest refusing the "
-        "login or a permission"
+        "topic h holds no heartbeat. Remedy: `replicate diff prod --against cluster` shows whether a connector has "
+        "failed, and the command that restarts it. If none has failed, search the Connect workers' log for a login or "
+        "a permission that useast or uswest refused"
     )
 
 

@@ -37,7 +37,7 @@ def test_groups_without_an_offset_on_the_target_are_noted_if_the_flow_copies_no_
     alone, active = replace(POSITION, on_target=None), replace(POSITION, group="b", on_target=None, active=True)
     noted = without_copies(silent, [POSITION, alone, active])
     assert noted is not None
-    assert noted.message.startswith("1 group has no offset on uswest, because the flow does not copy them")
+    assert noted.message.startswith("1 group has no offset on uswest, because the flow does not copy group offsets")
     assert without_copies(silent, [POSITION, active]) is None
     assert without_copies(flow, [alone]) is None
 
