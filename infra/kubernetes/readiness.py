@@ -61,7 +61,7 @@ def wait_until_ready(
             raise NotYetError("; ".join(waiting))
 
     try:
-        wait_for("connectors to be ready", probe, deadline_seconds, interval_seconds=0.5)
+        wait_for("connectors to be ready", probe, deadline_seconds)
     except DeadlineError as error:
         raise CannotRunError(
             "not-ready",

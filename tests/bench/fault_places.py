@@ -193,4 +193,4 @@ def expect_ends(region: Region, ends: Mapping[str, int]) -> None:
         if missing := {topic: found[topic, 0] for topic, end in ends.items() if found[topic, 0] < end}:
             raise NotYetError(str(missing))
 
-    wait_for("records to arrive", probe, ARRIVAL_SECONDS, interval_seconds=0.5)
+    wait_for("records to arrive", probe, ARRIVAL_SECONDS)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.waiting import DeadlineError, NotYetError, pause_seconds, wait_for
 
 
 def test_the_first_value_that_the_probe_returns_ends_the_wait() -> None:
@@ -41,3 +41,13 @@ def test_any_other_exception_ends_the_wait_at_once() -> None:
 
 def test_with_no_time_left_the_probe_is_still_asked_once() -> None:
     assert wait_for("it", lambda: 7, deadline_seconds=0) == 7
+
+
+@pytest.mark.parametrize(
+    ("waited", "pause"),
+    [(0.0, 0.1), (0.5, 0.1), (4.0, 0.4), (10.0, 1.0), (600.0, 1.0)],
+    ids=["start", "short", "tenth", "ten", "long"],
+)
+def test_a_long_wait_looks_less_often(waited: float, pause: float) -> None:
+    """Each look of a test or a command costs the cluster that it asks."""
+    assert pause_seconds(waited) == pytest.approx(pause)

@@ -121,7 +121,7 @@ class Promoted:
                     return f"{each['type']} {each.get('reason', '')}"
             raise NotYetError(str(status))
 
-        return wait_for(f"Job {name}", ended, JOB_SECONDS, interval_seconds=0.5)
+        return wait_for(f"Job {name}", ended, JOB_SECONDS)
 
 
 def configure(stacks: Path, **asked: Any) -> None:

@@ -180,8 +180,7 @@ class Scenario:
 
 
 def _awaited(what: str, probe: Callable[[], object]) -> None:
-    # Each look connects to Kafka or reads the workers' logs, and so slows down what it waits for.
-    wait_for(what, probe, ARRIVAL_SECONDS, interval_seconds=0.5)
+    wait_for(what, probe, ARRIVAL_SECONDS)
 
 
 def _lengths(found: Contents) -> dict[int, int]:

@@ -80,7 +80,7 @@ def test_a_part_that_outgrows_its_quota_is_refused_by_preview_and_by_kubernetes(
     monkeypatch.setattr(checks, "check_connect_clusters", lambda *_: ())
     try:
         deployment.up(grown, lambda _: None)
-        wait_for("Kubernetes to refuse a worker", lambda: _expect_refused(grown), ARRIVAL_SECONDS, interval_seconds=1)
+        wait_for("Kubernetes to refuse a worker", lambda: _expect_refused(grown), ARRIVAL_SECONDS)
     finally:
         deployment.up(split.settings, lambda _: None)
 

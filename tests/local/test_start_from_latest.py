@@ -66,4 +66,4 @@ def produce_until_all_partitions_arrive(source: Region, target: Region) -> int:
             raise NotYetError(f"the target ends at {ends}")
         return sent
 
-    return wait_for("a sentinel of each partition to arrive", all_arrive, ARRIVAL_SECONDS, interval_seconds=1)
+    return wait_for("a sentinel of each partition to arrive", all_arrive, ARRIVAL_SECONDS)

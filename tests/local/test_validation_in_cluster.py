@@ -240,7 +240,7 @@ def test_executors_in_pods_give_the_same_verdict_and_leave_no_pod_behind(
     promoted.edit_flow(transforms={"after": {"drop": FILTER}})
     configure(promoted.stacks, executors={"instances": 2, "memory": "512m", "cpu": "250m"})
     deployment.up(promoted.settings, lambda _: None)
-    executors = wait_for("the executors", lambda: promoted.running_executors(2), JOB_SECONDS, interval_seconds=0.5)
+    executors = wait_for("the executors", lambda: promoted.running_executors(2), JOB_SECONDS)
     shown = json.dumps(executors) + "".join(log(each) for each in executors)
     name = promoted.job()["metadata"]["name"]
     assert promoted.end_of(name).startswith("Complete"), promoted.verdict()

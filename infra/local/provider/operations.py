@@ -128,7 +128,7 @@ class Operations:
 
         try:
             if self._api.delete(target, foreground=manifests.deletes_in_foreground(inputs)):
-                wait_for(f"the deletion of {target}", gone, deadline_seconds, interval_seconds=0.2)
+                wait_for(f"the deletion of {target}", gone, deadline_seconds)
         except DeadlineError as error:
             raise OperationError(error.what) from error
 

@@ -65,7 +65,6 @@ def await_jobs(
                 f"the {asked.workload}s to end",
                 probe,
                 runs.longest_seconds(asked) + _NOTICED_SECONDS,
-                interval_seconds=1.0,
             )
         except DeadlineError as error:
             raise CannotRunError(

@@ -113,7 +113,7 @@ class ConnectFlow(Workspace):
             if asked != offsets:
                 raise NotYetError(f"{asked}: {found.get('status')}")
 
-        wait_for(f"the operator to be asked for {offsets}", as_wanted, DEADLINE_SECONDS, interval_seconds=0.2)
+        wait_for(f"the operator to be asked for {offsets}", as_wanted, DEADLINE_SECONDS)
 
     def delete(self, kind: str) -> None:
         self.api.delete(_reference(kind))
@@ -134,7 +134,7 @@ class ConnectFlow(Workspace):
                 raise NotYetError(f"workers {[worker.pid for worker in found]}")
             return found
 
-        return wait_for(what, as_wanted, DEADLINE_SECONDS, interval_seconds=0.2)
+        return wait_for(what, as_wanted, DEADLINE_SECONDS)
 
 
 def _reference(kind: str) -> Reference:

@@ -91,7 +91,7 @@ def test_a_worker_of_the_requested_version_serves_metrics_at_the_port_of_its_pod
             raise NotYetError(text[-500:])
 
     try:
-        wait_for("the metrics", served, DEADLINE_SECONDS, interval_seconds=0.5)
+        wait_for("the metrics", served, DEADLINE_SECONDS)
         url = flow.expect("KafkaConnect", "Ready")["url"]
         assert httpx.get(url, timeout=60, trust_env=False).json()["version"] == version
     finally:

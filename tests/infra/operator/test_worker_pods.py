@@ -37,7 +37,7 @@ def expect_pod(flow: ConnectFlow, index: int, *, other_than: str = "") -> Object
             raise NotYetError(f"{seen and seen['metadata']['uid']}, Ready {ready}")
         return seen
 
-    return wait_for(f"Pod {index} to be ready", met, 120, interval_seconds=0.2)
+    return wait_for(f"Pod {index} to be ready", met, 120)
 
 
 def expect_no_pod(flow: ConnectFlow, index: int) -> None:
@@ -45,7 +45,7 @@ def expect_no_pod(flow: ConnectFlow, index: int) -> None:
         if pod(flow, index) is not None:
             raise NotYetError("the Pod is still there")
 
-    wait_for(f"Pod {index} to go", met, 60, interval_seconds=0.2)
+    wait_for(f"Pod {index} to go", met, 60)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ class Workspace:
             return status
 
         what = f"{reference.kind} to be {condition} {words}"
-        return wait_for(what, seen, DEADLINE_SECONDS, interval_seconds=0.2)
+        return wait_for(what, seen, DEADLINE_SECONDS)
 
     def workers(self) -> list[ProcessRecord]:
         """Workers of this namespace that run now."""

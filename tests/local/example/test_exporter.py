@@ -21,7 +21,7 @@ def scraped(address: str, expected: Callable[[dict[str, float]], bool]) -> dict[
             raise NotYetError(str(found))
         return found
 
-    return wait_for("a scrape as expected", probe, ARRIVAL_SECONDS, interval_seconds=1)
+    return wait_for("a scrape as expected", probe, ARRIVAL_SECONDS)
 
 
 def asked(found: dict[str, float]) -> bool:

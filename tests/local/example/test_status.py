@@ -54,7 +54,7 @@ def seen(deployed: Deployed, expected: Callable[[FlowStatus], bool]) -> FlowStat
             raise NotYetError("\n".join(f"{fact.title} {fact.text}" for fact in flow_lines(status)))
         return status
 
-    return wait_for("a status as expected", probe, ARRIVAL_SECONDS, interval_seconds=1)
+    return wait_for("a status as expected", probe, ARRIVAL_SECONDS)
 
 
 @contextmanager
