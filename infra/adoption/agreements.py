@@ -13,9 +13,9 @@ RELEASED, REPLACED = "released", "replaced"
 AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
 
 _WHY = {
-    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers come and go.",
+    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers restart.",
     Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
-    Severity.DATA: "Records or offsets would be left out, left behind or orphaned.",
+    Severity.DATA: "Records or offsets would be skipped, left behind or orphaned.",
 }
 
 

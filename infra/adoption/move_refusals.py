@@ -32,7 +32,7 @@ def _of_resource(move: Move) -> Iterator[Problem]:
         yield Problem(
             where,
             "reconciliation-held",
-            f"the annotation `{PAUSE}` stops the operator",
+            f"the annotation `{PAUSE}` keeps the operator from reconciling it",
             why,
             f"find out why it is there, and remove it: `{_annotate(move)} {PAUSE}-`.",
         )
@@ -49,7 +49,7 @@ def _of_resource(move: Move) -> Iterator[Problem]:
             where,
             "being-deleted",
             f"it was marked for deletion at {metadata['deletionTimestamp']}",
-            "Its connectors end with it, so the command cannot stop them and read their last offsets.",
+            "Its connectors are deleted with it, so the command cannot stop them and read their last offsets.",
             "find out what prevents the deletion, such as a finalizer.",
         )
     for owner in metadata.get("ownerReferences") or []:

@@ -100,10 +100,16 @@ def _named(facts: Facts, name: str) -> Manifest | Problem:
     if len(found) == 1:
         return _declared(facts, found[0]) or found[0]
     if found:
-        what, why = f"{len(found)} KafkaMirrorMaker2s are called `{name}`", "The command moves what one of them copies."
+        what = f"{len(found)} KafkaMirrorMaker2s are called `{name}`"
+        why = "Without a namespace, the command does not know which of them to move."
         return Problem("--from", "mirror-ambiguous", what, why, f"name one of {', '.join(sorted(known))}.")
     similar = nearest(name, [*known, *(place.partition("/")[2] for place in known)])
-    remedy = f"name `{similar}`." if similar else f"name one of {', '.join(sorted(known)) or 'none: there is none'}."
+    if similar:
+        remedy = f"name `{similar}`."
+    elif known:
+        remedy = f"name one of {', '.join(sorted(known))}."
+    else:
+        remedy = "check `kubernetes:context` of the stack: no KafkaMirrorMaker2 was found there."
     what = f"there is no KafkaMirrorMaker2 `{name}`"
     return Problem("--from", "mirror-not-found", what, f"It was looked for in {where}.", remedy)
 
@@ -111,8 +117,11 @@ def _named(facts: Facts, name: str) -> Manifest | Problem:
 def _declared(facts: Facts, live: Manifest) -> Problem | None:
     where, stack = str(reference(live)), facts.stack
     if any(identity(body) == identity(live) for _, _, body, _ in facts.objects()):
-        why = "It is not a flow of the stack, so there is nothing to move it to."
-        remedy = "change `kind` of its replication in the topology of another stack, and run the command for that one."
+        why = "The stack declares it as a KafkaMirrorMaker2, so there is no flow to move it to."
+        remedy = (
+            "declare the replication with `kind: flow` in the topology of another stack, and run the command for that "
+            "stack."
+        )
         return Problem(where, "mirror-declared", f"stack `{stack}` declares this KafkaMirrorMaker2 itself", why, remedy)
     if identity(live) in facts.known:
         what = f"Pulumi deployed it with stack `{stack}`, which no longer declares it"
@@ -121,8 +130,8 @@ def _declared(facts: Facts, live: Manifest) -> Problem | None:
             "copied."
         )
         remedy = (
-            "declare it here as it was, and the flow in the topology of another stack; run the command for that one, "
-            "and take the replication out of this stack afterwards."
+            "declare it here again as it was, declare the flow in the topology of another stack, and run the command "
+            "for that stack. Then remove the replication from this stack."
         )
         return Problem(where, "mirror-of-this-stack", what, why, remedy)
     return None
@@ -193,7 +202,7 @@ def _nothing_to_move(facts: Facts, live: Manifest) -> Problem:
     return Problem(
         str(reference(live)),
         "nothing-to-move",
-        f"no flow of stack `{facts.stack}` copies what a mirror of it copies",
+        f"no flow of stack `{facts.stack}` copies topics of any mirror of this KafkaMirrorMaker2",
         "A mirror becomes the flow that has its source and target aliases and some of its topics.",
         "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology.",
     )

@@ -180,7 +180,7 @@ class Moving:
             changes = offset_moves(mirrored, own, reader.stored())
             if changes:
                 request = Request(self.plan.stack, name, "stopped", self.by, self.now)
-                self.say(f"carrying {number(len(changes), 'offset')} to {', '.join(dict.fromkeys(own.values()))}")
+                self.say(f"copying {number(len(changes), 'offset')} to {', '.join(dict.fromkeys(own.values()))}")
                 run = Run(api, reader, request, "alter", self.seconds, _unsaid)
                 run.set(waiting, partial(list, changes))
             taken |= _connectors(reader, topics).keys()

@@ -78,11 +78,11 @@ def _beside(stack: str, flow: str, other: Reference) -> Refusal:
     problem = Problem(
         flow,
         "other-kind-runs",
-        f"{other} copies between the same clusters, and the stack declares something else for it",
+        f"{other} copies between the same clusters, and the stack declares other resources for this replication",
         "Both would copy every record that both select, and the new one would begin without the other's offsets.",
-        "declare it with the kind and names that run, as `replicate import` does. A KafkaMirrorMaker2 becomes a "
-        f"flow with its offsets: `replicate adopt {stack} --from {mirror}`, in one call with every other `--from` of "
-        f"the stack. If it copies other topics, pass `--agree {agreement}`.",
+        "declare the resource that runs, with its kind and names, as `replicate import` does. To turn a "
+        f"KafkaMirrorMaker2 into a flow that keeps its offsets: `replicate adopt {stack} --from {mirror}`, in one call "
+        f"with every other `--from` of the stack. If it copies other topics, pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)
 
@@ -146,7 +146,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 Problem(
                     where,
                     "being-deleted",
-                    f"it has been in deletion since {metadata['deletionTimestamp']}",
+                    f"it was marked for deletion at {metadata['deletionTimestamp']}",
                     "Nothing can stop a deletion that has begun.",
                     "wait until it no longer exists, and run the command again, which then creates it.",
                 )
@@ -166,8 +166,9 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 Problem(
                     where,
                     "reconciliation-held",
-                    f"the annotation `{PAUSE}` stops the operator",
-                    "Adopting removes it, and everything that it holds back would happen at once.",
+                    f"the annotation `{PAUSE}` keeps the operator from reconciling it",
+                    "Adoption removes the annotation, and the operator would then apply every change that was held "
+                    "back.",
                     "find out why it is there, and remove it first: `kubectl annotate "
                     f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
                 )

@@ -85,9 +85,9 @@ def _move_lines(move: Move) -> Iterator[str]:
         f"{move.connector} are copied to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
     )
     yield (
-        "Not copied, because their tasks use none that Connect stores: offsets of checkpoint and heartbeat "
-        "connectors. The checkpoint connector continues from the topics of checkpoints and offset syncs, which stay "
-        "the same."
+        "Offsets of checkpoint and heartbeat connectors are not copied: their tasks do not use the offsets that "
+        "Connect stores. The checkpoint connector continues from the topics of checkpoints and offset syncs, which "
+        "stay the same."
     )
     if said := said_of(without_heartbeats(move.flows)):
         yield said
@@ -102,7 +102,7 @@ def _counts(objects: Sequence[PlannedTakeOver]) -> str:
 
 def _owned(owner: Owner, parts: Sequence[str]) -> str:
     since = f" (last wrote at {owner.since})" if owner.since else ""
-    return f"{owner.manager or 'somebody without a name'} owns {named(parts, _SHOWN)}{since}"
+    return f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
 
 
 def _notes(plan: Plan) -> Iterator[str]:
@@ -115,8 +115,8 @@ def _notes(plan: Plan) -> Iterator[str]:
     for each in plan.objects:
         if each.object.kind == "Namespace" and each.object in plan.taken:
             yield (
-                f"With namespace {each.object.name}, `destroy` deletes everything in it, whoever created it. "
-                "`namespace: {create: false}` in the topology leaves it out."
+                f"`replicate destroy` also deletes namespace {each.object.name} and everything in it, whoever created "
+                "it. To keep the namespace, set `namespace: {create: false}` in the topology."
             )
     if any(owner.manager == "helm" for each in plan.objects for owner in each.owners):
         yield (
@@ -124,11 +124,11 @@ def _notes(plan: Plan) -> Iterator[str]:
             "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
         )
     for staying in plan.moves.staying:
-        yield f"No flow of {plan.stack} copies what mirror {staying} does, so it stays as it is."
+        yield f"No flow of {plan.stack} copies topics of mirror {staying}, so the mirror stays as it is."
     if plan.searched:
         yield (
-            f"Only {', '.join(plan.searched)} was searched for anything else that copies between the same clusters: "
-            "the account may not list other namespaces."
+            "Other resources that copy between the same clusters were looked for only in "
+            f"{', '.join(plan.searched)}: the account is not allowed to list other namespaces."
         )
     for agreement in plan.unused:
         yield f"`--agree {agreement}` has no effect here."

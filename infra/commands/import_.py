@@ -49,7 +49,7 @@ def import_(
     namespace: Annotated[
         str | None,
         typer.Option(
-            help="Namespace of objects that name none. When a cluster is read: the only namespace to read.",
+            help="Namespace for objects that have none. When a cluster is read: the only namespace to read.",
             show_default="default; all of a cluster",
         ),
     ] = None,
@@ -137,7 +137,7 @@ def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
         why = "The topology that was imported has mistakes."
         remedy = "correct the mistakes above, then run `replicate validate STACK --declared`."
     elif not runs:
-        why = "The imported objects have other names than those of the project, so nothing runs under its names yet."
+        why = "The project's resources have new names, and nothing runs under those names yet."
         remedy = "deploy the project, then run `replicate validate STACK`."
     else:
         return

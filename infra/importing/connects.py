@@ -35,7 +35,7 @@ def imported_flow(
         others[role] = each
     if not sources:
         names = ", ".join(f"`{each.name}`" for each in connectors)
-        why = f"Only {names} runs on it and no MirrorSourceConnector, so it replicates no records."
+        why = f"It runs {names}, but no MirrorSourceConnector, so it replicates no records."
         return connect.left_out("", "no-source-connector", why, "also import its source connector.")
     if len(sources) == 1:
         return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)

@@ -134,9 +134,9 @@ class _Dedicated:
             "KafkaConnector can have. The connectors of the project would copy every record again."
         )
         remedy = (
-            "set `connectors.source.state: stopped` before you deploy it, stop MirrorMaker, write the offsets of "
-            "that topic to a file, each increased by one, because a file of `replicate offsets` names the next "
-            "record, and give it to `replicate offsets STACK FLOW set FILE`; then start the connector."
+            "set `connectors.source.state: stopped` before you deploy it, and stop MirrorMaker. Write the offsets of "
+            "that topic to a file and add one to each, because `replicate offsets` expects the offset of the next "
+            "record. Pass the file to `replicate offsets STACK FLOW set FILE`. Then start the connector."
         )
         return LeftOut(self.given.file, str(pair), "", "offsets-not-carried", why, remedy)
 
@@ -157,8 +157,8 @@ class _Dedicated:
                 )
             if pair in heartbeats:
                 why += (
-                    f" MirrorMaker only writes heartbeats to `{pair.target}` for it, as does the heartbeat connector "
-                    f"of a flow from `{pair.target}`."
+                    f" For this pair, MirrorMaker only writes heartbeats to `{pair.target}`. The heartbeat connector "
+                    f"of a flow from `{pair.target}` does the same."
                 )
             code, remedy = "without-effect", "none is needed."
             if given is None and any(nearest(key.removeprefix(f"{pair}."), {ENABLED}) for key in keys):

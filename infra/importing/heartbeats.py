@@ -19,9 +19,10 @@ def said_of(flows: Iterable[str]) -> str:
     """A message: what goes unnoticed in these flows, and how to change that; "" if there are none."""
     names = ", ".join(flows)
     return names and (
-        f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them, so there is no "
-        "alert MirrorHeartbeatSilent, and a validation has none to check: while no records are due, nothing shows that "
-        "they would cross. Remedy: once this project runs the flow, set `connectors.heartbeat.enabled: true` (and "
-        "`replicateHeartbeats: true`, if it is false), with the ACLs that `replicate acls` then adds. A "
-        "KafkaMirrorMaker2 of `v1beta2` writes heartbeats to the target only; a `flow` brings those of the source."
+        f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them. So the alert "
+        "MirrorHeartbeatSilent does not exist, and a validation has no heartbeats to check. While no records are "
+        "produced, nothing shows that replication works. Remedy: once this project runs the flow, set "
+        "`connectors.heartbeat.enabled: true` (and `replicateHeartbeats: true`, if it is false), and add the ACLs that "
+        "`replicate acls` then lists. A KafkaMirrorMaker2 of `v1beta2` writes heartbeats only to the target; a `flow` "
+        "replicates those of the source."
     )

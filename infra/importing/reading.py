@@ -118,7 +118,7 @@ def _require_any(found: Found, where: str) -> None:
             "nothing-to-import",
             "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
             where,
-            "".join(f"{each}\n" for each in found.left_out) or "There is nothing else, either.",
+            "".join(f"{each}\n" for each in found.left_out) or "Nothing else describes a replication.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
@@ -248,5 +248,5 @@ def _keep(read: ReadObject, found: Found) -> None:
     if first is read:
         found.objects.append(read)
     elif first.body != read.body:
-        why = f"{first.file} has the same object with different content, and that one is taken."
+        why = f"{first.file} has the same object with different content, which the import takes instead."
         found.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))

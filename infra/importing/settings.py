@@ -115,7 +115,9 @@ class Settings:
             own = checkpoint.pop(name, None if name != "topics" else ".*")
             default = ",".join(default_topics_exclude(self.kafka))
             if own is not None and set(_entries(own)) != set(_entries(default if of_source is None else of_source)):
-                why = "The checkpoint connector selects other topics than the source connector; a flow has one list."
+                why = (
+                    "The source and the checkpoint connector select different topics, but a flow has one list for both."
+                )
                 remedy = "give both connectors the same list. Offsets are translated for topics that both select."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
@@ -162,7 +164,7 @@ class Settings:
                 "A separator has at least one character in a topology. An empty one gives internal topics names such "
                 "as `mm2-offset-syncsuswestinternal`."
             )
-            remedy = "keep this object as it is, or accept internal topics with new names, without the old positions."
+            remedy = "keep this object as it is, or accept that the internal topics get new names and start empty."
             self.left_out.append(self.refuse["source"](f"config.{name}", "separator-empty", why, remedy))
         elif name == "replication.policy.separator":
             self.flow["separator"] = value

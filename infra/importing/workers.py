@@ -123,7 +123,7 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 why = "Every object of this project has its own value here."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             elif _OTHERS.fullmatch(name):
-                why = "It says which tool applied the object, and from now on that is this project."
+                why = "It comes from the tool that applied the object. From now on, this project applies the object."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             else:
                 found.setdefault(key, {})[name] = str(value)
@@ -198,7 +198,7 @@ def _template(read: ReadObject, spec: Mapping[str, Any], left_out: list[LeftOut]
     given = spec.get("template") or {}
     known = {key: copy.deepcopy(value) for key, value in given.items() if key in Template.__annotations__}
     for key in sorted(given.keys() - known.keys()):
-        why, remedy = "The topology passes on no such template.", "remove it, or keep this object as it is."
+        why, remedy = "The topology has no key for this template.", "remove it, or keep this object as it is."
         left_out.append(read.left_out(f"spec.template.{key}", "field-not-known", why, remedy))
     return {"template": known} if known else {}
 
@@ -225,7 +225,8 @@ def connector_fields_of(
         remedy = "remove it, or keep this object as it is."
         left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
     for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
-        why, remedy = "It is an operation or a field that a topology does not have.", "carry it out, then remove it."
+        why = "The topology has no such key."
+        remedy = "remove it. If the operator still needs it to carry out a request, let the request finish first."
         left_out.append(refuse(key, "field-not-known", why, remedy))
     return found
 

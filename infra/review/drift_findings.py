@@ -52,7 +52,7 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
     by = next((owner.manager for owner in owners(live)), "")
     metadata = live["metadata"]
     flow = metadata["labels"].get(PART_OF, "")
-    what = f"has the labels of {flow}, which does not declare it, and nobody deployed it"
+    what = f"has the labels of {flow}, but {flow} does not declare it, and no deployment created it"
     remedy = f"delete it: `{kubectl('delete', live)}`, or remove our labels from it."
     since = metadata.get("creationTimestamp", "")
     yield Drift(Severity.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
@@ -190,7 +190,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
     names = ", ".join(str(reference(body)) for body in unknown)
     what = (
         f"{len(unknown)} of {len(objects)} objects do not exist, and nothing shows that they ever did: {names}. "
-        "A deployment was interrupted, is still running or is due, or somebody deleted them"
+        "Either a deployment was interrupted, is still running or has not started, or somebody deleted them"
     )
     remedy = Redeploy(
         f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."

@@ -150,7 +150,11 @@ def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:
             data = yaml.load(path.read_text(), yaml.CSafeLoader)
         except yaml.YAMLError as error:
             raise CannotRunError(
-                "render-unreadable", f"the file is not YAML: {error}", str(path), "It was rendered.", "render again."
+                "render-unreadable",
+                f"the file is not YAML: {error}",
+                str(path),
+                "`replicate render` wrote YAML, so somebody changed the file.",
+                "render again.",
             ) from error
         if path.name == "required-secrets.yaml":
             yield from _required_secrets(data, folder.name)

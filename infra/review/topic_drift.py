@@ -57,7 +57,7 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
 
 def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
     """A flow that runs as declared but whose records, offsets or heartbeats were not in order when last validated, or
-    could not be judged.
+    could not be checked.
     """
     failed = verdict.verdict is Verdict.FAIL
     severity = verdict.verdict.value
@@ -66,7 +66,7 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
         for check in verdict.checks
         if check.verdict is verdict.verdict
     ]
-    said = "failed" if failed else "could not judge everything" if codes else "could not run"
+    said = "failed" if failed else "could not check everything" if codes else "could not run"
     what = f"the newest published validation {said}{': ' if codes else ''}{'; '.join(codes)}"
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
     code = "validation-failed" if failed else "validation-unproven"

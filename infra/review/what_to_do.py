@@ -12,12 +12,12 @@ _FRESH = (
     "ahead if consumers of the target can start over"
 )
 _GROUPS = (
-    "keep the groups' committed offsets on the target before you deploy (`kafka-consumer-groups --describe`), and do "
+    "save the groups' committed offsets on the target before you deploy (`kafka-consumer-groups --describe`), and do "
     "not plan a failover until `replicate validate` passes again"
 )
 _VALIDATE = "do not plan a failover between the deployment and the next `replicate validate` that passes"
 _REPEATED = (
-    "make sure that consumers of the target tolerate records twice; otherwise stop them, deploy, and start them "
+    "make sure that consumers of the target tolerate duplicate records; otherwise stop them, deploy, and start them "
     "again once `replicate validate` passes"
 )
 
@@ -41,8 +41,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create`",
     "offset-syncs-move": _VALIDATE,
     "offset-syncs-stop": "make sure that no consumer relies on translated offsets, or keep the offset syncs",
-    "offsets-requested": "carry it out once by hand while the connector is stopped: in a file, it is carried out again "
-    "at the next stop",
+    "offsets-requested": "request it once by hand while the connector is stopped: if the annotation stays in a file, "
+    "the operator carries it out again at the next stop",
     "policy-changes": _FRESH,
     "replication-removed": "tell the consumers of the remote topics; delete those topics on the target when nobody "
     "reads them",
@@ -57,7 +57,7 @@ WHAT_TO_DO: Mapping[str, str] = {
     "topics-not-refreshed": "restart the source connector after new topics appear, or leave the refresh on",
     "topics-stop": "tell the consumers of the remote topics; delete those topics on the target when nobody reads them",
     "transforms-change": (
-        "records already on the target stay as they are: tell its consumers when the different ones start to arrive"
+        "records already on the target stay as they are: tell its consumers when the changed records start to arrive"
     ),
     "user-removed": "make sure that nothing else logs in as this user",
     "worker-group-changes": _REPEATED,

@@ -38,13 +38,19 @@ ASKED = re.compile(
 _ANNOTATION = re.compile(r"metadata\.annotations(\..*)?")
 _WHY_NOT = (
     (_ANNOTATION, "This command does not know what reads this annotation."),
-    (re.compile(r"metadata\.namespace"), "The namespace of objects that name none is chosen when they are applied."),
+    (
+        re.compile(r"metadata\.namespace"),
+        (
+            "An object without a namespace gets one when it is applied, so the folder does not show whether this is "
+            "a change."
+        ),
+    ),
     (re.compile(r"metadata\.labels.*"), "The operator does not read this label, but something else may."),
 )
 #: Fields that older APIs have. Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
 _NOT_IN_V1 = re.compile(r"spec\.(mirrors\[[^]]*\]\.(heartbeatConnector|\w+BlacklistPattern|\w+\.pause)|pause)(\W.*)?")
 _NO_FIELD = "The API `v1` has no such field: the API server refuses it or removes it."
-_NO_RULE = "No rule of this command says what this field does."
+_NO_RULE = "This command has no rule for this field."
 
 
 @dataclass(frozen=True)

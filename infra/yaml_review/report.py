@@ -24,8 +24,8 @@ _LONGEST_HEAD = 25_000
 #: The usual services allow 65,536 characters in a comment.
 _LONGEST = 64_000
 _REMOVED = (
-    "It is assumed that the tool that applies the folder deletes objects that leave it, as Argo CD and Flux do when "
-    "they prune. `kubectl apply` leaves them running."
+    "The review assumes that the tool that applies the folder also deletes objects that were removed from it, as Argo "
+    "CD and Flux do when they prune. `kubectl apply` leaves them running."
 )
 _NEW_FOLDER = (
     "The folder did not exist at the base, so everything in it counts as new. If it was moved, review a folder that "

@@ -46,8 +46,8 @@ def _requested(change: Change, flow: str) -> Iterator[Effect]:
             yield Effect(Severity.NONE, "offsets-listed", flow, "", what)
         else:
             what = (
-                f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change where {who} continues, as soon as "
-                "it is stopped: records are replicated again, or skipped"
+                f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change the offsets of {who} as soon as "
+                "the connector is stopped: records are replicated again, or skipped"
             )
             yield Effect(Severity.DATA, "offsets-requested", flow, "", what)
 
@@ -105,8 +105,8 @@ def _namespace(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
     for each in workers:
         if each.read.namespace == name:
             what = (
-                f"namespace {name} leaves the folder while workers stay in it: if the tool that applies the folder "
-                "deletes what leaves it, everything in the namespace is deleted, and replication stops"
+                f"namespace {name} is removed from the folder, and workers run in it: if the tool that applies the "
+                "folder prunes removed objects, everything in the namespace is deleted, and replication stops"
             )
             yield Effect(Severity.DATA, "namespace-deleted", each.name, "", what)
             return

@@ -196,7 +196,7 @@ def _of_changes(
                     fields.setdefault(why, []).append(path)
             yield from (Unjudged(file, obj, tuple(paths), why) for why, paths in fields.items())
             if deployments[change.identity] not in said:
-                why = "No rule of this command derives an effect from it, but it may have one."
+                why = "This command has no rule for it, but it may have an effect."
                 left = tuple(
                     each.path for each in change.seen.fields if each.path != "metadata.namespace" or namespace is None
                 )
@@ -216,7 +216,7 @@ def _of_changes(
 _WHY_BESIDE = {
     "Secret": "Connectors and workers may log in with it. Its values are not read.",
     "KafkaUser": "Its ACLs and its login decide what connectors may do.",
-    "KafkaTopic": "Its settings and its deletion concern Kafka, which this command does not ask.",
+    "KafkaTopic": "Changes to it take effect in Kafka, and this command does not connect to Kafka.",
     "Role": "Connectors may need it to read Secrets and ConfigMaps.",
     "RoleBinding": "Connectors may need it to read Secrets and ConfigMaps.",
     "NetworkPolicy": "It decides which addresses workers reach.",

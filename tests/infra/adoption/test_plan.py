@@ -202,7 +202,7 @@ def marked(key: str, value: Any) -> Edit:
 @pytest.mark.parametrize(
     ("edit", "code", "words"),
     [
-        (marked("deletionTimestamp", "2026-01-02T00:00:00Z"), "being-deleted", "since 2026-01-02T00:00:00Z"),
+        (marked("deletionTimestamp", "2026-01-02T00:00:00Z"), "being-deleted", "deletion at 2026-01-02T00:00:00Z"),
         (marked("ownerReferences", [{"kind": "Mirror", "name": "m"}]), "owned-by-object", "belongs to Mirror m"),
         (
             marked("annotations", {PAUSE: "true", "strimzi.io/use-connector-resources": "true"}),

@@ -63,7 +63,7 @@ def test_a_resource_that_differs_only_in_form_is_not_reported_as_changed(tmp_pat
 def test_labels_of_one_tool_are_reported_on_one_line(tmp_path: Path) -> None:
     labels = "labels: {app.kubernetes.io/instance: a, helm.sh/chart: b}"
     code, output, _ = run(tmp_path, edited(MIRROR, ("namespace: kafka", f"namespace: kafka, {labels}")))
-    assert "metadata.labels.app.kubernetes.io/instance, metadata.labels.helm.sh/chart. It says which tool" in output
+    assert "metadata.labels.app.kubernetes.io/instance, metadata.labels.helm.sh/chart. It comes from the tool" in output
     assert (code, output.count("label-of-a-tool")) == (0, 1)
 
 

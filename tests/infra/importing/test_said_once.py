@@ -37,7 +37,7 @@ def output(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "It says which tool applied the object",
+        "It comes from the tool that applied the object",
         "A separator has at least one character in a topology.",
         "Remote topics with the old names get no more records",
         "No heartbeats: ",

@@ -268,7 +268,7 @@ def test_a_topic_created_by_hand_is_reported_as_the_validation_found_it() -> Non
     [
         pytest.param(
             [CheckOutcome("parity", "", {}, (error("compacted", "…"), note("n", "…")))],
-            "the newest published validation could not judge everything: parity (compacted)",
+            "the newest published validation could not check everything: parity (compacted)",
             id="a check",
         ),
         pytest.param([], "the newest published validation could not run", id="the whole flow"),
