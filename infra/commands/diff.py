@@ -50,7 +50,7 @@ def diff(
 ) -> None:
     """Show what a change does to each object and to replication. Needs no Pulumi; only `cluster` contacts a cluster.
     The severity of an effect is `none`; `restart`: replication is interrupted for seconds, or for minutes while workers
-    come and go; `re-read`: records are replicated again; or `data`: records or offsets are left out, left behind or
+    restart; `re-read`: records are replicated again; or `data`: records or offsets are skipped, left behind or
     orphaned.
 
     Example: `replicate diff prod-us-west-2 --against origin/main --fail-on data`

@@ -82,7 +82,7 @@ def exporter(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
-        err.print(f"serving http://{host}:{taken}/metrics, with a look every {every_seconds:g} s", soft_wrap=True)
+        err.print(f"serving http://{host}:{taken}/metrics, looking every {every_seconds:g} s", soft_wrap=True)
         looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds, listed=None), read, newest)
         looking.add_done_callback(lambda _: ended.set())
         ended.wait()

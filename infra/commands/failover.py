@@ -63,9 +63,9 @@ def failover(
     Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is interrupted, run
     it again.
 
-    With `--fence` nobody can write to the flow's topics on the source from then on. If somebody still does, such as a
-    super user, or if anything else goes wrong before the first position is committed, it allows the writes again. After
-    a successful failover they stay denied until `replicate failback` or `--lift-fence`.
+    With `--fence` it denies writes to the flow's topics on the source. If somebody still writes, such as a super user,
+    or if anything else goes wrong before the first position is committed, it allows the writes again. After a
+    successful failover they stay denied until `replicate failback` or `--lift-fence`.
 
     With `disaster` it does not read the source. It uses the published verdicts and the offsets that MirrorMaker has
     translated. It reports the time from which records of each topic may be lost, and how many records each group may

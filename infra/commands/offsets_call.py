@@ -89,8 +89,8 @@ def _print_moves(moves: Sequence[Move]) -> None:
         _say(each.text)
     if any(each.again for each in moves):
         _say(
-            "Records that are replicated again are on the target twice, under new offsets. The groups' translated "
-            "positions there are coarse until new offset syncs are written, and groups may read the second copies."
+            "Records that are replicated again are on the target twice, at new offsets. Until new offset syncs are "
+            "written, the translated offsets of groups are less exact, and groups may read the second copies."
         )
 
 
