@@ -81,7 +81,7 @@ def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
         "field-conflict",
         f"somebody else changed fields that this deployment would change: {'; '.join(edited)}",
         f"stack `{stack}`",
-        "Kubernetes records who wrote each field, and a deployment overwrites only its own.",
+        "Kubernetes records who wrote each field, and a deployment overwrites only its own fields.",
         f"`replicate diff {stack} --against cluster` shows both values. `replicate up {stack} --refresh` deploys the "
         "stack's value; to keep the other one, write it into the topology.",
     )

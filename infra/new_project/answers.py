@@ -75,7 +75,7 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "--target",
             "equal-aliases",
             f"source and target are both `{answers.source.alias}`",
-            "A flow onto its own cluster would replicate its own remote topics.",
+            "A flow from a cluster to itself would replicate its own remote topics.",
             "name two different clusters with `--source` and `--target`.",
         )
     elif answers.source.kubernetes_name == answers.target.kubernetes_name:

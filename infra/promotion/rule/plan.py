@@ -134,7 +134,7 @@ def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
                 where,
                 "stack-twice",
                 f"`{stack}` is already named at {first[stack]}",
-                "The stack would have to be proven before itself.",
+                "A stack cannot wait for its own proof.",
                 f"remove `{stack}` from one of the two places.",
             )
         elif stack not in known:
@@ -177,7 +177,7 @@ def _environment_problems(plan: Plan) -> Iterator[Problem]:
                     f"{where}.waves.{number}.stacks",
                     "empty-wave",
                     "the wave has no stack",
-                    "The next wave would have no predecessor and be deployed unproven.",
+                    "The next wave would be deployed without waiting for any proof.",
                     "add stacks to it, or remove the wave.",
                 )
 

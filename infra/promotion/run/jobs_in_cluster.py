@@ -71,7 +71,7 @@ def await_jobs(
                 "job-unfinished",
                 error.what,
                 f"stack {stack}",
-                f"Each try ends at its deadline at the latest. {runs.unfinished}",
+                f"Each try must end by its deadline. {runs.unfinished}",
                 f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
                 f"{stack}` again.",
             ) from error

@@ -69,7 +69,7 @@ def test_a_field_conflict_names_the_field_the_object_the_manager_and_the_remedy(
 ) -> None:
     failure = engine_failure(said(REPORTED + conflicts), "test", opened=True)
     assert (failure.code, failure.what.partition(": ")[2]) == ("field-conflict", "; ".join(fields))
-    assert "`replicate up test --refresh` deploys the stack's" in failure.remedy
+    assert "`replicate up test --refresh` deploys the stack's value" in failure.remedy
 
 
 def test_the_programs_error_is_reported_once() -> None:
