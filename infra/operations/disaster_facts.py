@@ -117,7 +117,7 @@ def read_evidence(
             found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
             ids = {policy.original(name): each for name, each in found.items()}
         except UnaskedError as error:
-            kept = f"the published ones cannot be used: {error}"
+            kept = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
     return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
 

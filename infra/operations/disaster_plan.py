@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from components.contract.parameters import FlowParameters
-from components.contract.wording import number
+from components.contract.wording import agreeing, number
 from components.kafka.kept_positions import place_after_loss
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
@@ -62,31 +62,32 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         yield Precondition("lost", value, met=None)
         return
     if sign is None:
-        yield Precondition("lost", f"nothing of {flow.source.alias} was ever replicated", met=False)
+        yield Precondition("lost", f"nothing from {flow.source.alias} was ever replicated", met=False)
         return
     silent = max(0.0, (found.now_ms - sign) / 1000)
     by_topic: dict[str, list[Tail]] = {}
     for partition, tail in sorted(found.tails.items()):
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
-        least = f"{topic}: at least what came in the last {duration(silent)}{_about(tails, sign, silent)}"
-        yield Precondition("lost", f"{least}; {_if_behind(found, tails)}", met=None)
+        least = f"{topic}: at least the records of the last {duration(silent)}{_about(tails, sign, silent)}"
+        yield Precondition("lost", f"{least}; {_if_behind(found, tails, flow.target.alias)}", met=None)
 
 
-def _if_behind(found: Evidence, tails: list[Tail]) -> str:
+def _if_behind(found: Evidence, tails: list[Tail], target: str) -> str:
     """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
     if not newest:
-        return "it holds no record"
+        return f"{target} holds no copy of its records"
     oldest = min(newest)
     old = f"{_age(found, oldest)} old" if oldest <= found.now_ms else "dated in the future"
-    where = "its newest record, which is" if len(newest) == 1 else "the newest record of each partition, the oldest"
-    return f"if replication was behind, everything after {where} {old}"
+    one = f"its newest record on {target}, which is"
+    where = one if len(newest) == 1 else f"the newest record of each partition on {target}, the oldest of which is"
+    return f"if replication lagged, also every record after {where} {old}"
 
 
 def _about(tails: list[Tail], sign_ms: int, seconds: float) -> str:
     rates = [rate for each in tails if (rate := each.per_second(sign_ms)) is not None]
-    return f", about {number(math.ceil(sum(rates) * seconds), 'record')} at its last rate" if rates else ""
+    return f", about {math.ceil(sum(rates) * seconds)} at its last rate" if rates else ""
 
 
 def _age(found: Evidence, at_ms: int) -> str:
@@ -102,7 +103,7 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
         if start is not None and start <= found.tails[partition].end
     }
     if not known:
-        value = f"{group.name}: it has no position on {flow.target.alias}, and begins at its `auto.offset.reset`"
+        value = f"{group.name}: it has no position on {flow.target.alias}, so it starts at its `auto.offset.reset`"
         yield Precondition("read again", value, met=None)
         return
     again = sum(max(0, found.tails[partition].end - start) for partition, start in known.items())
@@ -116,7 +117,8 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
     unknown = [each for each in starts if each not in known and each.topic in topics and found.tails[each].end]
     others = ""
     if unknown:
-        others = f"; it begins at its `auto.offset.reset` in {number(len(unknown), 'partition')} without a position"
+        where = number(len(unknown), "partition")
+        others = f"; it starts at its `auto.offset.reset` in {where} where it has no position"
     yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 
@@ -125,7 +127,8 @@ def _kept(found: Evidence, moves: list[Move]) -> Precondition:
     if isinstance(found.kept, str):
         return Precondition("exact", f"none: {found.kept}", met=None)
     exact = sum(each.offset > _by_checkpoint(found, each) for each in moves)
-    value = f"{number(exact, 'position')} of {number(len(moves), 'move')} by what was proven at {found.kept.time}"
+    count = f"{exact} of {number(len(moves), 'position')} to commit {agreeing(exact, '[comes|come]')}"
+    value = f"{count} from the validation of {found.kept.time}"
     return Precondition("exact", value, met=None)
 
 

@@ -120,7 +120,7 @@ def walk_across(
             if found.waiting and not found.on_target and crossing.target.log.start:
                 return NotProvenError(
                     f"the target has deleted its records before {crossing.target.log.start} and holds no others, so "
-                    "it is not known which records have crossed: wait until one crosses"
+                    "nothing shows which records were replicated: wait until another record is replicated"
                 )
             return _with_expired(found, log.start)
         if start == log.start:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
-from components.contract.wording import named, number
+from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.positions_back import PartitionBack
@@ -56,8 +56,8 @@ def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Preco
     if denied is None:
         yield not_seen(flow.source.alias)
     elif denied:
-        value = f"writes to {named(denied)} on {flow.source.alias} are denied since the failover"
-        yield Precondition("fence", f"{value}; the command allows them at its end", met=None)
+        value = f"writes to {named(denied)} on {flow.source.alias} have been denied since the failover"
+        yield Precondition("fence", f"{value}; this command allows them again at its end", met=None)
 
 
 def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]:
@@ -79,7 +79,7 @@ def _proven(partition: TopicPartition, committed: int, back: PartitionBack | Not
         raise LeftAloneError(f"its position in {partition} is not proven")
     if deleted := back.positions[committed].deleted:
         records = number(deleted, "record")
-        raise LeftAloneError(f"{records} of {partition} that it has not consumed are deleted on the source")
+        raise LeftAloneError(f"the source has deleted {records} of {partition} that the group has not consumed")
     return back
 
 
@@ -91,33 +91,39 @@ def _proof(looked: LookedBack) -> Precondition:
 
 def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
     """Records that never reached the target: groups read those that follow the last common record on the source."""
-    for passed, name, groups in ((False, "only source", "groups now read them"), (True, "never sent", "groups do not")):
+    for passed, name, groups in (
+        (False, "only source", "groups now read [it|them]"),
+        (True, "never sent", "groups will not read [it|them]"),
+    ):
         found = [each for each in looked.source_only if each.passed is passed]
-        yield from on_one_side(name, found, f"never reached {flow.target.alias}, and {groups}")
+        yield from on_one_side(name, found, f"never reached {flow.target.alias}", f", and {groups}")
     for partition, why in sorted(looked.unknown.items())[:1]:
-        more = f", nor in {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
-        value = f"not known in {partition}{more}, where no group has an offset: {why}"
+        more = f" or {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
+        unread = f"no group has an offset in {partition}{more}"
+        value = f"{unread}, and it is unknown which records only {flow.source.alias} has there: {why}"
         yield Precondition("only source", value, met=None)
 
 
-def on_one_side(name: str, found: Sequence[SourceOnly], what: str) -> Iterator[Precondition]:
-    """Ranges of records that the other side does not have; `what` describes them."""
+def on_one_side(name: str, found: Sequence[SourceOnly], what: str, then: str = "") -> Iterator[Precondition]:
+    """Ranges of records that the other side does not have; `what` describes them, and `then` agrees in number."""
     for each in found[:_LISTED]:
-        yield Precondition(name, f"{number(each.records, 'record')} {what}: {each.text}", met=None)
+        yield Precondition(
+            name, f"{number(each.records, 'record')} {what}{agreeing(each.records, then)}: {each.text}", met=None
+        )
     if others := found[_LISTED:]:
         records = number(sum(each.records for each in others), "record")
         yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
 
 
 def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:
-    """Records that producers wrote on the target: only another flow takes them to the source."""
+    """Records that producers wrote on the target: only another flow copies them to the source."""
     topics = [f"{number(count, 'record')} in {topic}" for topic, count in sorted(looked.own_records.items()) if count]
     if not topics:
         return
     way = (
-        f"`replicate failover` of {', '.join(reverse)} moves the groups' positions there"
+        f"run `replicate failover` of {' and '.join(reverse)} to move the groups' positions in these topics"
         if reverse
-        else (f"no flow of the stack takes them to {flow.source.alias}")
+        else f"no flow of the stack copies them to {flow.source.alias}"
     )
     yield Precondition("only target", f"{named(topics)} were written on {flow.target.alias}: {way}", met=None)
 
@@ -134,6 +140,7 @@ def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
         remedy = "give each group a position on the source by hand, from the time of its last record."
         raise RefusedError("records-not-comparable", what, where, why, remedy)
     if flow.policy is Policy.IDENTITY and flow.guard is not None:
-        what, why = "the flow is half of a pair", "The other half leads back, and has already taken the records back."
-        way = f"`replicate failover` of `{reverse[0]}`." if reverse else "fail over with a flow that leads back."
+        what, why = "the flow is half of a pair", "The other half already copies the records back."
+        back = f"fail over with a flow from {flow.target.alias} to {flow.source.alias}."
+        way = f"run `replicate failover` of `{reverse[0]}`." if reverse else back
         raise RefusedError("failback-unsuited", what, where, why, way)

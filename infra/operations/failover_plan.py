@@ -81,8 +81,8 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> list[Move
         current = group.on_target.get(remote)
         position = _position(partition, committed, current, looked)
         if current is not None and current > position.offset:
-            past = f"it is at {current} in {remote}, past its position {position.offset}"
-            why = f"it has consumed on {flow.target.alias}, or was set back on {flow.source.alias}"
+            past = f"it is at {current} in {remote}, past its new position {position.offset}"
+            why = f"it consumed on {flow.target.alias}, or its offset was reset on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
         found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
@@ -102,11 +102,12 @@ def _position(partition: TopicPartition, committed: int, current: int | None, lo
         position = found.returning.get((committed, current), position)
     if position.not_there:
         missing = number(position.not_there, "record")
-        raise LeftAloneError(f"{missing} of {partition} that it has not consumed are no longer on the target")
+        raise LeftAloneError(f"the target does not have {missing} of {partition} that the group has not consumed")
     if position.expired:
         older = number(position.expired, "older record")
-        why = f"it is at {committed} in {partition}, but the source has deleted records from there on"
-        raise LeftAloneError(f"{why}, and {older} on the target may be unread: set its position by hand")
+        why = f"it is at {committed} in {partition}, but the source has deleted the next records"
+        unread = f"the group may not have read {older} on the target"
+        raise LeftAloneError(f"{why}, and {unread}: set its position by hand")
     return position
 
 
@@ -212,8 +213,9 @@ def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Itera
     further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
     if names := list(dict.fromkeys(each.group for each in further)):
         target, source = flow.target.alias, flow.source.alias
-        counts = f"what they consumed on {target} also counts; delete a group there if only {source} should count"
-        yield Precondition("returning", f"{named(names)}: {counts}", met=None)
+        only = f"to count only records consumed on {source}, delete the group on {target}"
+        value = f"{named(names)}: records consumed on {target} also count; {only}"
+        yield Precondition("returning", value, met=None)
 
 
 def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
@@ -247,7 +249,7 @@ def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> P
         case None:
             return Precondition("verdict", "no validation was ever published", met=None)
     age = duration(max(0.0, now_ms / 1000 - found.at.timestamp()))
-    other = "" if found.current else ", about another model"
+    other = "" if found.current else ", for another model or with other accepted findings"
     met = True if found.verdict is Verdict.PASS and found.current else None
     return Precondition("verdict", f"{found.verdict}, {age} ago{other}", met=met)
 

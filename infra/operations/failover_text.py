@@ -43,7 +43,7 @@ def position_line(move: Move) -> str:
 
 def _read_again(move: Move) -> str:
     if not move.read_again:
-        return "perhaps records read again" if move.bound == "at least" else "nothing read again"
+        return "some records may be read again" if move.bound == "at least" else "nothing read again"
     bound = "" if move.bound == "exactly" else f"{move.bound} "
     return f"{bound}{number(move.read_again, 'record')} read again"
 

@@ -14,6 +14,7 @@ from infra.operations.failover_facts import Precondition
 from infra.operations.topic_acls import Access
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
+_STOPS_FLOW = "The fence's ACL would also stop that flow from writing."
 
 
 def fence_precondition(
@@ -51,19 +52,20 @@ def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterabl
     where, wanted = f"flow {flow.name}", set(topics)
     if flow.settings.loop_guard:
         what = "the flow is half of a pair, whose other half writes to the same topics"
-        raise RefusedError("fence-unsuited", what, where, "A denial also binds that flow.", f"{_INSTEAD}.")
+        raise RefusedError("fence-unsuited", what, where, _STOPS_FLOW, f"{_INSTEAD}.")
     for each in flows:
         if each.settings.source == flow.settings.source and each.settings.sync_topic_acls:
             what = f"`{each.name}` copies the ACLs of topics to {each.settings.target} (`syncTopicAcls`)"
             why = (
-                "It would copy the denial to the remote topics; then nobody could write to them, not even MirrorMaker."
+                "It would copy the fence's ACL to the remote topics. Then nobody could write to them, not even "
+                "MirrorMaker."
             )
             raise RefusedError(
                 "fence-copied", what, where, why, f"set `syncTopicAcls: false` and deploy it, or {_INSTEAD}."
             )
         if each.settings.target == flow.settings.source and (written := _written(flow_parameters(each), wanted)):
             what = f"`{each.name}` writes to {named(written)} on {flow.settings.source}"
-            raise RefusedError("fence-unsuited", what, where, "A denial also binds that flow.", f"{_INSTEAD}.")
+            raise RefusedError("fence-unsuited", what, where, _STOPS_FLOW, f"{_INSTEAD}.")
 
 
 def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
@@ -74,10 +76,10 @@ def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
 
 
 def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPartition, OffsetRange]) -> str:
-    """How much each topic grew, such as "orders by 12 records"; empty if none did."""
+    """How much each topic grew, such as "orders grew by 12 records"; empty if none did."""
     grown: dict[str, int] = {}
     for partition, log in after.items():
         if (records := log.end - before[partition].end) > 0:
             grown[partition.topic] = grown.get(partition.topic, 0) + records
-    told = [f"{topic} by {number(records, 'record')}" for topic, records in sorted(grown.items())]
+    told = [f"{topic} grew by {number(records, 'record')}" for topic, records in sorted(grown.items())]
     return named(told)

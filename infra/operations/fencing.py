@@ -108,11 +108,11 @@ class Fence:
             return
         source = self.scene.parameters.source.alias
         what = f"somebody still writes to {source}: {grown} since {self.since:%H:%M:%SZ}"
-        why = "A denial binds every user except the brokers' super users (`super.users`)."
+        why = "The fence's ACL denies every user except the brokers' super users (`super.users`)."
         where = f"flow {self.scene.flow.name}"
         if self.kept:
             remedy = (
-                "stop this producer. The positions are committed; groups read these records once they have crossed."
+                "stop this producer. The positions are committed; groups read these records once they are replicated."
             )
             raise RefusedError("fence-bypassed-late", what, where, why, remedy)
         raise RefusedError("fence-bypassed", what, where, why, "stop this producer, and run the command again.")

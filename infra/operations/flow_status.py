@@ -175,7 +175,10 @@ def _of_verdict(facts: FlowFacts) -> Found:
             if found.verdict is not Verdict.PASS:
                 yield Kind.PROBLEM, f"the newest published validation is `{found.verdict}`"
             elif not found.current:
-                yield Kind.PROBLEM, "the newest published validation judged another model or other acceptances"
+                yield (
+                    Kind.PROBLEM,
+                    "the newest published validation judged another model, or accepted other findings than now",
+                )
             elif age > PROOF_HOURS * 3600:
                 yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
 

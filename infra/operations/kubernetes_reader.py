@@ -139,10 +139,11 @@ def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
     try:
         found = read_positions(entries(live or {}))
     except ValueError as error:
-        return f"the published ones cannot be used: {error}"
+        return f"the published positions cannot be used: {error}"
     if found is None:
         return "no validation has published any"
-    return found if found.digest == flow_digest(flow) else f"those of {found.time} are about another model"
+    other = f"the positions published at {found.time} belong to another model"
+    return found if found.digest == flow_digest(flow) else other
 
 
 def _verdict_reference(flow: ResolvedFlow) -> Reference:

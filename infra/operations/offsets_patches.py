@@ -103,15 +103,18 @@ def refuse(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Ref
             continue
         if pending(body) or CONNECTOR in _annotations(body):
             why = "An earlier request was not carried out. The operator tries it again as soon as the connector stops."
-            asked = f"{OFFSETS}: {_annotations(body).get(OFFSETS, '(missing)')} is still asked for on"
+            asked = f"the request `{OFFSETS}: {_annotations(body).get(OFFSETS, '(missing)')}` is still pending on"
             keys = " ".join(f"{key}-" for key in (OFFSETS, CONNECTOR) if key in _annotations(body))
             raise _refused(place, "offsets-armed", asked, why, keys)
         if wanted_state(body, place) == "paused":
             what, why = (
                 f"{place.name} is paused",
-                "Offsets are set while a connector is stopped, which would end the pause.",
+                "Setting offsets stops the connector, which would end the pause.",
             )
-            remedy = f"`replicate stop {request.stack} {request.flow} --connector '{place.name}'` or resume it first."
+            remedy = (
+                f"stop it first with `replicate stop {request.stack} {request.flow} --connector '{place.name}'`, or "
+                "resume it."
+            )
             raise RefusedError("connector-paused", what, str(place.resource), why, remedy)
 
 

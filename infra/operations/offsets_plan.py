@@ -75,13 +75,14 @@ class Move:
     @property
     def text(self) -> str:
         if self.now == self.then:
-            return f"{self.partition}: stays at {self.then}, which is not stored yet"
+            after = ", without a stored offset" if self.stored is None else "; this offset will now be stored"
+            return f"{self.partition}: continues at {self.then} as before{after}"
         head = f"{self.partition}: now {self.now}, then {self.then}"
         if self.again:
             last = self.last_sync
             syncs = "" if last is None else f"; its offset syncs, the newest at {last}, no longer count"
             return f"{head}: replicates up to {number(self.again, 'record')} again{syncs}"
-        return f"{head}: leaves up to {number(self.left_out, 'record')} out"
+        return f"{head}: skips up to {number(self.left_out, 'record')}"
 
 
 def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:

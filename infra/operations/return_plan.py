@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
-from components.contract.wording import named, number
+from components.contract.wording import agreeing, named, number
 from components.kafka.connector_offsets import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
@@ -68,19 +68,18 @@ def _has_run(flow: FlowParameters, what: str) -> RefusedError:
     source, target = flow.source.alias, flow.target.alias
     remedy = (
         f"if it is the flow that failed over, deploy one from {target} to {source} in its place, with its source "
-        "connector `stopped`, and name that one. If it already leads back, `replicate failover` moves the groups."
+        "connector `stopped`, and name that one. If it is already the flow back, `replicate failover` moves the groups."
     )
-    why = "The flow back can leave out what came from the other side only if it has copied nothing yet."
+    why = "A flow back can skip the other side's records only before it has copied anything."
     return RefusedError("failback-unsuited", f"flow {flow.name} has run: {what}", f"flow {flow.name}", why, remedy)
 
 
 def _stopped(flow: FlowParameters, running: tuple[str, ...]) -> Precondition:
     if not running:
         return Precondition("connectors", "every source connector is stopped")
-    named = ", ".join(running)
-    return Precondition(
-        "connectors", f"{named} not stopped: it may copy back what came from {flow.target.alias}", met=False
-    )
+    are = agreeing(len(running), "[is|are]")
+    value = f"{', '.join(running)} {are} not stopped, and may copy records of {flow.target.alias} back to it"
+    return Precondition("connectors", value, met=False)
 
 
 def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
@@ -90,10 +89,12 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
     begins = _begins(looked)
     back = number(sum(each.records for each in begins.values()), "record")
     partitions = number(len(begins), "partition")
-    yield Precondition("beginning", f"{back} of {flow.source.alias} to take back, in {partitions}", met=bool(begins))
+    yield Precondition("beginning", f"{back} of {flow.source.alias} to copy back, in {partitions}", met=bool(begins))
     apart = [str(each) for each, begin in sorted(begins.items()) if begin.last_common is None and begin.records]
     if apart:
-        value = f"{named(apart)}: {flow.source.alias} has no record of {flow.target.alias}, so all its records go back"
+        value = (
+            f"{named(apart)}: no record on {flow.source.alias} came from {flow.target.alias}, so all are copied back"
+        )
         yield Precondition("beginning", value, met=None)
     late = [str(each) for each, begin in sorted(begins.items()) if not can_resume_at(begin.offset, flow.start_from)]
     if late:
@@ -115,5 +116,5 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
             f"writes to the topics on {flow.target.alias} have been denied to everybody since the failover of "
             f"{named(fences)}"
         )
-        why = "the command lifts this, because the flow has to write there: keep the producers there stopped"
+        why = "this command allows them again, because the flow has to write there: keep the producers there stopped"
         yield Precondition("fence", f"{value}; {why}", met=None)

@@ -165,7 +165,7 @@ def _verdict(flow: FlowStatus) -> Fact:
     verdict = flow.verdict
     if verdict is None:
         return Fact("verdict", _NOT_ASKED if "verdict" in flow.unasked else "none was published", "yellow")
-    about = "" if verdict.current else ", for another model or other acceptances"
+    about = "" if verdict.current else ", for another model or with other accepted findings"
     failed = f", not passed: {', '.join(verdict.failed_checks)}" if verdict.failed_checks else ""
     color = "" if verdict.verdict is Verdict.PASS and verdict.current else "red"
     return Fact("verdict", f"{verdict.verdict}, {duration(verdict.age_seconds)} ago{about}{failed}", color)

@@ -103,7 +103,7 @@ def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:
         yield f"could not be asked: {flow.unasked}", "yellow"
         return
     if not flow.verdicts:
-        yield "no validation has been published since the history exists", "yellow"
+        yield "the history holds no published validation", "yellow"
     for each in flow.verdicts:
         yield _line(each), _COLORS.get(each.verdict, "yellow")
     if flow.older:

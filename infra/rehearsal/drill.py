@@ -140,7 +140,7 @@ def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: Kafk
 
 
 def _without_position(flow: FlowParameters, what: str) -> RefusedError:
-    why = "A failover would leave a group that stands there alone."
+    why = "A failover would not move a group at this position."
     remedy = "correct it: a failover of real groups needs it, too."
     return RefusedError("drill-without-position", what, f"flow {flow.name}", why, remedy)
 

@@ -37,7 +37,7 @@ from infra.validation.configured import raise_configured
 from infra.validation.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
-_ALONE = "the job proves what {file} declares; whether that is what is deployed was not checked"
+_ALONE = "the job validates what {file} declares, but does not check that this is deployed"
 _CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is used: `{context}`"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."

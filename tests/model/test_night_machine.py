@@ -81,4 +81,4 @@ def test_an_empty_target_log_does_not_show_which_records_have_crossed() -> None:
     machine = Night()
     machine.begin(0, 20)
     machine.expire_on_target(20)
-    assert "it is not known which records have crossed" in str(machine.across())
+    assert "nothing shows which records were replicated" in str(machine.across())

@@ -47,8 +47,8 @@ def test_losses_are_reported_for_each_topic_and_re_reads_for_each_group() -> Non
     assert found.unmet == ()
     assert values(found, "source") == [SILENT]
     assert values(found, "lost") == [
-        "orders: at least what came in the last 61.0 s, about 31 records at its last rate; if replication was behind, "
-        "everything after its newest record, which is 75.0 s old"
+        "orders: at least the records of the last 61.0 s, about 31 at its last rate; if replication lagged, also every "
+        "record after its newest record on uswest, which is 75.0 s old"
     ]
     assert values(found, "read again") == ["checkout-web: at most 40 records; its offsets are known as of 90.0 s ago"]
     assert found.moves == ()
@@ -71,7 +71,7 @@ def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
 def test_a_group_without_offset_or_checkpoint_starts_at_its_auto_offset_reset() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-app", 0, 0, {}, {}),)))
     assert values(found, "read again") == [
-        "checkout-app: it has no position on uswest, and begins at its `auto.offset.reset`"
+        "checkout-app: it has no position on uswest, so it starts at its `auto.offset.reset`"
     ]
 
 
@@ -88,27 +88,27 @@ def test_a_source_that_refuses_the_login_does_not_count_as_lost() -> None:
 
 def test_a_flow_that_never_replicated_is_refused() -> None:
     (unmet,) = disaster_plan(FLOW, evidence(heartbeat_ms=None, tails={ORDERS: Tail(0)})).unmet
-    assert unmet.value == "nothing of useast was ever replicated"
+    assert unmet.value == "nothing from useast was ever replicated"
 
 
 def test_a_remote_topic_without_records_is_reported_as_empty() -> None:
     assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
-        "orders: at least what came in the last 61.0 s; it holds no record"
+        "orders: at least the records of the last 61.0 s; uswest holds no copy of its records"
     ]
 
 
 def test_the_reported_loss_includes_the_partition_that_is_furthest_behind() -> None:
     tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 7_200_000)}
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "lost") == [
-        "orders: at least what came in the last 61.0 s; if replication was behind, everything after the newest record "
-        "of each partition, the oldest 2 h old"
+        "orders: at least the records of the last 61.0 s; if replication lagged, also every record after the newest "
+        "record of each partition on uswest, the oldest of which is 2 h old"
     ]
 
 
 def test_a_record_dated_in_the_future_does_not_prove_that_nothing_is_lost() -> None:
     tails = {ORDERS: Tail(430, NOW_MS + 3_600_000)}
     (lost,) = values(disaster_plan(FLOW, evidence(tails=tails)), "lost")
-    assert lost.startswith("orders: at least what came in the last 61.0 s; ")
+    assert lost.startswith("orders: at least the records of the last 61.0 s; ")
     assert values(disaster_plan(FLOW, evidence(tails=tails, heartbeat_ms=None)), "lost") == [
         "not known: the newest records are dated in the future, and there is no heartbeat"
     ]
@@ -117,7 +117,7 @@ def test_a_record_dated_in_the_future_does_not_prove_that_nothing_is_lost() -> N
 def test_an_old_burst_of_records_does_not_inflate_the_estimated_rate() -> None:
     burst = Tail(430, NOW_MS - 561_000, NOW_MS - 561_019, 101)
     (lost,) = values(disaster_plan(FLOW, evidence(tails={ORDERS: burst})), "lost")
-    assert "at least what came in the last 61.0 s, about 13 records at its last rate" in lost
+    assert "at least the records of the last 61.0 s, about 13 at its last rate" in lost
 
 
 def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() -> None:
@@ -125,15 +125,15 @@ def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() ->
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: Tail(397, 0)}))
     assert found.moves == ()
     assert values(found, "read again") == [
-        "checkout-web: it has no position on uswest, and begins at its `auto.offset.reset`"
+        "checkout-web: it has no position on uswest, so it starts at its `auto.offset.reset`"
     ]
 
 
 def test_partitions_without_a_position_are_reported() -> None:
     tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 75_000)}
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "read again") == [
-        "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it begins at its "
-        "`auto.offset.reset` in 1 partition without a position"
+        "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it starts at its "
+        "`auto.offset.reset` in 1 partition where it has no position"
     ]
 
 
@@ -151,7 +151,9 @@ def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
     """The checkpoint says that the group was at 405; the span says where that record is on the target."""
     found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE))
     assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
-    assert values(found, "exact") == ["1 position of 1 move by what was proven at 2026-01-31T02:00:00+00:00"]
+    assert values(found, "exact") == [
+        "1 of 1 position to commit comes from the validation of 2026-01-31T02:00:00+00:00"
+    ]
     (again,) = values(found, "read again")
     assert again.startswith("checkout-web: at most 35 records; ")
 
@@ -182,7 +184,8 @@ def test_only_an_offset_that_mirror_maker_committed_is_replaced(current: int, mo
         pytest.param({"logs": {ORDERS: OffsetRange(0, 399)}}, id="the remote topic lost its end"),
         pytest.param({"kept": replace(KEPT, topics={})}, id="nothing was proven about the topic"),
         pytest.param(
-            {"kept": "those of yesterday are about another model"}, id="the published positions belong to another model"
+            {"kept": "the positions published at noon belong to another model"},
+            id="the published positions belong to another model",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced
         ({"groups": (a_group(members_on_source=1),)}, "it runs on useast with 1 member: stop it there first"),
         (
             {"positions": {ORDERS: back(positions={398: PositionBack(398, 412, deleted=3)})}},
-            "3 records of orders-0 that it has not consumed are deleted on the source",
+            "the source has deleted 3 records of orders-0 that the group has not consumed",
         ),
     ],
     ids=["it runs on the target", "it runs on the source", "the source has deleted records"],
@@ -93,13 +93,14 @@ def test_records_that_only_one_side_has_are_named() -> None:
         ),
         (
             "never sent",
-            "1 record never reached uswest, and groups do not: orders-0, offset 7, written 1970-01-01T00:00:00Z",
+            "1 record never reached uswest, and groups will not read it: orders-0, offset 7, written "
+            "1970-01-01T00:00:00Z",
         ),
-        ("only target", "30 records in orders were written on uswest: no flow of the stack takes them to useast"),
+        ("only target", "30 records in orders were written on uswest: no flow of the stack copies them to useast"),
         (
             "only target",
-            "30 records in orders were written on uswest: `replicate failover` of orders-back moves the groups' "
-            "positions there",
+            "30 records in orders were written on uswest: run `replicate failover` of orders-back to move the "
+            "groups' positions in these topics",
         ),
     ]
 
@@ -109,7 +110,7 @@ def test_an_unproven_partition_without_groups_is_reported_but_does_not_block_the
     found = plan_back(FLOW, looked(unknown=unknown), ())
     assert found.unmet == ()
     assert [each.value for each in found.preconditions if each.name == "only source"] == [
-        "not known in orders-3, where no group has an offset: they differ"
+        "no group has an offset in orders-3, and it is unknown which records only useast has there: they differ"
     ]
 
 
@@ -129,7 +130,7 @@ def test_ranges_after_the_first_twenty_are_only_counted() -> None:
         (
             {"policy": Policy.IDENTITY, "guard": GuardParameters(filter="from-b", mark="from-a")},
             "failback-unsuited",
-            "`replicate failover` of `orders-back`",
+            "run `replicate failover` of `orders-back`",
         ),
     ],
     ids=["transforms", "pair"],

@@ -168,7 +168,7 @@ def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsy
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 14}
     assert (
-        "group checkout-web is left alone: it is at 14 in useast.orders-0, past its position 13"
+        "group checkout-web is left alone: it is at 14 in useast.orders-0, past its new position 13"
         in capsys.readouterr().out
     )
 
@@ -205,7 +205,7 @@ def test_a_disaster_failover_ignores_published_positions_if_topic_ids_are_unknow
     night.dead.add("useast")
     after_disaster(a_call(night, mode="disaster", dry_run=True), night)
     said = " ".join(capsys.readouterr().out.split())
-    assert "! exact none: the published ones cannot be used: Kafka cluster uswest" in said
+    assert "! exact none: the published positions cannot be used: Kafka cluster uswest" in said
 
 
 @pytest.mark.parametrize("mode", ["planned", "disaster"])
@@ -284,6 +284,6 @@ def test_a_returning_group_of_a_pair_does_not_read_again_what_it_consumed_before
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
     said = capsys.readouterr().out
-    assert "! returning     app: what they consumed on uswest also counts; delete a group there if only useast" in said
+    assert "! returning     app: records consumed on uswest also count; to count only records consumed" in said
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}

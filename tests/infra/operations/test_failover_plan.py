@@ -140,8 +140,8 @@ def test_an_unmet_precondition_is_named_with_its_value(given: dict[str, Any], na
         ),
         pytest.param(
             {"on_target": {REMOTE: 450}},
-            "it is at 450 in useast.orders-0, past its position 398: it has consumed on uswest, or was set back on "
-            "useast. Delete the group on uswest to move it",
+            "it is at 450 in useast.orders-0, past its new position 398: it consumed on uswest, or its offset was "
+            "reset on useast. Delete the group on uswest to move it",
             id="ahead on the target",
         ),
         pytest.param(
@@ -182,7 +182,7 @@ def test_groups_without_an_offset_are_all_named() -> None:
 def test_a_group_is_left_alone_if_the_target_lost_records_that_it_has_not_consumed() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
-    assert alone.why == "5 records of orders-0 that it has not consumed are no longer on the target"
+    assert alone.why == "the target does not have 5 records of orders-0 that the group has not consumed"
 
 
 def test_the_number_of_re_reads_is_a_minimum_if_records_are_indistinguishable() -> None:
@@ -195,8 +195,8 @@ def test_a_group_is_left_alone_if_only_the_target_still_holds_unread_records() -
     older = walked(positions={412: ExactPosition(412, 398, expired=5)})
     (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: older}), NOW_MS).left_alone
     assert alone.why == (
-        "it is at 412 in orders-0, but the source has deleted records from there on, and 5 older records on the target "
-        "may be unread: set its position by hand"
+        "it is at 412 in orders-0, but the source has deleted the next records, and the group may not have read 5 "
+        "older records on the target: set its position by hand"
     )
 
 

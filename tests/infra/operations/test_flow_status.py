@@ -114,7 +114,7 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
         ),
         pytest.param(
             {"verdict": VerdictFacts(Verdict.PASS, NOW, current=False)},
-            "the newest published validation judged another model or other acceptances",
+            "the newest published validation judged another model, or accepted other findings than now",
             id="changed since",
         ),
         pytest.param(

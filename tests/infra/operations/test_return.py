@@ -134,10 +134,10 @@ def test_a_dry_run_shows_where_the_flow_begins_and_changes_nothing(
     begin(scene, dry_run=True)
     assert capsys.readouterr().out.splitlines() == [
         "✓ connectors    every source connector is stopped",
-        "✓ beginning     5 records of uswest to take back, in 4 partitions",
+        "✓ beginning     5 records of uswest to copy back, in 4 partitions",
         "! old only      2 records of useast never reached uswest: orders-0, offsets 10 to 11, written "
         "1970-01-01T00:00:01Z",
-        "orders-0: now 0, then 12: leaves up to 12 records out",
+        "orders-0: now 0, then 12: skips up to 12 records",
         "nothing was changed",
     ]
     assert scene.stored() == {}

@@ -52,7 +52,7 @@ def test_verdicts_that_are_not_listed_or_no_longer_kept_are_counted() -> None:
     assert [each.time[:10] for each in found.verdicts] == ["2026-01-03"]
     assert lines(found)[1:] == ["and 2 older", "and 40 before these, which are no longer kept", "noticed: …"]
     assert document(found).exit_code == 2
-    assert lines(flow_history("orders", History(), 5)) == ["no validation has been published since the history exists"]
+    assert lines(flow_history("orders", History(), 5)) == ["the history holds no published validation"]
 
 
 def test_a_flow_that_cannot_be_asked_says_why() -> None:
