@@ -54,10 +54,10 @@ def load_state(file: Path | None = None) -> State:
         places = ", ".join(".".join(map(str, problem["loc"])) or "the file" for problem in error.errors())
         raise CannotRunError(
             "state-damaged",
-            f"the local stack's state cannot be read (wrong: {places})",
+            f"the local stack's state cannot be read (invalid: {places})",
             str(file),
             "It names the processes, ports and passwords of the stack.",
-            "stop by hand what is still running, then delete the stack's data with `replicate local down --purge`",
+            "stop the running processes by hand, then delete the stack's data with `replicate local down --purge`",
         ) from None
 
 

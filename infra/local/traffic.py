@@ -81,7 +81,7 @@ def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping
                 "topic-exists",
                 f"topic {topic} has {len(existing[topic].partitions)} partitions, not {wanted}",
                 region.alias,
-                "Kafka cannot remove partitions, and with more of them keys would go to other partitions.",
+                "Kafka cannot remove partitions, and adding some would move keys to other partitions.",
                 f"delete the topic, or ask for {len(existing[topic].partitions)}",
             )
     missing = [

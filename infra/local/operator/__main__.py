@@ -78,7 +78,7 @@ def _opened(kind: Callable[[Given], Opened], given: Given, ledger: Path) -> Open
         return kind(given)
     except ValueError:
         # Pydantic's message would quote the file.
-        logging.error("%s cannot be read; stop the processes that still run, and remove it", ledger)  # noqa: TRY400
+        logging.error("%s cannot be read; stop the processes that are still running, and delete this file", ledger)  # noqa: TRY400
         return None
 
 
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m infra.local.operator", description=__doc__)
     for name, told in {
         "--jdk": "home of the JDK that workers run on",
-        "--connect-lib": "directory with the jars of Kafka that workers run unless they ask for another version",
+        "--connect-lib": "directory with the Kafka jars for workers that set no other version",
         "--config-provider-lib": "directory with the jars of Strimzi's configuration providers, and no others",
         "--metrics-lib": "directory with the jars that report the workers' metrics",
         "--spark-lib": "directory with the jars of the validation job",

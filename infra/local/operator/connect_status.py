@@ -34,16 +34,17 @@ def unsupported(connect: ConnectResource) -> Condition | None:
     if connect.mounts_volumes:
         return not_ready(
             "UnsupportedLocally",
-            "spec.template mounts volumes, and without containers there are no mounts: give trusted certificates "
-            "as PEM and read them through a configuration provider",
+            "spec.template mounts volumes, but the local stack has no containers: store trusted certificates as PEM in "
+            "a Secret, and read them through a configuration provider",
         )
     for access in connect.access:
         match access.authentication:
             case UnsupportedAuthentication(type=kind):
-                told = f"authentication type {kind} is not supported on one machine"
+                told = f"authentication type {kind} is not supported on the local stack"
                 return not_ready("UnsupportedLocally", told)
             case CustomAuthentication(config=config) if OAUTH_PACKAGE in str(config.values()):
-                told = f"authentication names {OAUTH_PACKAGE}, Strimzi's OAuth library, which only its images have"
+                library = f"Strimzi's OAuth library ({OAUTH_PACKAGE})"
+                told = f"authentication uses {library}, which only Strimzi's images contain"
                 return not_ready("UnsupportedLocally", told)
     return None
 
@@ -85,7 +86,9 @@ def warnings(connect: ConnectResource, jvm_notes: Sequence[str]) -> list[Conditi
         warning("ForbiddenConfiguration", f"config {key} is dropped: the operator sets it")
         for key in dropped_keys(connect)
     ]
-    ignored = [warning("IgnoredLocally", f"spec.{field} is ignored on one machine") for field in connect.ignored_fields]
+    ignored = [
+        warning("IgnoredLocally", f"spec.{field} is ignored on the local stack") for field in connect.ignored_fields
+    ]
     return dropped + ignored + [warning("JvmOptions", note) for note in jvm_notes]
 
 

@@ -95,5 +95,5 @@ class Operator:
 
 def _no_cluster(cluster: str) -> str:
     if not cluster:
-        return "the label strimzi.io/cluster is missing: it names the KafkaConnect"
+        return "the label strimzi.io/cluster, which names the KafkaConnect, is missing"
     return f"there is no KafkaConnect {cluster} in this namespace"

@@ -32,8 +32,8 @@ def missing_version(connect: ConnectResource) -> Condition | None:
     if connect.version is None or connect.version in VERSIONS:
         return None
     told = (
-        f"Kafka {connect.version} cannot run on one machine, only {' and '.join(VERSIONS)}: set spec.version to one of "
-        f"these, or remove it to run {VERSIONS[0]}"
+        f"Kafka {connect.version} cannot run on the local stack, which has only {' and '.join(VERSIONS)}: set "
+        f"spec.version to one of these, or remove it to run {VERSIONS[0]}"
     )
     return not_ready("UnsupportedLocally", told)
 

@@ -91,7 +91,7 @@ class Workers:
         records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
         self._records = {(record.key, record.index): record for record in records}
         for record in records:
-            adopted = "adopted" if processes.alive(record) else "ended while no operator ran"
+            adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
         self._link_plugins()
 

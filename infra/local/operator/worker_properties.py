@@ -219,9 +219,11 @@ def jvm_arguments(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     if wanted := options.get("-Xmx"):
         heap = max(1, min(_mebibytes(wanted), LARGEST_HEAP_MIB))
         if _mebibytes(wanted) > LARGEST_HEAP_MIB:
-            notes.append(f"jvmOptions -Xmx {wanted} is capped at {LARGEST_HEAP_MIB}m on one machine")
+            notes.append(f"jvmOptions -Xmx {wanted} is capped at {LARGEST_HEAP_MIB}m on the local stack")
     notes += [
-        f"jvmOptions {key} is ignored on one machine" for key in ("-XX", "-Xms", "gcLoggingEnabled") if options.get(key)
+        f"jvmOptions {key} is ignored on the local stack"
+        for key in ("-XX", "-Xms", "gcLoggingEnabled")
+        if options.get(key)
     ]
     properties = [f"-D{each['name']}={each['value']}" for each in options.get("javaSystemProperties") or []]
     return [f"-Xmx{heap}m", *_FIXED, *properties], notes

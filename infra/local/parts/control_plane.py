@@ -149,7 +149,7 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
             "definition-refused",
             f"the API server refused the definition {name} (HTTP {response.status_code})",
             "kube-apiserver",
-            "Flows are made of objects of this definition.",
+            "A stack deploys objects of this kind.",
             "run `replicate local down --purge` and `replicate local up` again",
             response.text[:1000],
         )

@@ -73,7 +73,7 @@ class Kubelet:
             return
         if plan.seconds is not None and time.time() > record.started + plan.seconds:
             if self.processes.stop(record):
-                log.info("pod %s was active longer than its deadline", record.name)
+                log.info("pod %s ran longer than its activeDeadlineSeconds", record.name)
                 self._write(pod, plan, "Failed", {"terminated": self._terminated(record, 143)}, _DEADLINE)
             return
         code = self.processes.exit_code(record)

@@ -111,7 +111,9 @@ def _selected(spec: Object, own_namespace: str, where: str) -> Iterator[Config]:
         yield _with_label(key, [value])
     for each in spec["selector"].get("matchExpressions") or []:
         if each["operator"] != "In":
-            raise UnsupportedError(f"PodMonitor {where}: operator {each['operator']} is not supported on one machine")
+            raise UnsupportedError(
+                f"PodMonitor {where}: operator {each['operator']} is not supported on the local stack"
+            )
         yield _with_label(each["key"], each["values"])
 
 
@@ -137,4 +139,4 @@ def _snake_case(relabeling: Object) -> Config:
 
 def _only(fields: Object, known: set[str], where: str) -> None:
     if unknown := sorted(fields.keys() - known):
-        raise UnsupportedError(f"PodMonitor {where}: {', '.join(unknown)} is not supported on one machine")
+        raise UnsupportedError(f"PodMonitor {where}: {', '.join(unknown)} is not supported on the local stack")

@@ -36,6 +36,7 @@ def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
                 f"the local Kubernetes provider ended at its start with exit code {process.wait()}",
                 "the local stack",
                 "Pulumi's engine deploys through it.",
-                "correct what it printed above; `replicate local status` shows whether the local API server runs.",
+                "correct the error that it printed above; `replicate local status` shows whether the local API server "
+                "runs.",
             )
         yield int(port)

@@ -106,7 +106,7 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:
         context.abort(
             grpc.StatusCode.UNIMPLEMENTED,
-            f"the local Kubernetes provider has no functions, and so does not have {request.tok}",
+            f"the local Kubernetes provider does not support functions, such as {request.tok}",
         )
 
     def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:

@@ -73,7 +73,7 @@ def test_a_refused_pod_is_reported_before_any_other_reason() -> None:
                     "config": {"sasl.login.callback.handler.class": "io.strimzi.kafka.oauth.client.Handler"},
                 }
             },
-            "names io.strimzi.kafka.oauth, Strimzi's OAuth library",
+            "uses Strimzi's OAuth library (io.strimzi.kafka.oauth)",
             id="oauth-in-v1",
         ),
     ],
@@ -93,9 +93,9 @@ def test_each_dropped_ignored_or_capped_setting_is_a_warning() -> None:
     connect = a_connect(config={"group.id": "x"}, image="example/connect", jvmOptions={"-Xmx": "2g", "-XX": {"A": "b"}})
     assert warnings(connect, jvm_arguments(connect.jvm_options)[1]) == [
         warning("ForbiddenConfiguration", "config group.id is dropped: the operator sets it"),
-        warning("IgnoredLocally", "spec.image is ignored on one machine"),
-        warning("JvmOptions", "jvmOptions -Xmx 2g is capped at 512m on one machine"),
-        warning("JvmOptions", "jvmOptions -XX is ignored on one machine"),
+        warning("IgnoredLocally", "spec.image is ignored on the local stack"),
+        warning("JvmOptions", "jvmOptions -Xmx 2g is capped at 512m on the local stack"),
+        warning("JvmOptions", "jvmOptions -XX is ignored on the local stack"),
     ]
 
 

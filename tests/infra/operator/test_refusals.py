@@ -28,8 +28,8 @@ def test_a_supported_version_or_a_custom_image_is_accepted(spec: dict[str, Any])
 def test_a_version_without_jars_is_refused_with_a_list_of_versions_that_have_jars(connect: ConnectResource) -> None:
     """Otherwise another version would run instead, and a user who tries a version would not notice."""
     message = (
-        f"Kafka {connect.version} cannot run on one machine, only 4.2.0 and 4.3.1: set spec.version to one of these, "
-        "or remove it to run 4.2.0"
+        f"Kafka {connect.version} cannot run on the local stack, which has only 4.2.0 and 4.3.1: set spec.version to "
+        "one of these, or remove it to run 4.2.0"
     )
     assert refused_version(connect) is None
     assert missing_version(connect) == Condition("NotReady", "UnsupportedLocally", message)

@@ -52,7 +52,7 @@ def test_a_resource_of_v1beta2_without_replicas_has_three() -> None:
 def test_a_field_that_only_v1beta2_has_is_ignored_with_a_warning() -> None:
     connect = a_v1beta2_connect(externalConfiguration={"env": []})
     assert [each.message for each in connect_warnings(connect, [])] == [
-        "spec.externalConfiguration is ignored on one machine"
+        "spec.externalConfiguration is ignored on the local stack"
     ]
 
 

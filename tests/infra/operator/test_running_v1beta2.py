@@ -78,7 +78,7 @@ def test_a_field_that_only_v1beta2_has_is_kept_with_a_warning(flow: V1Beta2Flow)
 
 def test_oauth_is_reported_as_unsupported(flow: V1Beta2Flow) -> None:
     flow.old_connect(authentication={"type": "oauth", "clientId": "mirror", "tokenEndpointUri": "https://localhost"})
-    flow.expect("KafkaConnect", "NotReady", "authentication type oauth is not supported on one machine")
+    flow.expect("KafkaConnect", "NotReady", "authentication type oauth is not supported on the local stack")
     flow.old_connect()
     flow.expect("KafkaConnect", "Ready")
 
