@@ -18,7 +18,10 @@ _DEFAULT = "~/.kube/config"
 FIELD_MANAGER = "kafka-replication"
 _UNAUTHORIZED = 401
 _LOGIN = "renew the certificate or token of the stack's Kubernetes context: it expired or belongs to another cluster."
-_REMEDY = "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file or KUBECONFIG, or run it again."
+_REMEDY = (
+    "correct `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG; or run the command "
+    "again."
+)
 
 
 def api_client(

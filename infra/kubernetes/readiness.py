@@ -68,8 +68,9 @@ def wait_until_ready(
             error.what,
             "the Kubernetes cluster of the stack",
             "The operator has not reported it as Ready.",
-            "`replicate diff STACK --against cluster` names what somebody changed and the command that restarts what "
-            "failed; otherwise read the Connect workers' log, correct the topology and run `replicate up` again.",
+            "`replicate diff STACK --against cluster` shows what somebody changed, and which command restarts failed "
+            "connectors. If it shows neither, read the Connect workers' log, correct the topology, and run `replicate "
+            "up` again.",
         ) from error
 
 

@@ -10,7 +10,7 @@ from components.render.planned_objects import OURS, PART_OF
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference
 
-_WHY = "A deployment would start it without them, and it would copy every record again."
+_WHY = "A deployment would start a flow without the offsets it waits for, and the flow would copy every record again."
 
 
 def require_no_unfinished_move(api: KubernetesApi, stack: str, flows: Sequence[ResolvedFlow]) -> None:
