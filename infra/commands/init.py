@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,9 @@ def init(
     groups: Annotated[
         str | None, typer.Option(metavar="NAME,…", help="Consumer groups whose offsets to translate.")
     ] = None,
+    flow: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the flow; by default, SOURCE-to-TARGET.")
+    ] = None,
     environment: Annotated[str | None, typer.Option(help="Name of the environment.")] = None,
     strimzi: Annotated[str | None, typer.Option(metavar="VERSION", help="Version of Strimzi in the clusters.")] = None,
     context: Annotated[
@@ -53,35 +57,31 @@ def init(
     require_empty(folder)
     asks = not yes and sys.stdin is not None and sys.stdin.isatty()
 
-    def answer(given: str | None, question: str, default: str) -> str:
-        if given is not None:
-            return given
-        if not asks:
-            return default
-        with interruptible():
-            return str(typer.prompt(question, default))
-
-    def cluster(role: str, given: tuple[str | None, str | None, str | None], alias: str, region: str) -> ClusterAnswers:
-        alias = answer(given[0], f"Alias of the {role} cluster", alias)
-        region = answer(given[1], f"Region of {alias}", region)
-        return ClusterAnswers(
-            alias, region, answer(given[2], f"Bootstrap servers of {alias}", f"kafka.{alias}.example.com:9093")
-        )
-
+    ask = _Questions(asks)
     answers = Answers(
-        name=answer(name, "Name of the project", re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name)),
-        environment=answer(environment, "Environment", "prod"),
-        source=cluster("source", (source, source_region, source_servers), "useast", "us-east-1"),
-        target=cluster("target", (target, target_region, target_servers), "uswest", "us-west-2"),
-        topics=_listed(answer(topics, "Topics to replicate, separated by commas", "orders,payments-.*")),
-        groups=_listed(answer(groups, "Consumer groups to translate, separated by commas", "checkout-.*")),
-        strimzi=answer(strimzi, "Version of Strimzi", "1.2"),
-        context=answer(context, "Kubernetes context (empty for the current one)", "") or None,
+        name=ask.answer(name, "Name of the project", re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name)),
+        environment=ask.answer(environment, "Environment", "prod"),
+        source=ask.cluster("source", (source, source_region, source_servers), "useast", "us-east-1"),
+        target=ask.cluster("target", (target, target_region, target_servers), "uswest", "us-west-2"),
+        flow=flow,
+        topics=_listed(ask.fact("--topics", topics, "Topics to replicate, separated by commas", "orders,payments-.*")),
+        groups=_listed(
+            ask.fact("--groups", groups, "Consumer groups to translate, separated by commas", "checkout-.*")
+        ),
+        strimzi=ask.fact("--strimzi", strimzi, "Version of Strimzi", "1.2"),
+        context=ask.answer(context, "Kubernetes context (empty for the current one)", "") or None,
         package=package or requirement(),
     )
     written = write_project(answers, folder)
     for path in written:
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+    if ask.examples:
+        out.print(
+            f"\nExamples, because these options were not given: {' '.join(ask.examples)}\n"
+            f"Replace what is not true of your clusters in {shown(folder / answers.topology_file)}.",
+            markup=False,
+            soft_wrap=True,
+        )
     if said := advice(answers.package):
         out.print(f"\n{escape(said)}", soft_wrap=True)
     where = shown(folder)
@@ -93,6 +93,39 @@ def init(
         "replicate local demo      # try it on this machine",
     ):
         out.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+@dataclass
+class _Questions:
+    """Asks for what the options leave out, or fills it in. `examples` lists the options for facts about the user's
+    clusters that were filled in.
+    """
+
+    asks: bool
+    examples: list[str] = field(default_factory=list)
+
+    def answer(self, given: str | None, question: str, default: str) -> str:
+        if given is not None:
+            return given
+        if not self.asks:
+            return default
+        with interruptible():
+            return str(typer.prompt(question, default))
+
+    def fact(self, option: str, given: str | None, question: str, example: str) -> str:
+        if given is None and not self.asks:
+            self.examples.append(shlex.join((option, example)))
+        return self.answer(given, question, example)
+
+    def cluster(
+        self, role: str, given: tuple[str | None, str | None, str | None], alias: str, region: str
+    ) -> ClusterAnswers:
+        alias = self.fact(f"--{role}", given[0], f"Alias of the {role} cluster", alias)
+        region = self.fact(f"--{role}-region", given[1], f"Region of {alias}", region)
+        servers = f"kafka.{alias}.example.com:9093"
+        return ClusterAnswers(
+            alias, region, self.fact(f"--{role}-servers", given[2], f"Bootstrap servers of {alias}", servers)
+        )
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -42,6 +42,17 @@ class Answers:
     strimzi: str
     context: str | None
     package: str
+    flow: str | None = None
+    """None names it after its clusters."""
+
+    @property
+    def flow_name(self) -> str:
+        return self.flow or f"{self.source.kubernetes_name}-to-{self.target.kubernetes_name}"
+
+    @property
+    def topology_file(self) -> str:
+        """Path of the topology, relative to the project."""
+        return f"stacks/topologies/{self.environment}.yaml"
 
     @property
     def stack(self) -> str:
@@ -67,6 +78,14 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "It becomes part of names in Kubernetes, which take lower-case letters, digits and `-` (RFC 1123), and "
             f"`{LOCAL}` is the stack on your own machine.",
             "give another name with `--environment`, such as `prod`.",
+        )
+    if answers.flow is not None and not is_label(answers.flow):
+        yield Problem(
+            "--flow",
+            "bad-flow-name",
+            f"`{answers.flow}` cannot be the name of a flow",
+            "It becomes part of names in Kubernetes, which take lower-case letters, digits and `-` (RFC 1123).",
+            "give another name with `--flow`, such as `orders`, or leave it out.",
         )
     for role, cluster in (("source", answers.source), ("target", answers.target)):
         yield from _cluster_problems(role, cluster)

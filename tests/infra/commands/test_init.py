@@ -73,6 +73,27 @@ def test_a_new_project_can_be_checked_and_rendered_at_once(tmp_path: Path, monke
     assert acls.stderr == "", "what `replicate validate` needs beside the ACLs that are printed"
 
 
+def test_the_facts_that_no_option_gave_are_listed_as_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a reader takes a made-up region or address for one of their own."""
+    monkeypatch.chdir(tmp_path)
+    given = ("--source", "fra", "--source-region", "eu-central-1", "--topics", "orders", "--groups", "checkout-.*")
+    assert (
+        "Examples, because these options were not given: --source-servers kafka.fra.example.com:9093 --target uswest "
+        "--target-region us-west-2 --target-servers kafka.uswest.example.com:9093 --strimzi 1.2\n"
+        "Replace what is not true of your clusters in mine/stacks/topologies/prod.yaml.\n"
+    ) in run("init", "mine", "--yes", *given).output
+    rest = ("--source-servers", "a:1", "--target", "b", "--target-region", "c", "--target-servers", "d:1")
+    assert "Examples" not in run("init", "ours", "--yes", *given, *rest, "--strimzi", "1.2").output
+
+
+def test_the_flow_gets_the_name_of_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "mine", "--yes", "--flow", "sales").exit_code == 0
+    topology = yaml.safe_load((tmp_path / "mine" / "stacks" / "topologies" / "prod.yaml").read_text())
+    assert list(topology["replications"]) == ["sales"]
+    assert "create the namespace `mirror-sales`" in (tmp_path / "mine" / "README.md").read_text()
+
+
 def test_a_requirement_that_only_this_machine_can_install_is_pointed_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +185,8 @@ def test_actionlint_finds_no_problem_in_the_workflows_of_a_new_project(project: 
     [
         pytest.param({"name": "a name"}, "bad-project-name", "--name", id="a name that Pulumi refuses"),
         pytest.param({"environment": "Prod"}, "bad-environment", "--environment", id="an environment in capitals"),
+        pytest.param({"flow": "My_Flow"}, "bad-flow-name", "--flow", id="a flow's name that Kubernetes refuses"),
+        pytest.param({"flow": ""}, "bad-flow-name", "--flow", id="an empty name of the flow"),
         pytest.param({"environment": "local"}, "bad-environment", "--environment", id="the name of the local stack"),
         pytest.param(
             {"source": ClusterAnswers("us.east", "a", "b:1")}, "alias-breaks-topic-names", "--source", id="a dot"
