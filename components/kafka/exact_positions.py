@@ -149,8 +149,8 @@ def from_first_common(
                 passed |= {each.identity: each.offset for each in of_target[:there]}
                 return of_source[:here], rest, itertools.chain(of_target[there:], target)
     if of_source and of_target:
-        sides = f"source from {of_source[0].offset} on and of the target from {of_target[0].offset} on"
-        raise NotProvenError(f"the records of the {sides} have none in common")
+        sides = f"the source's records from {of_source[0].offset} on and the target's from {of_target[0].offset} on"
+        raise NotProvenError(f"{sides} have no record in common")
     return [], itertools.chain(of_source, source), iter(())
 
 
@@ -162,17 +162,21 @@ def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
     count = 0
     for count, record in enumerate(rest, start=1):  # noqa: B007
         if record.identity in passed:
-            copy = f"the target's record {passed[record.identity]} is the source's record {record.offset}"
-            raise NotProvenError(f"{copy}, and a task is sending the records before it again: wait until it has")
+            copy = f"the target's record {passed[record.identity]} is a copy of the source's record {record.offset}"
+            raise NotProvenError(f"{copy}, and a task is sending earlier records again: wait until it has caught up")
     return count
 
 
 def _refuse_doubt(wanted: list[int], walked: Walked) -> None:
     if wanted and wanted[0] <= walked.doubtful_until:
-        told = f"the source's records up to {walked.doubtful_until} equal earlier ones that are too far back to compare"
-        raise NotProvenError(f"{told}: let every group read past {walked.doubtful_until}")
+        last = walked.doubtful_until
+        told = f"some source records up to {last} equal earlier records that are too far back to compare"
+        raise NotProvenError(f"{told}: wait until every group has read past {last}")
 
 
 def _unknown(record: Identified, expected: Identified | None) -> NotProvenError:
-    place = f"where the source's record {expected.offset} belongs" if expected else "after the source's last record"
-    return NotProvenError(f"the target's record {record.offset} stands {place}, and equals no earlier one")
+    place = (
+        f"where the source's record {expected.offset} was expected" if expected else "after the source's last record"
+    )
+    told = f"the target has record {record.offset} {place}"
+    return NotProvenError(f"{told}, and record {record.offset} equals no earlier source record")

@@ -105,7 +105,7 @@ def _compile_error(pattern: str) -> PatternError | None:
         except FutureWarning:
             return PatternError("it has a set within a set", refused=False)
     if _repeats_a_repetition(parsed):
-        reason = "it repeats only a repetition, as `(.*)*` does, so a name that does not match may take forever"
+        reason = "it repeats a repetition, as in `(.*)*`, so testing a name that does not match may take forever"
         return PatternError(reason)
     return None
 

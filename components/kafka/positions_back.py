@@ -126,8 +126,10 @@ def positions_back(
         raise NotProvenError("the remote partition no longer has any records")
     later = (passed[each.identity] for each in walk.every() if each.identity in passed) if passed else iter(())
     if (first := next(later, None)) is not None:
-        told = f"the remote partition holds its record {first} and then earlier ones that were sent again"
-        raise NotProvenError(f"{told}: their first copies are deleted, so it is not known what groups have consumed")
+        told = f"after its record {first}, the remote partition holds earlier records that were sent again"
+        raise NotProvenError(
+            f"{told}: their first copies are deleted, so it is unknown which records groups have consumed"
+        )
     # A group that has consumed no copy that still exists continues at the first record that has one.
     deleted = sorted(passed.values())
     found += [PositionBack(at, walk.first, deleted=len(deleted) - bisect_left(deleted, at)) for at in before]
@@ -214,7 +216,9 @@ class _Walk:
             return record.offset
         if copy.identity in self._known:
             return self._known[copy.identity]
-        told = f"the remote partition's record {copy.offset} equals none of the records after {self.last}"
+        told = (
+            f"the remote partition's record {copy.offset} equals no record after {self.last} in the original partition"
+        )
         raise NotProvenError(told)
 
     def every(self) -> Iterator[Identified]:

@@ -53,6 +53,6 @@ def beginning(old: Iterable[Identified], new: Iterator[Identified], new_start: i
     if not begun or (mixed is not None and not whole):
         return None
     if mixed is not None:
-        told = f"its record {mixed[1]} is the old origin's record {mixed[2]}, and comes after others that are not"
-        raise NotProvenError(f"records of both origins are mixed: {told}")
+        copy = f"record {mixed[1]} of the new origin is a copy of the old origin's record {mixed[2]}"
+        raise NotProvenError(f"records of both origins are mixed: {copy}, but follows records that are not copies")
     return Beginning(begin, own, last_common, oldest_ms)

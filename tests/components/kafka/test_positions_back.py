@@ -57,7 +57,7 @@ def test_copies_of_records_that_the_source_has_deleted_are_passed_over() -> None
 
 @pytest.mark.parametrize(
     ("origin", "remote", "message"),
-    [("abcd", "abxcd", "record 2 equals none of the records after 1"), ("abcd", "xyz", "none in common")],
+    [("abcd", "abxcd", "record 2 equals no record after 1"), ("abcd", "xyz", "no record in common")],
     ids=["written by somebody else", "other logs"],
 )
 def test_a_record_that_the_source_never_had_proves_nothing(origin: str, remote: str, message: str) -> None:
@@ -119,5 +119,7 @@ def test_a_record_that_the_remote_deleted_unread_is_read_on_the_origin() -> None
 
 
 def test_a_walk_that_begins_among_records_sent_again_proves_nothing() -> None:
-    with pytest.raises(NotProvenError, match="holds its record 3 and then earlier ones that were sent again"):
+    with pytest.raises(
+        NotProvenError, match="after its record 3, the remote partition holds earlier records that were sent again"
+    ):
         back("abcd", "...cdabc", 8)

@@ -32,7 +32,9 @@ def test_without_a_common_record_everything_goes_back() -> None:
 
 
 def test_mixed_origins_prove_nothing() -> None:
-    with pytest.raises(NotProvenError, match="its record 3 is the old origin's record 2, and comes after others"):
+    with pytest.raises(
+        NotProvenError, match="record 3 of the new origin is a copy of the old origin's record 2, but follows"
+    ):
         beginning(log(0, 1, 2), iter(log(0, 1, 10, 2)), 0, whole=True)
 
 
@@ -129,7 +131,7 @@ def test_the_copy_of_the_last_of_several_equal_records_is_read() -> None:
 
 def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None:
     here, there = log(0, 0, 0, 0, 0, 1), log(0, 0, 0, 0, 1)
-    with pytest.raises(NotProvenError, match="let every group read past 4"):
+    with pytest.raises(NotProvenError, match="wait until every group has read past 4"):
         exact_positions([2], iter(here), iter(there), 5, 3, shared=True)
     assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
 

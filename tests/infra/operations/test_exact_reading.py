@@ -72,7 +72,7 @@ def test_a_foreign_record_on_the_target_is_named(regions: Regions) -> None:
     regions.target.hold("useast.returns", unmarked([0, 1, 99, 2]))
     found = regions.positions("returns", [1])
     assert isinstance(found, NotProvenError)
-    assert str(found).startswith("the target's record 2 stands where the source's record 2 belongs")
+    assert str(found).startswith("the target has record 2 where the source's record 2 was expected")
 
 
 def test_the_marks_of_a_pair_tell_where_a_record_came_from(regions: Regions) -> None:

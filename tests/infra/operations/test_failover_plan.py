@@ -73,7 +73,7 @@ def test_the_groups_of_a_healthy_flow_are_moved() -> None:
 
 
 DIFFERENT = NotProvenError(
-    "the target's record 7 stands where the source's record 9 belongs, and equals no earlier one"
+    "the target has record 7 where the source's record 9 was expected, and record 7 equals no earlier source record"
 )
 
 
