@@ -147,8 +147,8 @@ def _exactly_once(before: DeployedWorkers, after: DeployedWorkers, flow: str) ->
     old, new = (str(each.config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower() for each in (before, after))
     if (old, new) == ("disabled", "enabled"):
         what = (
-            "`enabled` follows `disabled` directly: new workers would fence out the old ones that still run, so `up` "
-            "refuses it; deploy `preparing` first"
+            "workers change from `disabled` to `enabled` in one step: new workers would fence out the old ones that "
+            "still run, so `up` refuses it; deploy `preparing` first"
         )
         yield Effect(Severity.DATA, "exactly-once-in-one-step", flow, "exactlyOnce", what)
     elif old != new and new == "enabled":

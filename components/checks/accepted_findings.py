@@ -20,8 +20,8 @@ def check_accepted_findings(flow: ExpandedFlow) -> Iterator[Problem]:
                 where,
                 "finding-not-acceptable",
                 f"`{finding}` cannot be accepted",
-                "It says that something is wrong, or does not affect the verdict. Only what the job cannot judge "
-                "can be accepted.",
+                "This finding reports a fault, or does not affect the verdict. You can accept only findings about "
+                "something that the job could not judge.",
                 f"remove it, and do what the finding says. Findings that can be accepted: {', '.join(ACCEPTABLE)}.",
             )
         elif finding not in ACCEPTABLE:

@@ -79,7 +79,8 @@ def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, g
         "group-offsets-mixed",
         f"this and {first.where('groups')} both sync offsets of groups such as `{group}` in {which} from {sources}",
         f"On {second.settings.target} the topic holds records of both sources. A group's offset only moves forward, "
-        "so it follows the source that is ahead, and after a failover consumers would skip records of the other.",
+        "so it follows the source that is further ahead. After a failover, consumers would skip records of the other "
+        "source.",
         "select different groups in each, set `syncGroupOffsets: false`, or use the default policy.",
         Severity.WARNING,
     )

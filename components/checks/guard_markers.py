@@ -90,10 +90,10 @@ def _problem(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:
     use, alias = touch.use, touch.alias
     knows = f"The loop guard of {guard.where()} drops records with this header, because they came from `{alias}`."
     if guard is flow and alias == flow.settings.source:
-        knows = f"The loop guard adds this header, by which the flow back to `{alias}` drops the record."
+        knows = f"The loop guard adds this header so that the flow back to `{alias}` recognizes and drops the record."
     lost = "Without it, each record would circulate endlessly."
     if use.writes:
-        lost = f"Records that did not come from `{alias}` would also be dropped, and be missing there."
+        lost = f"Records that did not come from `{alias}` would be dropped too, so `{alias}` would lack them."
     remedy = f"take `{use.header}` out of `headers`" if use.is_listed else "choose another header"
     return Problem(
         touch.where,

@@ -41,8 +41,8 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
             flow.where("connectors.heartbeat"),
             "heartbeat-trust-conflict",
             f"no workers can send heartbeats to `{source}`, whose trust is a {resolved.source.tls.trust.format} file",
-            f"The producer of the target's workers has {reasons}. Workers of `{source}` could send them, but Strimzi "
-            "accepts only PEM certificates for workers.",
+            f"The target's workers cannot send them, because their producer has {reasons}. Separate workers of "
+            f"`{source}` cannot either, because Strimzi accepts only PEM certificates for workers.",
             f"set `clusters.{source}.tls.trust: {{secret: NAME, key: ca.crt}}` with the certificate authority as PEM "
             "(`keytool -exportcert -rfc` prints it), or set `connectors.heartbeat.enabled: false`.",
         )

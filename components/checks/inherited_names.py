@@ -79,8 +79,8 @@ def _check_storage_topics(deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]
                 given.where,
                 "storage-topic-shared",
                 f"the storage topic `{topic}` on `{flow.settings.target}` is also {other.where}",
-                "Workers take everything in such a topic as their own, even connectors of another group or records "
-                "of another format.",
+                "Workers treat every record in a storage topic as their own, even one of another group or in another "
+                "format.",
                 "give each its own topic. If the workers already run, copy the records of the topic first, or they "
                 "replicate everything again.",
             )

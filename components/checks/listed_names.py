@@ -150,7 +150,8 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
             selected.where,
             "names-not-covered",
             f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
-            f"{_they(alike)} like what it matches, so the pattern may also have been meant for {_them(alike)}.",
+            f"{_their_names_begin(alike)} like those that the pattern matches, so it may have been meant for "
+            f"{_them(alike)} too.",
             "widen the pattern, or list the names in `topicsExclude`.",
             Severity.WARNING,
         )
@@ -164,5 +165,5 @@ def _them(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "them"
 
 
-def _they(names: Sequence[str]) -> str:
-    return "It begins" if len(names) == 1 else "They begin"
+def _their_names_begin(names: Sequence[str]) -> str:
+    return "Its name begins" if len(names) == 1 else "Their names begin"

@@ -92,7 +92,7 @@ def _problem(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     mixed = len(identity) < len(ring)
     why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."
     if mixed:
-        why += " The default policy of the others adds a prefix to its topic each time, but does not stop it."
+        why += " A flow with the default policy adds a prefix to the record's topic each time, but does not drop it."
     if not topic:
         why += " It could not be decided whether any topic passes every flow of the ring."
     instead = f"set `policy: default` on {_names(identity)}, or " if mixed else "use `kind: prefixlessPair`, or "

@@ -31,7 +31,8 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
             flow.where("target"),
             "equal-aliases",
             f"source and target are both `{settings.source}`",
-            "A flow into its own source replicates its own remote topics, endlessly under the identity policy.",
+            "Such a flow would only copy topics within one cluster. With the identity policy, it would replicate its "
+            "own records endlessly.",
             "name another cluster's alias.",
         )
     if not has_topic_characters_only(settings.separator):

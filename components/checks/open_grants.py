@@ -36,7 +36,7 @@ def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> It
     for key, entries, opened in lists:
         for index, entry in enumerate(entries):
             said = [
-                f"`{kafka_principal(topology.clusters[alias])}` {what} on `{alias}`"
+                f"`{kafka_principal(topology.clusters[alias])}` to {what} on `{alias}`"
                 for alias, what in opened
                 if alias in aliases and kafka_principal(topology.clusters[alias]) is not None
             ]
@@ -48,7 +48,7 @@ def _problem(where: str, entry: str, said: str) -> Problem:
     return Problem(
         where,
         "acl-for-every-name",
-        f"the ACLs for `{entry}` let {said}",
+        f"the ACLs needed for `{entry}` allow {said}",
         "Kafka's ACLs take whole names and prefixes, and the names that this pattern matches have no common prefix.",
         "begin the pattern with text, as in `orders-.*`, or list the names.",
         Severity.WARNING,

@@ -45,11 +45,11 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
     yield Problem(
         flow.where("policyClass"),
         "policy-not-known",
-        f"`{name}` names topics by rules that are not known here",
+        f"the checks do not know how `{name}` names topics",
         "Names of remote topics, ACLs, checks of loops and double replication, and the validation job's parameters "
         f"are derived as for `policy: {policy.value}`.{diffs}",
-        "set `policy` to the one that names topics as the class does; if neither does, do not rely on these results "
-        "for this replication.",
+        "set `policy` to the policy that names topics as your class does. If neither policy does, do not rely on these "
+        "results for this replication.",
         Severity.WARNING,
     )
 
@@ -59,8 +59,9 @@ def _filter(flow: ExpandedFlow, key: str, name: str) -> Problem:
     return Problem(
         flow.where(key),
         "filter-not-known",
-        f"`{name}` selects by rules that are not known here",
-        f"{checks}, ACLs, diffs and the validation job's parameters read {lists} as Kafka's {of_kafka} does.",
+        f"the checks do not know what `{name}` selects",
+        f"{checks}, ACLs, diffs and the validation job's parameters assume that the class reads {lists} as Kafka's "
+        f"{of_kafka} does.",
         f"make {lists} select what the class selects; otherwise do not rely on these results for this replication.",
         Severity.WARNING,
     )

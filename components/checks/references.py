@@ -7,7 +7,7 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.naming import namespace_name
 from components.render.references import Reference, user_references
 
-_WHY = "The Role that lets them read it applies only to their own namespace."
+_WHY = "The workers' Role lets them read objects only in their own namespace."
 
 
 def check_references(flow: ExpandedFlow) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
                 yield Problem(
                     flow.where(f"{key}.{index}"),
                     "pattern-not-judged",
-                    f"`{flags}` of `{entry}` also applies to the entries after it, and that is not judged",
+                    f"`{flags}` in `{entry}` also applies to all later entries, but the checks ignore that",
                     "MirrorMaker joins the entries of a list into one expression, and the flag applies up to its end.",
                     f"write `{only}`.",
                     Severity.WARNING,

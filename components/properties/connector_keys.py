@@ -176,7 +176,8 @@ def _client_key(context: ConnectorContext, prefix: str, name: str) -> KeyMeaning
 
 def _absent(context: ConnectorContext, prefix: str, reached: tuple[Client, ...]) -> str:
     if reached:
-        return f"`{prefix}` reaches one client only, which exists only with {reached[0].only_with}."
+        only = f"`{prefix}` reaches only one client, and this connector has that client only"
+        return f"{only} with {reached[0].only_with}."
     return f"A {context.role} connector has no client that takes `{prefix}`."
 
 

@@ -22,10 +22,10 @@ def refuse_exactly_once(where: str, old_inputs: Mapping[str, Any]) -> None:
     if deployed.lower() == ExactlyOnce.DISABLED:
         raise CannotRunError(
             "exactly-once-in-one-step",
-            "`enabled` follows `disabled` on running workers",
+            "running workers cannot change from `disabled` to `enabled` in one step",
             where,
-            "While they roll, new workers fence out the old ones, which write connector configurations without "
-            "transactions (KIP-618).",
+            "During the rolling update, new workers fence out the old ones, which still write connector "
+            "configurations without transactions (KIP-618).",
             "deploy `exactlyOnce: preparing`, wait until every worker runs it, then `enabled`.",
         )
 

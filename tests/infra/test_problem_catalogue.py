@@ -31,9 +31,9 @@ def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
         "orders: {kind: flow, source: useast, target: useast, topics: [orders], groups: ['checkout-.*']}\n"
         "```\n\n"
         "```text\n"
-        "equal-aliases: source and target are both `useast`, at replications.orders.target. A flow into its own "
-        "source\nreplicates its own remote topics, endlessly under the identity policy. Remedy: name another "
-        "cluster's alias.\n"
+        "equal-aliases: source and target are both `useast`, at replications.orders.target. Such a flow would only "
+        "copy\ntopics within one cluster. With the identity policy, it would replicate its own records endlessly. "
+        "Remedy:\nname another cluster's alias.\n"
         "```"
     )
 

@@ -197,8 +197,8 @@ def test_a_property_of_another_owner_names_the_owner(role: Owner, key: str, owne
         pytest.param(
             SOURCE,
             "consumer.override.fetch.max.bytes",
-            "`consumer.override.` reaches one client only, which exists only with exactly-once, or "
-            "with the connector's own `offsets.storage.topic`.",
+            "`consumer.override.` reaches only one client, and this connector has that client only with exactly-once, "
+            "or with the connector's own `offsets.storage.topic`.",
             "`source.consumer.fetch.max.bytes`",
             id="a client that this connector does not have",
         ),

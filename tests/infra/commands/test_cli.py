@@ -234,8 +234,8 @@ def test_a_mistake_that_several_stacks_share_is_reported_once_with_its_line(tmp_
         "    2 |         replication:topology: test",
         "      | ^",
         "topologies/test.yaml:34:5: error equal-aliases: source and target are both `useast`, at "
-        "replications.orders.target. A flow into its own source replicates its own remote topics, endlessly under the "
-        "identity policy. Remedy: name another cluster's alias.",
+        "replications.orders.target. Such a flow would only copy topics within one cluster. With the identity policy, "
+        "it would replicate its own records endlessly. Remedy: name another cluster's alias.",
         "   34 |     target: useast",
         "      |     ^",
         "✗ broken: 1 error, 0 warnings",

@@ -149,5 +149,5 @@ def test_a_pattern_whose_acls_allow_more_topics_than_it_selects_is_reported(tmp_
     (found,) = widest_grants(settings)
     assert (found.where, found.what) == (
         "replications.orders.topics.1",
-        "the ACLs for `.*-events` let `User:mirror` read every topic on `useast`",
+        "the ACLs needed for `.*-events` allow `User:mirror` to read every topic on `useast`",
     )
