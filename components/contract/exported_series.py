@@ -34,7 +34,7 @@ LOOKED = Series("mirror_look_timestamp_seconds", "When the newest look at the st
 COULD_FAIL_OVER = Series(
     "mirror_flow_could_fail_over", "1 if the flow could fail over now, 0 if not; missing if that is not known."
 )
-UNASKED = Series("mirror_flow_unasked", "1 if this could not be asked about the flow, else 0.", ("what",))
+UNASKED = Series("mirror_flow_unasked", "1 if this question about the flow got no answer, else 0.", ("what",))
 CONNECTOR_RUNNING = Series(
     "mirror_connector_running", "1 if Connect last reported the connector as running, else 0.", ("connector",)
 )
@@ -89,7 +89,9 @@ VERDICT = Series(
     "mirror_verdict", "The newest published verdict; `none` if none was published.", ("mirror_verdict",), "stateset"
 )
 VERDICT_TIME = Series("mirror_verdict_timestamp_seconds", "When the newest published validation began.")
-VERDICT_CURRENT = Series("mirror_verdict_current", "1 if it judged the model that is declared now, else 0.")
+VERDICT_CURRENT = Series(
+    "mirror_verdict_current", "1 if the newest published validation judged the model that is declared now, else 0."
+)
 LOGIN_REFUSED = Series(
     "mirror_login_refused",
     "1 if the cluster refuses the login that the connectors use, 0 if it accepts it; missing if that is not known.",

@@ -115,8 +115,9 @@ def _metrics_absent(of: str) -> Alert:
         "critical",
         f"absent({RECORD_COUNT}{{{of}}})",
         10,
-        "no worker reports its records",
-        "No source task runs, or Prometheus does not reach the workers: the other alerts on the flow are blind.",
+        "no worker reports a record count for this flow",
+        "No source task runs, or Prometheus does not reach the workers. Of the alerts on the workers' metrics, only "
+        "MirrorTaskFailed can fire.",
         STATUS,
     )
 
@@ -136,7 +137,7 @@ def _heartbeat_silent(flow: ResolvedFlow, of: str) -> Alert:
         f"unless on (flow) count by (flow) (count_over_time({heartbeats}[{seconds}s]))",
         1,
         f"no heartbeat of {flow.settings.source} has been replicated for {seconds} s",
-        "Nothing shows that records still cross, even if no records are due.",
+        "Heartbeats should arrive even if no records are produced. Without them, nothing shows that replication works.",
         STATUS,
     )
 
@@ -148,7 +149,8 @@ def _latency_high(of: str, seconds: int) -> Alert:
         f"max by (flow) ({LATENCY_MAX}{{{of}}}) / 1000 > {seconds}",
         5,
         f"records take {{{{ $value | humanizeDuration }}}}, and the objective is {seconds} s",
-        "The slowest partition decides. After a failover, consumers would miss what has not crossed yet.",
+        "This is the time of the slowest partition. After a failover, consumers would miss records that have not "
+        "crossed yet.",
         STATUS,
     )
 

@@ -25,6 +25,6 @@ def refused_switch(workers: str) -> CannotRunError:
         f"{workers} cannot change from the API `v1beta2` to `v1` in one step",
         "`strimzi` in the topology",
         WHY,
-        "while an operator from 0.49 to 0.51 runs, set `strimzi: '0.51/v1beta2'` (with its own version), deploy, and "
-        "then set the version that you have set now.",
+        "while an operator from 0.49 to 0.51 runs, set `strimzi: '0.51/v1beta2'` (use the operator's version) and "
+        "deploy. Then restore the value that you have now, and deploy again.",
     )

@@ -81,8 +81,8 @@ _GROUPS = {
 #: What the exporter adds to the overview, before the columns with Kafka's metrics.
 _EXPORTED_OVERVIEW = {
     "Could fail over": (f"max by (flow) ({series.COULD_FAIL_OVER.name}{{{_CHOSEN}}})", "bool_yes_no"),
-    "Oldest record not there": (f"max by (flow) ({series.LAG_SECONDS.name}{{{_CHOSEN}}})", "s"),
-    "Records not there": (f"max by (flow) ({series.LAG_RECORDS.name}{{{_CHOSEN}}})", "short"),
+    "Oldest record not on the target": (f"max by (flow) ({series.LAG_SECONDS.name}{{{_CHOSEN}}})", "s"),
+    "Records not on the target": (f"max by (flow) ({series.LAG_RECORDS.name}{{{_CHOSEN}}})", "short"),
     "Read again": (f"max by (flow) ({series.READ_AGAIN.name}{{{_CHOSEN}}})", "short"),
     "Last validation": (f"time() - max by (flow) ({series.VERDICT_TIME.name}{{{_CHOSEN}}})", "s"),
 }
@@ -123,7 +123,7 @@ _EXPORTED = {
         "s",
     ),
     "Changed by hand": (f"max by (flow) ({series.DRIFT.name}{{{_CHOSEN}}})", "{{flow}}", "none"),
-    "What could not be asked": (
+    "Questions without an answer": (
         f"max by (flow, what) ({series.UNASKED.name}{{{_CHOSEN}}}) > 0",
         "{{flow}} {{what}}",
         "none",

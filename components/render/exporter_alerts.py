@@ -50,8 +50,8 @@ def _absent(of: str) -> Alert:
         "warning",
         f"absent({series.UNASKED.name}{{{of}}})",
         10,
-        "no exporter looks at it",
-        "The exporter does not run, hangs, looks at other stacks, or is not scraped: its other alerts are blind.",
+        "no exporter reports on this flow",
+        "The exporter does not run, hangs, watches other stacks, or is not scraped. Alerts on its series cannot fire.",
         "replicate exporter {stack}",
     )
 
@@ -62,8 +62,9 @@ def _not_asked(of: str) -> Alert:
         "warning",
         f"max by (what) ({series.UNASKED.name}{{{of}}}) > 0",
         15,
-        "{{ $labels.what }} could not be asked",
-        "Kubernetes or a Kafka cluster does not answer the exporter, or refuses it: alerts on that are blind.",
+        "the exporter gets no answer about {{ $labels.what }}",
+        "Kubernetes or a Kafka cluster does not answer the exporter, or refuses it. Alerts that need this answer "
+        "cannot fire.",
         STATUS,
     )
 
@@ -90,7 +91,7 @@ def _stalled(of: str) -> Alert:
         f"count({position} == {position} offset {_STILL_MINUTES}m) > 0",
         5,
         f"for {_STILL_MINUTES} minutes {{{{ $value }}}} or more partitions have made no progress",
-        "Records wait in them and do not cross, although others may.",
+        "Records wait in them and do not cross. Other partitions may still make progress.",
         STATUS,
     )
 
@@ -121,8 +122,9 @@ def _lag_growing(of: str) -> Alert:
         # A stalled flow has its own alerts.
         f"and on () sum(increase({crossing})) > 0",
         5,
-        f"{{{{ $value }}}} records or more wait, more than at any time in the {_GROWING_MINUTES} minutes before",
-        "Records cross, but more are produced: a failover would lose more and more.",
+        f"for {_GROWING_MINUTES} minutes at least {{{{ $value }}}} records have been waiting, more than at any time in "
+        f"the {_GROWING_MINUTES} minutes before",
+        "Records cross, but more are produced. The longer this lasts, the more records a failover would lose.",
         STATUS,
     )
 

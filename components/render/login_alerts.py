@@ -36,7 +36,7 @@ def login_alerts(of: str) -> Iterator[Alert]:
         f"{expiry} < {series.EXPIRES_SOON_DAYS * _DAY_SECONDS} > 0",
         60,
         "a certificate in Secret {{ $labels.secret }} ({{ $labels.key }}) expires in {{ $value | humanizeDuration }}",
-        "The connectors use it on {{ $labels.cluster }}, which will refuse them from then on.",
+        "The connectors use it to connect to {{ $labels.cluster }}, and cannot connect once it has expired.",
         STATUS,
     )
     yield Alert(
@@ -46,7 +46,7 @@ def login_alerts(of: str) -> Iterator[Alert]:
         f"({expiry} <= 0)\nunless on (cluster) {refused} == 0",
         2,
         "a certificate in Secret {{ $labels.secret }} ({{ $labels.key }}) has expired",
-        "The connectors use it on {{ $labels.cluster }}: nothing crosses until it is renewed.",
+        "The connectors use it to connect to {{ $labels.cluster }}. Nothing crosses until it is renewed.",
         STATUS,
     )
     yield Alert(
@@ -55,7 +55,8 @@ def login_alerts(of: str) -> Iterator[Alert]:
         f"{refused} > 0\nunless on (cluster) {expiry} <= 0",
         2,
         "{{ $labels.cluster }} refuses the login of its connectors",
-        "The password or certificate in the Secret is not the user's, or the cluster's own certificate is not trusted.",
+        "The Secret does not hold the user's password or certificate, or the connectors do not trust the cluster's "
+        "certificate.",
         STATUS,
     )
 

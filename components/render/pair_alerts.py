@@ -32,8 +32,9 @@ def pair_alerts(flow: ResolvedFlow, flows: Iterable[ResolvedFlow], stack: str) -
         "critical",
         "\nor ".join(_returned(both, minutes) for minutes in _WINDOWS),
         5,
-        f"of the records of the last {_WINDOWS[0]} or {_WINDOWS[-1]} minutes, {{{{ $value }}}} or more came back",
-        f"{flow.settings.target} gets back what it sent to {flow.settings.source}: nothing drops such records.",
+        f"at least {{{{ $value }}}} records came back in the last {_WINDOWS[0]} or {_WINDOWS[-1]} minutes",
+        f"{flow.settings.source} or {flow.settings.target} receives its own records back, because the loop guard does "
+        "not drop them.",
         STATUS,
     )
 

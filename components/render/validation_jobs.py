@@ -103,7 +103,7 @@ def _too_large(flows: int, size: int) -> CannotRunError:
         "parameters-too-large",
         f"the job's parameters for {flows} flows have {size} bytes",
         "config.replication:validation.inCluster",
-        f"The job reads them from a ConfigMap, for which {_LARGEST} are the limit.",
+        f"The job reads them from a ConfigMap, which can hold at most {_LARGEST} bytes.",
         "deploy the topology with a stack for each region, or divide it into several topologies.",
     )
 
