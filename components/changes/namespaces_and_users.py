@@ -42,8 +42,9 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
         if new[namespace].name != old[namespace].name:
             owner, earlier_owner = new[namespace].first_flow, old[namespace].first_flow
             what = (
-                f"namespace {namespace} is created for `{owner}` instead of `{earlier_owner}`: `up` creates before it "
-                f"deletes, so it fails because the namespace exists; give the namespace of `{owner}` another name"
+                f"namespace {namespace} is created for `{owner}` instead of `{earlier_owner}`: `up` creates objects "
+                "before it deletes others, so it fails because the namespace still exists; give the namespace of "
+                f"`{owner}` another name"
             )
             yield Effect(Severity.NONE, "namespace-taken-over", owner, "namespace.create", what)
 

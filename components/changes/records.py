@@ -111,7 +111,7 @@ def _heartbeat_replication(before: DeployedConnector, after: DeployedConnector) 
 def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
     key = "connectors.heartbeat"
     if before is not None and after is None:
-        what = "heartbeats stop: while the flow has no records to replicate, nothing shows any longer that it works"
+        what = "heartbeats stop: when no records are produced, nothing will show that the flow works"
         yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
     if after is not None and before is None:
         yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats start")

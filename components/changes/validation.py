@@ -11,8 +11,8 @@ _KINDS = {
         kind: {
             "added": f"a {kind} will validate {{flows}} after the deployment",
             "removed": f"{kind}s no longer validate {{flows}} after deployments",
-            "changed": f"a new {kind} will validate {{flows}} after the deployment, because what it validates, or how, "
-            "changes",
+            "changed": f"because the deployed objects or the validation's settings change, a new {kind} will validate "
+            "{flows} after the deployment",
         }
         for kind in ("Job", "SparkApplication")
     },

@@ -28,7 +28,7 @@ ACCEPTABLE: Mapping[str, str] = {
     "principal-unknown": "the flow's users may do what the flow needs",
     "principal-without-acls": "the flow's users may do what the flow needs",
     "records-not-compared": "the flow's transforms change and drop only what they are meant to",
-    "source-expired": "the offsets that only expired records could prove are right",
+    "source-expired": "the offsets whose records have expired on the source are right",
     "source-record-not-found": "the offsets whose records were not found are right",
     "target-empty": "the offsets in emptied partitions are right",
     "topic-acls-differ": "consumers of the target do not need these ACLs",

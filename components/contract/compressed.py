@@ -37,4 +37,4 @@ def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
     try:
         return kind.model_validate(document)
     except ValidationError as error:
-        raise ValueError(agreeing(count, "[it has|they have] another form")) from error
+        raise ValueError(agreeing(count, "[its|their] content is invalid")) from error

@@ -21,6 +21,6 @@ def why_not_published(depth: Depth) -> CannotRunError | None:
         "quick-not-published",
         "`--publish` is given with `--depth quick`",
         "--publish",
-        "A quick validation compares few records. Its verdict would replace one that relies on all of them.",
+        "A quick validation compares few records. Its verdict would replace one that is based on all records.",
         "leave `--publish` out, or use `--depth full`.",
     )

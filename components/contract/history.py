@@ -130,7 +130,7 @@ def read_history(data: Mapping[str, str]) -> History:
     except ValueError:
         return History(damage="all earlier verdicts are lost: the history cannot be unpacked")
     if not isinstance(document, dict) or not isinstance(document.get("verdicts"), list):
-        return History(damage="all earlier verdicts are lost: the history has another form")
+        return History(damage="all earlier verdicts are lost: the content of the history is invalid")
     if document.get("version") != VERSION:
         return History(damage="all earlier verdicts are lost: another release of the job wrote the history")
     return _read(document)

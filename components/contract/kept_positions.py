@@ -82,7 +82,7 @@ class _Partition(Model):
         if span.source < span.source_start or span.target < span.target_start:
             raise ValueError("a span ends before it begins")
         if span.dense and span.source - span.source_start != span.target - span.target_start:
-            raise ValueError("a dense span has two lengths")
+            raise ValueError("a dense span has different lengths on source and target")
         return self
 
 

@@ -160,7 +160,7 @@ def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
             note(
                 LEFT_OUT,
                 f"{numbered(count, 'finding[|s]')} did not fit into the published verdict: {named}. The report that "
-                "the validation wrote has them",
+                "the validation wrote lists all of them",
                 count,
             )
         )

@@ -135,7 +135,9 @@ def test_a_report_of_any_length_leaves_room_for_the_history() -> None:
         pytest.param(
             base64.b64encode(gzip.compress(b"[" * 100_000)).decode(), "the history cannot be unpacked", id="too deep"
         ),
-        pytest.param(base64.b64encode(gzip.compress(b"[]")).decode(), "the history has another form", id="a list"),
+        pytest.param(
+            base64.b64encode(gzip.compress(b"[]")).decode(), "the content of the history is invalid", id="a list"
+        ),
         pytest.param(
             base64.b64encode(gzip.compress(b'{"version": 9, "verdicts": []}')).decode(),
             "another release of the job wrote the history",

@@ -198,14 +198,22 @@ def packed(change: Any) -> dict[str, str]:
     ("change", "why"),
     [
         pytest.param(lambda document, _: document.update(version=2), "another release", id="another release"),
-        pytest.param(lambda document, _: document.update(time="now"), "another form", id="no time"),
-        pytest.param(lambda document, _: document.update(time="2026-01-02T03:04:05"), "another form", id="no zone"),
-        pytest.param(lambda document, _: document.update(groups=["one"]), "another form", id="a group without a name"),
-        pytest.param(lambda _, each: each["committed"].pop(), "another form", id="a missing number"),
-        pytest.param(lambda _, each: each.update(shifts=[-(10**10)] * 2), "another form", id="a negative position"),
-        pytest.param(lambda _, each: each.update(span=[5, 4, 0, 0, False]), "another form", id="a reversed span"),
-        pytest.param(lambda _, each: each.update(span=[0, 4, 0, 5, True]), "another form", id="a span of two lengths"),
-        pytest.param(lambda _, each: each.update(again=["1", 2]), "another form", id="a text for a number"),
+        pytest.param(lambda document, _: document.update(time="now"), "content is invalid", id="no time"),
+        pytest.param(
+            lambda document, _: document.update(time="2026-01-02T03:04:05"), "content is invalid", id="no zone"
+        ),
+        pytest.param(
+            lambda document, _: document.update(groups=["one"]), "content is invalid", id="a group without a name"
+        ),
+        pytest.param(lambda _, each: each["committed"].pop(), "content is invalid", id="a missing number"),
+        pytest.param(
+            lambda _, each: each.update(shifts=[-(10**10)] * 2), "content is invalid", id="a negative position"
+        ),
+        pytest.param(lambda _, each: each.update(span=[5, 4, 0, 0, False]), "content is invalid", id="a reversed span"),
+        pytest.param(
+            lambda _, each: each.update(span=[0, 4, 0, 5, True]), "content is invalid", id="a span of two lengths"
+        ),
+        pytest.param(lambda _, each: each.update(again=["1", 2]), "content is invalid", id="a text for a number"),
     ],
 )
 def test_positions_that_were_damaged_are_refused(change: Any, why: str) -> None:
