@@ -83,7 +83,7 @@ def test_an_interrupted_deployment_is_one_finding_that_says_how_to_continue(decl
     assert drift.code == "deployment-incomplete"
     assert drift.what.startswith(f"{len(keys)} of {len(keys) + len(MADE_FIRST)} objects do not exist")
     assert "KafkaConnect mirror-orders/orders, KafkaConnector mirror-orders/orders-source" in drift.what
-    assert "A deployment was interrupted" in drift.what
+    assert "Either a deployment was interrupted" in drift.what
     assert drift.remedy.startswith("`replicate up test --refresh`: it continues an interrupted deployment")
 
 

@@ -22,7 +22,8 @@ CHART = "{{- if .Values.mirror }}\n" + MIRROR + "{{- end }}\n"
     [
         pytest.param(
             [("groupsPattern: shop", "groupPattern: shop2\n      groupsPattern: shop")],
-            "mm2.yaml: KafkaMirrorMaker2 kafka/mm2: spec.mirrors[east].groupPattern: No rule",
+            "mm2.yaml: KafkaMirrorMaker2 kafka/mm2: spec.mirrors[east].groupPattern: This command has no rule for this "
+            "field.",
             id="misspelt field",
         ),
         pytest.param(
