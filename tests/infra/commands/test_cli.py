@@ -57,7 +57,7 @@ def test_help_shows_an_example(command: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["list", "--json", "--csv"], "choose one"),
+        (["list", "--json", "--csv"], "--csv: it cannot be given with `--json`"),
         (["reset", "--json"], "only `list` prints JSON or CSV"),
         (["plan", "nowhere.yaml"], "there is no file 'nowhere.yaml'"),
     ],
