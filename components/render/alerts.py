@@ -116,8 +116,8 @@ def _metrics_absent(of: str) -> Alert:
         f"absent({RECORD_COUNT}{{{of}}})",
         10,
         "no worker reports a record count for this flow",
-        "No source task runs, or Prometheus does not reach the workers. Of the alerts on the workers' metrics, only "
-        "MirrorTaskFailed can fire.",
+        "No source task runs, or Prometheus does not reach the workers. MirrorTaskFailed can still fire if the "
+        "workers are reached. Do not rely on the other alerts on the workers' metrics.",
         STATUS,
     )
 

@@ -116,7 +116,9 @@ def _notes(plan: Plan) -> Iterator[str]:
         if each.object.kind == "Namespace" and each.object in plan.taken:
             yield (
                 f"`replicate destroy` also deletes namespace {each.object.name} and everything in it, whoever created "
-                "it. To keep the namespace, set `namespace: {create: false}` in the topology."
+                "it. To leave the namespace out, set `namespace: {create: false}` (`createNamespaces: false` for a "
+                "pair) in the topology before you adopt. After the adoption, that change would make `replicate up` "
+                "delete the namespace."
             )
     if any(owner.manager == "helm" for each in plan.objects for owner in each.owners):
         yield (

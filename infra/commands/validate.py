@@ -61,7 +61,8 @@ def validate(
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
 
-    The exit code is 0 if every check passed, 1 if a check failed, 2 if something could not be checked.
+    The exit code is 0 if everything that was checked passed, even if `--depth quick` left something out; 1 if a check
+    failed; 2 if something that should be checked could not be.
 
     Example: `replicate validate local --html report.html`
     """

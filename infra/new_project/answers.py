@@ -94,7 +94,7 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "--target",
             "equal-aliases",
             f"source and target are both `{answers.source.alias}`",
-            "A flow from a cluster to itself would replicate its own remote topics.",
+            "Such a flow would only copy topics within one cluster.",
             "name two different clusters with `--source` and `--target`.",
         )
     elif answers.source.kubernetes_name == answers.target.kubernetes_name:

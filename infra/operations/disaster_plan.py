@@ -62,7 +62,9 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         yield Precondition("lost", value, met=None)
         return
     if sign is None:
-        yield Precondition("lost", f"nothing from {flow.source.alias} was ever replicated", met=False)
+        source, target = flow.source.alias, flow.target.alias
+        value = f"no heartbeat of {source} and none of its records is among the newest records on {target}"
+        yield Precondition("lost", value, met=False)
         return
     silent = max(0.0, (found.now_ms - sign) / 1000)
     by_topic: dict[str, list[Tail]] = {}
@@ -70,18 +72,23 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
         least = f"{topic}: at least the records of the last {duration(silent)}{_about(tails, sign, silent)}"
-        yield Precondition("lost", f"{least}; {_if_behind(found, tails, flow.target.alias)}", met=None)
+        yield Precondition("lost", f"{least}; {_if_behind(found, tails, flow)}", met=None)
 
 
-def _if_behind(found: Evidence, tails: list[Tail], target: str) -> str:
+def _if_behind(found: Evidence, tails: list[Tail], flow: FlowParameters) -> str:
     """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
     if not newest:
-        return f"{target} holds no copy of its records"
+        unknown = "if replication lagged, it is unknown how much more"
+        return f"{unknown}: none of the newest records on {flow.target.alias} came from {flow.source.alias}"
     oldest = min(newest)
     old = f"{_age(found, oldest)} old" if oldest <= found.now_ms else "dated in the future"
-    one = f"its newest record on {target}, which is"
-    where = one if len(newest) == 1 else f"the newest record of each partition on {target}, the oldest of which is"
+    one = f"its newest record on {flow.target.alias}, which is"
+    where = (
+        one
+        if len(newest) == 1
+        else f"the newest record of each partition on {flow.target.alias}, the oldest of which is"
+    )
     return f"if replication lagged, also every record after {where} {old}"
 
 

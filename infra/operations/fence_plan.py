@@ -14,7 +14,7 @@ from infra.operations.failover_facts import Precondition
 from infra.operations.topic_acls import Access
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
-_STOPS_FLOW = "The fence's ACL would also stop that flow from writing."
+_STOPS_FLOW = "The fence's ACL would also stop the other flow from writing."
 
 
 def fence_precondition(
