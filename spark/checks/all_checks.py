@@ -75,7 +75,7 @@ class SharedReadings:
         if self.depth is not Depth.INCREMENTAL:
             return Earlier(now=now)
         evidence = self.before.evidence
-        why_not = self.before.why_not if evidence is None else why_not_flow(flow.parameters, evidence)
+        why_not = why_not_flow(flow.parameters, evidence, self.before.why_not)
         return Earlier(evidence, why_not, now)
 
     @property

@@ -62,8 +62,13 @@ class Earlier:
 NOTHING_EARLIER = Earlier()
 
 
-def why_not_flow(flow: FlowParameters, evidence: Evidence) -> str:
-    """Why no partition of the flow can continue from the evidence; empty if some may."""
+def why_not_flow(flow: FlowParameters, evidence: Evidence | None, why_none: str) -> str:
+    """Why no partition of the flow can continue from the evidence of its newest verdict; empty if some may, or if no
+    verdict was ever published. `why_none` says why a verdict holds no evidence.
+    """
+    if evidence is None:
+        # A flow that is always compared in full never stores any.
+        return (why_never(flow) or why_none) if why_none else ""
     if evidence.digest != flow.digest:
         return "another model was deployed at the time"
     return why_never(flow)

@@ -117,12 +117,20 @@ def test_a_proof_holds_while_the_id_and_cleanup_policy_of_a_topic_stay_the_same(
 
 
 def test_the_reason_why_a_whole_flow_is_compared_in_full_is_given() -> None:
-    assert why_not_flow(a_flow(), Evidence("sha256:0f", {})) == ""
-    assert why_not_flow(a_flow(), Evidence("sha256:1e", {})) == "another model was deployed at the time"
+    assert why_not_flow(a_flow(), Evidence("sha256:0f", {}), "") == ""
+    assert why_not_flow(a_flow(), Evidence("sha256:1e", {}), "") == "another model was deployed at the time"
     assert why_never(a_pair()[0]) == "both sides hold records of their own"
     assert why_never(a_flow(startFrom="latest")) == "the flow starts at latest"
     for changes in ({"transformed": True}, {"transformed": True, "drops": [{"by": "tombstone"}]}):
         assert why_never(a_flow(**changes)) == "the flow's transforms change or drop records"
+
+
+def test_a_flow_that_never_stores_evidence_gives_that_as_the_reason() -> None:
+    """Not that its newest verdict lacks evidence, which would suggest that a later verdict may have some."""
+    pair = a_pair()[0]
+    assert why_not_flow(pair, None, "the newest verdict has none") == "both sides hold records of their own"
+    assert why_not_flow(a_flow(), None, "the newest verdict has none") == "the newest verdict has none"
+    assert why_not_flow(pair, None, "") == "", "no verdict was ever published"
 
 
 def test_each_partition_says_why_it_is_compared_in_full() -> None:
