@@ -24,7 +24,8 @@ ACCEPTABLE: Mapping[str, str] = {
     "losses-not-visible": "no record was removed before it was replicated",
     "no-offset-sync": "these groups start on the target without an offset",
     "nothing-proven": "offsets are translated correctly although no record shows it",
-    "possible-markers": "the missing offsets were transaction markers, aborted or compacted records",
+    "possible-markers": "the missing offsets were transaction markers, or records that were aborted, compacted or "
+    "dropped by transforms",
     "principal-unknown": "the flow's users may do what the flow needs",
     "principal-without-acls": "the flow's users may do what the flow needs",
     "records-not-compared": "the flow's transforms change and drop only what they are meant to",

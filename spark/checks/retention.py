@@ -128,6 +128,7 @@ def check_retention(
     """
     policies = flow.source.cleanup_policies(flow.partitions)
     hidden, marked = _hidden(flow.parameters), flow.parameters.exactly_once
+    may_drop = not flow.parameters.comparable or bool(flow.parameters.drops)
     removed = {each: target_logs[each] for each, log in source_logs.items() if log.start}
     copies = count_copies(flow, removed, syncs) if marked and counts and not hidden else {}
     return judge(
@@ -137,13 +138,14 @@ def check_retention(
                 syncs.get(partition, SyncHistory()),
                 log,
                 target_logs[partition],
-                dense(partition) and flow.parameters.comparable and not flow.parameters.drops,
+                dense(partition) and not may_drop,
                 policies.get(partition.topic, ""),
                 hidden or (_UNCOUNTED if copies.get(partition, True) is None else ""),
                 copies.get(partition),
             )
             for partition, log in source_logs.items()
-        ]
+        ],
+        may_drop=may_drop,
     )
 
 
@@ -156,8 +158,8 @@ def _hidden(flow: FlowParameters) -> str:
     return ""
 
 
-def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
-    """The outcome over all replicated partitions."""
+def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckOutcome:
+    """The outcome over all replicated partitions; `may_drop`: the flow's transforms may drop records."""
     by_partition = {each.partition: losses(each) for each in partitions}
     found = [loss for each in by_partition.values() for loss in each]
     lost = sum(loss.count for loss in found if loss.certain)
@@ -178,7 +180,7 @@ def judge(partitions: Sequence[Replicated]) -> CheckOutcome:
         "removed nothing in "
         f"{counts['removedNothing']} of them",
         counts,
-        (*map(_finding, found), *_not_visible(why_not)),
+        (*(_finding(each, may_drop=may_drop) for each in found), *_not_visible(why_not)),
         tuple(_sample(loss) for loss in sorted(found, key=lambda loss: (not loss.certain, -loss.count))),
         Coverage("partitions", len(partitions) - uncertain - len(why_not), not_judged),
     )
@@ -202,20 +204,21 @@ def _skipped(before: Sync, after: Sync) -> int:
     return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 
 
-def _finding(loss: Loss) -> Finding:
+def _finding(loss: Loss, *, may_drop: bool) -> Finding:
     named = f"offset {loss.first}" if loss.end == loss.first + 1 else f"offsets {loss.first} to {loss.end - 1}"
     some = f"{loss.count} of the " if loss.some is not None else ""
     offsets = f"{loss.partition}: {some}source {named}"
     if not loss.certain:
+        dropped = "[a record|records] that the flow's transforms dropped, "
         return error(
             "possible-markers",
             f"{offsets} "
             + agreeing(
                 loss.count,
-                "[was not replicated. It was a transaction marker, an aborted or a compacted record, or it "
-                "was|were not replicated. They were transaction markers, aborted or compacted records, or they "
-                "were] lost: nothing "
-                "shows which, because the source no longer holds [it|them]",
+                "[was not replicated. It was a transaction marker, an aborted or a compacted record, |were not "
+                "replicated. They were transaction markers, aborted or compacted records, ]"
+                f"{dropped if may_drop else ''}[or it was|or they were] lost: nothing shows which, because the source "
+                "no longer holds [it|them]",
             ),
             loss.count,
         )

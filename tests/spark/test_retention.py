@@ -60,6 +60,16 @@ def test_a_jump_that_markers_or_compaction_may_explain_is_not_proven(changes: di
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
 
 
+def test_a_jump_in_a_flow_that_filters_may_be_dropped_records() -> None:
+    jump = replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), dense=False)
+    single = replicated(Sync(0, 0), Sync(61, 60), source=(90, 100), target=(0, 70), dense=False)
+    dropped = "aborted or compacted records, records that the flow's transforms dropped, or they were lost: nothing"
+    assert dropped in judge([jump], may_drop=True).findings[0].message
+    assert "aborted or compacted records, or they were lost: nothing" in judge([jump]).findings[0].message
+    dropped = "a compacted record, a record that the flow's transforms dropped, or it was lost: nothing"
+    assert dropped in judge([single], may_drop=True).findings[0].message
+
+
 def test_a_jump_over_offsets_that_the_source_still_holds_is_left_to_parity() -> None:
     assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(0, 100), target=(0, 70))) == []
 
