@@ -10,7 +10,8 @@ from spark.sessions import SessionOptions
 EXAMPLE = """example:
   python spark/validate.py --parameters params.json --flow orders --report report.json --publish
 
-exit code: 0 everything is proven, 1 problems found, 2 something could not be checked"""
+exit code: 0 everything that was checked passed, even if --depth quick left something out; 1 problems found;
+2 something that should be checked could not be"""
 
 
 def parser() -> argparse.ArgumentParser:

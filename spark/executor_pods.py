@@ -12,7 +12,7 @@ from spark.waiting import wait_until
 #: As long as a node may take to start, and to pull the image.
 JOIN_SECONDS = 300.0
 _KUBERNETES_TIMEOUT_SECONDS = 10
-_NO_POD = "the job finds no executor pod in Kubernetes"
+_NO_POD = "Kubernetes shows the job no executor pod, because there is none or the job could not list pods"
 
 
 def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_seconds: float = JOIN_SECONDS) -> None:

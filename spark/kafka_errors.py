@@ -147,7 +147,7 @@ def translated(error: JavaError, where: str, doing: str, *, answered: bool = Fal
 
 def silent(partitions: str, where: str, doing: str, seconds: float) -> ClusterError:
     """The ClusterError for a cluster that answers, but delivered no record of `partitions` for this many seconds."""
-    what = f"no record of {partitions} arrived within {seconds:g} s, while {doing}"
+    what = f"no further record of {partitions} arrived for {seconds:g} s, while {doing}"
     return ClusterError(_BUSY.code, what, where, _BUSY.why, _BUSY.remedy)
 
 

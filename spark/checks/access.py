@@ -199,7 +199,7 @@ def _without_acls(side: Side, principal: str) -> Finding:
     needed = sum(len(need.operations) for need in side.needs if need.principal == principal)
     message = (
         f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
-        "user, the cluster maps it to another principal, or it has no permissions"
+        "user, the cluster maps it to another principal, or it has only the permissions that every user has"
     )
     return error("principal-without-acls", message, needed)
 

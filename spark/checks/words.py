@@ -192,7 +192,7 @@ NOT_BEGUN = Meaning(
     Severity.NOTE,
     "record[|s] [is|are] only on {source}, and older than everything that the flow has replicated, so [it is|they "
     "are] before its start. [Its partition has|Their partitions have] never been replicated: the next record there "
-    "will show whether the flow replicates [it|them]",
+    "will show whether the flow replicates [this partition|these partitions]",
 )
 UNPROVEN = Meaning(
     "start-not-proven",

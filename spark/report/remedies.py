@@ -22,11 +22,12 @@ _START_OVER = (
     "find out with `replicate diff {stack} --against cluster` whether the flow runs as declared. Do not fail over to "
     "{target} before this check passes"
 )
-_GROUP = (
-    "before a failover, set the group's offset on {target} by hand while no member of it runs: `kafka-consumer-groups "
+_SET_OFFSET = (
+    "set the group's offset on {target} by hand while no member of it runs: `kafka-consumer-groups "
     "--bootstrap-server {target_servers} --command-config admin.properties --group GROUP --topic TOPIC:PARTITION "
     "--reset-offsets --to-offset OFFSET --execute`"
 )
+_GROUP = "before a failover, " + _SET_OFFSET
 _FIND_WRITER = (
     "find the producer that writes to the topic on {target} and stop it: only the flow may write to remote topics"
 )
@@ -63,7 +64,10 @@ REMEDIES: Mapping[str, str] = {
     "checkpoint-behind": _RUNS,
     "checkpoint-missing": _RUNS,
     "checkpoint-past-end": "do not let groups start on {target} from this checkpoint. If the remote topic was deleted "
-    "and created again, wait until new checkpoints are written, and " + _AGAIN + ". Until then, " + _GROUP,
+    "and created again, wait until new checkpoints are written, and "
+    + _AGAIN
+    + ". If you must fail over before this check passes, "
+    + _SET_OFFSET,
     "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
     "checkpoints-without-task": "",
     "connector-failed": "correct what the cause names, deploy it with `replicate up {stack}` if the topology changed, "
@@ -91,8 +95,8 @@ REMEDIES: Mapping[str, str] = {
     "extra-records": _FIND_WRITER,
     "filtered-on-target": "compare the timestamps of these records with the time at which `transforms` changed. If "
     "they are later, " + _FIND_WRITER,
-    "foreign-partitions": "find out who added the partitions. Add partitions on {source} only: the flow then adds them "
-    "on {target}",
+    "foreign-partitions": "find out who added the partitions. Add partitions on {source} only: the flow then adds "
+    "those that {target} lacks",
     "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
     "group-active": "",
     "group-before-the-start": "",
@@ -144,8 +148,8 @@ REMEDIES: Mapping[str, str] = {
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
     "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
     "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
-    "possible-markers": "find out whether producers of the topic use transactions, and whether the topic is compacted. "
-    "If neither is true, these records are lost on {target}",
+    "possible-markers": "find out whether producers of the topic use transactions, whether the topic is compacted, and "
+    "whether transforms of the flow drop records. If none of these is true, these records are lost on {target}",
     "order-not-proven": "compare the order of a few of these records on both sides. Once {target} has removed them, "
     + _AGAIN,
     "principal-unknown": "set `principal` in the `authentication` of that cluster, so that its ACLs can be judged",
@@ -162,8 +166,9 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
-    "remote-name-too-long": "exclude each such topic with `topicsExclude`, then restart the failed tasks: `replicate "
-    "restart {stack} {flow}`. To replicate the topic, give it a shorter name on {source}",
+    "remote-name-too-long": "exclude each such topic with `topicsExclude`, deploy it with `replicate up {stack}`, and "
+    "restart the tasks that are still failed: `replicate restart {stack} {flow}`. To replicate the topic, give it a "
+    "shorter name on {source}",
     "remote-topic-recreated": _RESEND + ". Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it. `replicate diff {stack} --against cluster` shows whether somebody edited a connector of this project",

@@ -107,7 +107,7 @@ UNPULLED = {"status": {"phase": "Pending", "containerStatuses": [{"state": {"wai
 @pytest.mark.parametrize(
     ("pods", "said"),
     [
-        ([], "the job finds no executor pod in Kubernetes"),
+        ([], "Kubernetes shows the job no executor pod, because there is none or the job could not list pods"),
         ([UNSCHEDULABLE, UNSCHEDULABLE], "Unschedulable 0/3 nodes: Insufficient cpu"),
         ([UNPULLED], "ImagePullBackOff Back-off pulling image"),
         (

@@ -147,4 +147,4 @@ def test_a_cluster_that_delivers_nothing_is_reported_as_busy(
     with pytest.raises(ClusterError) as refused:
         list(cluster.records([(TopicPartition("small.silent", 0), OffsetRange(0, 9))], "reading the end"))
     assert refused.value.code == "brokers-busy"
-    assert "no record of small.silent-0 arrived within 1 s, while reading the end" in refused.value.what
+    assert "no further record of small.silent-0 arrived for 1 s, while reading the end" in refused.value.what
