@@ -65,9 +65,11 @@ def change(call: Call, *, carry_out: bool) -> None:
         run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
         done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
     if done != moves:
-        _say("The connectors ran until they were stopped, so these changes were made instead:")
+        then = ". These changes were made instead:" if done else ", and nothing had to be changed."
+        _say(f"Offsets have moved since the plan was printed{then}")
         _print_moves(done)
-    _say(f"{number(len(done), 'offset')} set, and read back from Connect")
+    if done:
+        _say(f"{number(len(done), 'offset')} set, and read back from Connect")
     for each in seen:
         out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
 

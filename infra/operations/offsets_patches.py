@@ -102,8 +102,12 @@ def refuse(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Ref
                 raise RefusedError("state-of-another", what, str(place.resource), why, remedy)
             continue
         if pending(body) or CONNECTOR in _annotations(body):
-            why = "An earlier request was not carried out. The operator tries it again as soon as the connector stops."
-            asked = f"the request `{OFFSETS}: {_annotations(body).get(OFFSETS, '(missing)')}` is still pending on"
+            if pending(body):
+                asked = f"the request `{OFFSETS}: {_annotations(body)[OFFSETS]}` is still pending on"
+                why = "It was not carried out. The operator tries it again as soon as the connector stops."
+            else:
+                asked = f"the annotation `{CONNECTOR}` of an earlier request is still on"
+                why = "It would name the connector of the next request."
             keys = " ".join(f"{key}-" for key in (OFFSETS, CONNECTOR) if key in _annotations(body))
             raise _refused(place, "offsets-armed", asked, why, keys)
         if wanted_state(body, place) == "paused":

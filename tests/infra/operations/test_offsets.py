@@ -227,14 +227,26 @@ def armed_by_somebody(body: Object) -> None:
     body["metadata"]["annotations"]["strimzi.io/connector-offsets"] = "reset"
 
 
+def left_over(body: Object) -> None:
+    body["metadata"]["annotations"][CONNECTOR] = "orders-source"
+
+
+LEFT_OVER = (
+    f"the annotation `{CONNECTOR}` of an earlier request is still on orders-source, at KafkaConnector mirror-orders/"
+    "orders-source. It would name the connector of the next request. Remedy: if nobody needs it, remove it: `kubectl "
+    f"annotate kafkaconnector orders-source -n mirror-orders {CONNECTOR}-`."
+)
+
+
 @pytest.mark.parametrize(
     ("edit", "code", "said"),
     [
         (armed_by_somebody, "offsets-armed", DISARM),
+        (left_over, "offsets-armed", LEFT_OVER),
         (lambda body: announce(body, "bob"), "connector-paused", STOP),
         (lambda body: announce(body, f"bob{PURPOSE}", "stopped"), "state-of-another", "ask bob, or add `--take-over`"),
     ],
-    ids=["armed", "paused", "another's"],
+    ids=["armed", "half withdrawn", "paused", "another's"],
 )  # fmt: skip
 def test_offsets_are_not_set_while_somebody_else_controls_the_connector(edit: Any, code: str, said: str) -> None:
     with pytest.raises(RefusedError) as caught:

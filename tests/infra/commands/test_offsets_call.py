@@ -1,0 +1,52 @@
+"""What `replicate offsets` prints when offsets move between its plan and the change."""
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from infra.commands.offsets_call import Call, change
+from infra.kubernetes.api import KubernetesApi
+from infra.operations.offsets_plan import Move
+from infra.operations.offsets_reader import OffsetsReader
+from tests.infra.operations.test_interventions import SOURCE
+from tests.infra.operations.test_offsets_run import BACK, ORDERS, Cluster, a_connector
+
+EARLIER = Move(SOURCE.name, ORDERS, 40, 0, None)
+MOVED = "Offsets have moved since the plan was printed"
+
+
+def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *plans: list[Move]) -> list[str]:
+    """What the command prints if it computes these changes, one list before it stops the connectors and one after."""
+    monkeypatch.setattr("infra.commands.offsets_call.who", lambda: "ann")
+    cluster, computed = Cluster(SOURCE, a_connector()), iter(plans)
+    reader = SimpleNamespace(
+        flow=SimpleNamespace(name="orders"),
+        source="useast",
+        stored=cluster.read,
+        unended=cluster.unended,
+        present=cluster.tasks,
+        known=lambda names: names,
+        resets=lambda _: next(computed),
+    )
+    api = cast(KubernetesApi, cluster)
+    call = Call(api, cast(OffsetsReader, reader), "prod", [SOURCE], None, yes=True, take_over=False, seconds=5)
+    change(call, carry_out=True)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_changes_that_are_no_longer_needed_are_not_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = lines(monkeypatch, capsys, [BACK], [])
+    assert f"{MOVED}, and nothing had to be changed." in said
+    assert not [each for each in said if "instead" in each or "read back" in each]
+
+
+def test_changes_that_differ_from_the_plan_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = lines(monkeypatch, capsys, [BACK], [EARLIER])
+    after = said.index(f"{MOVED}. These changes were made instead:")
+    assert said[after + 1] == EARLIER.text
+    assert "1 offset set, and read back from Connect" in said
