@@ -62,9 +62,8 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         yield Precondition("lost", value, met=None)
         return
     if sign is None:
-        source, target = flow.source.alias, flow.target.alias
-        value = f"no heartbeat of {source} and none of its records is among the newest records on {target}"
-        yield Precondition("lost", value, met=False)
+        none = f"none of the newest records there came from {flow.source.alias}"
+        yield Precondition("lost", f"the flow has no heartbeat on {flow.target.alias}, and {none}", met=False)
         return
     silent = max(0.0, (found.now_ms - sign) / 1000)
     by_topic: dict[str, list[Tail]] = {}
@@ -72,23 +71,20 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
         least = f"{topic}: at least the records of the last {duration(silent)}{_about(tails, sign, silent)}"
-        yield Precondition("lost", f"{least}; {_if_behind(found, tails, flow)}", met=None)
+        yield Precondition("lost", f"{least}; {_if_behind(flow, found, tails)}", met=None)
 
 
-def _if_behind(found: Evidence, tails: list[Tail], flow: FlowParameters) -> str:
+def _if_behind(flow: FlowParameters, found: Evidence, tails: list[Tail]) -> str:
     """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
+    target = flow.target.alias
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
     if not newest:
-        unknown = "if replication lagged, it is unknown how much more"
-        return f"{unknown}: none of the newest records on {flow.target.alias} came from {flow.source.alias}"
+        none = f"none of its newest records on {target} came from {flow.source.alias}"
+        return f"if replication lagged, it is unknown how much more, because {none}"
     oldest = min(newest)
     old = f"{_age(found, oldest)} old" if oldest <= found.now_ms else "dated in the future"
-    one = f"its newest record on {flow.target.alias}, which is"
-    where = (
-        one
-        if len(newest) == 1
-        else f"the newest record of each partition on {flow.target.alias}, the oldest of which is"
-    )
+    one = f"its newest record on {target}, which is"
+    where = one if len(newest) == 1 else f"the newest record of each partition on {target}, the oldest of which is"
     return f"if replication lagged, also every record after {where} {old}"
 
 
@@ -110,7 +106,9 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
         if start is not None and start <= found.tails[partition].end
     }
     if not known:
-        value = f"{group.name}: it has no position on {flow.target.alias}, so it starts at its `auto.offset.reset`"
+        value = (
+            f"{group.name}: it has no valid position on {flow.target.alias}, so it starts at its `auto.offset.reset`"
+        )
         yield Precondition("read again", value, met=None)
         return
     again = sum(max(0, found.tails[partition].end - start) for partition, start in known.items())
@@ -125,7 +123,7 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
     others = ""
     if unknown:
         where = number(len(unknown), "partition")
-        others = f"; it starts at its `auto.offset.reset` in {where} where it has no position"
+        others = f"; it starts at its `auto.offset.reset` in {where} where it has no valid position"
     yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 

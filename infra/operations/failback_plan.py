@@ -99,7 +99,7 @@ def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precon
         yield from on_one_side(name, found, f"never reached {flow.target.alias}", f", and {groups}")
     for partition, why in sorted(looked.unknown.items())[:1]:
         more = f" or {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
-        unread = f"no group has an offset in {partition}{more}"
+        unread = f"none of the groups that were looked at has an offset in {partition}{more}"
         value = f"{unread}, and it is unknown which records only {flow.source.alias} has there: {why}"
         yield Precondition("only source", value, met=None)
 
@@ -117,7 +117,7 @@ def on_one_side(name: str, found: Sequence[SourceOnly], what: str, then: str = "
 
 def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:
     """Records that producers wrote on the target: only another flow copies them to the source."""
-    topics = [f"{number(count, 'record')} in {topic}" for topic, count in sorted(looked.own_records.items()) if count]
+    topics = [f"{number(count, 'record')} to {topic}" for topic, count in sorted(looked.own_records.items()) if count]
     if not topics:
         return
     way = (
@@ -125,7 +125,7 @@ def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[
         if reverse
         else f"no flow of the stack copies them to {flow.source.alias}"
     )
-    yield Precondition("only target", f"{named(topics)} were written on {flow.target.alias}: {way}", met=None)
+    yield Precondition("only target", f"producers on {flow.target.alias} wrote {named(topics)}: {way}", met=None)
 
 
 def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
-from components.contract.wording import named, number
+from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
@@ -213,8 +213,9 @@ def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Itera
     further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
     if names := list(dict.fromkeys(each.group for each in further)):
         target, source = flow.target.alias, flow.source.alias
-        only = f"to count only records consumed on {source}, delete the group on {target}"
-        value = f"{named(names)}: records consumed on {target} also count; {only}"
+        groups = agreeing(len(names), "[the group|these groups]")
+        only = f"to start from the offsets on {source} alone, delete {groups} on {target}"
+        value = f"{named(names)}: records consumed on {target} are not read again; {only}"
         yield Precondition("returning", value, met=None)
 
 

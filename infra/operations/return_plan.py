@@ -92,10 +92,8 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
     yield Precondition("beginning", f"{back} of {flow.source.alias} to copy back, in {partitions}", met=bool(begins))
     apart = [str(each) for each, begin in sorted(begins.items()) if begin.last_common is None and begin.records]
     if apart:
-        value = (
-            f"{named(apart)}: {flow.source.alias} and {flow.target.alias} have no record in common, so every record on "
-            f"{flow.source.alias} is copied back"
-        )
+        none = f"{flow.source.alias} and {flow.target.alias} have no record in common"
+        value = f"{named(apart)}: {none}, so every record on {flow.source.alias} is copied back"
         yield Precondition("beginning", value, met=None)
     late = [str(each) for each, begin in sorted(begins.items()) if not can_resume_at(begin.offset, flow.start_from)]
     if late:

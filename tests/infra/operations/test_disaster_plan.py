@@ -71,7 +71,7 @@ def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
 def test_a_group_without_offset_or_checkpoint_starts_at_its_auto_offset_reset() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-app", 0, 0, {}, {}),)))
     assert values(found, "read again") == [
-        "checkout-app: it has no position on uswest, so it starts at its `auto.offset.reset`"
+        "checkout-app: it has no valid position on uswest, so it starts at its `auto.offset.reset`"
     ]
 
 
@@ -86,15 +86,15 @@ def test_a_source_that_refuses_the_login_does_not_count_as_lost() -> None:
     assert unmet.value == f"{refusal}. The source is not lost: correct the login, and look again"
 
 
-def test_a_flow_that_never_replicated_is_refused() -> None:
+def test_a_flow_without_any_sign_of_its_source_is_refused() -> None:
     (unmet,) = disaster_plan(FLOW, evidence(heartbeat_ms=None, tails={ORDERS: Tail(0)})).unmet
-    assert unmet.value == "no heartbeat of useast and none of its records is among the newest records on uswest"
+    assert unmet.value == "the flow has no heartbeat on uswest, and none of the newest records there came from useast"
 
 
 def test_a_remote_topic_without_records_is_reported_as_empty() -> None:
     assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
-        "orders: at least the records of the last 61.0 s; if replication lagged, it is unknown how much more: none "
-        "of the newest records on uswest came from useast"
+        "orders: at least the records of the last 61.0 s; if replication lagged, it is unknown how much more, because "
+        "none of its newest records on uswest came from useast"
     ]
 
 
@@ -126,7 +126,7 @@ def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() ->
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: Tail(397, 0)}))
     assert found.moves == ()
     assert values(found, "read again") == [
-        "checkout-web: it has no position on uswest, so it starts at its `auto.offset.reset`"
+        "checkout-web: it has no valid position on uswest, so it starts at its `auto.offset.reset`"
     ]
 
 
@@ -134,7 +134,7 @@ def test_partitions_without_a_position_are_reported() -> None:
     tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 75_000)}
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "read again") == [
         "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it starts at its "
-        "`auto.offset.reset` in 1 partition where it has no position"
+        "`auto.offset.reset` in 1 partition where it has no valid position"
     ]
 
 

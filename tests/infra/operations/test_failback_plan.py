@@ -96,10 +96,10 @@ def test_records_that_only_one_side_has_are_named() -> None:
             "1 record never reached uswest, and groups will not read it: orders-0, offset 7, written "
             "1970-01-01T00:00:00Z",
         ),
-        ("only target", "30 records in orders were written on uswest: no flow of the stack copies them to useast"),
+        ("only target", "producers on uswest wrote 30 records to orders: no flow of the stack copies them to useast"),
         (
             "only target",
-            "30 records in orders were written on uswest: run `replicate failover` of orders-back to move the "
+            "producers on uswest wrote 30 records to orders: run `replicate failover` of orders-back to move the "
             "groups' positions in these topics",
         ),
     ]
@@ -110,7 +110,8 @@ def test_an_unproven_partition_without_groups_is_reported_but_does_not_block_the
     found = plan_back(FLOW, looked(unknown=unknown), ())
     assert found.unmet == ()
     assert [each.value for each in found.preconditions if each.name == "only source"] == [
-        "no group has an offset in orders-3, and it is unknown which records only useast has there: they differ"
+        "none of the groups that were looked at has an offset in orders-3, and it is unknown which records only useast "
+        "has there: they differ"
     ]
 
 

@@ -59,7 +59,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
         "✓ groups        2 groups to move",
         "! only source   3 records never reached uswest, and groups now read them: orders-0, offsets 12 to 14, written "
         "1970-01-01T00:00:01Z",
-        "! only target   3 records in orders were written on uswest: no flow of the stack copies them to useast",
+        "! only target   producers on uswest wrote 3 records to orders: no flow of the stack copies them to useast",
         "checkout-app: useast.orders-0 at 11 -> orders-0 at 8, nothing read again",
         "checkout-web: useast.orders-0 at 15 -> orders-0 at 12, nothing read again",
         "nothing was changed",
@@ -71,7 +71,10 @@ def test_a_failback_lifts_the_fence_of_the_failover(night: Night, capsys: pytest
     with_fence(a_call(night, fence=True), night)
     fail_back(night, dry_run=True)
     said = capsys.readouterr().out
-    assert "! fence         writes to orders on useast have been denied since the failover; this command" in said
+    assert (
+        "! fence         writes to orders on useast have been denied since the failover; this command allows them "
+        "again at its end"
+    ) in said
     assert night.acls.denied == ["orders"]
     fail_back(night)
     assert "✓ writes to orders on useast are allowed again" in capsys.readouterr().out

@@ -284,6 +284,9 @@ def test_a_returning_group_of_a_pair_does_not_read_again_what_it_consumed_before
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
     said = capsys.readouterr().out
-    assert "! returning     app: records consumed on uswest also count; to count only records consumed" in said
+    assert (
+        "! returning     app: records consumed on uswest are not read again; to start from the offsets on useast "
+        "alone, delete the group on uswest"
+    ) in said
     with_both(a_call(night), night, Mode.PLANNED)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
