@@ -27,7 +27,10 @@ def diff(
     stacks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Stacks to compare; by default, every stack of either side (with `cluster`, none on the local stack).",
+            help=(
+                "Stacks to compare; by default, every stack on either side (with `cluster`, every stack except those "
+                "on the local stack)."
+            ),
             autocompletion=complete_stack,
         ),
     ] = None,

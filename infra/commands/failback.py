@@ -18,7 +18,8 @@ def failback(
     export: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the records that were never replicated to this new file, as JSON lines."
+            metavar="FILE",
+            help="Write the records that it finds were never replicated to this new file, as JSON lines.",
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -28,10 +29,10 @@ def failback(
     """Move consumer groups back to the source: each continues at exactly the record that it had reached on the target.
 
     It translates positions in the flow's remote topics, such as `useast.orders`, back to `orders` on the source, by
-    comparing the records of both. It lists the records that were never replicated, and `--export` writes them to a
-    file before anything is changed, even with `--dry-run`. It does not stop or start consumers or producers, and leaves
-    alone a group that runs on either side. If a precondition is not met, it changes nothing. It does not ask for
-    confirmation. If it is interrupted, run it again.
+    comparing the records of both. It lists the records that it finds were never replicated, and the partitions where it
+    cannot know; `--export` writes these records to a file before anything is changed, even with `--dry-run`. It does
+    not stop or start consumers or producers, and leaves alone a group that runs on either side. If a precondition is
+    not met, it changes nothing. It does not ask for confirmation. If it is interrupted, run it again.
 
     With the policy `identity`, name the flow that leads back, deployed with a stopped source connector: the command
     sets the offsets at which that flow begins, so that nothing is copied twice. `replicate failover` of that flow then

@@ -67,9 +67,9 @@ def failover(
     or if anything else goes wrong before the first position is committed, it allows the writes again. After a
     successful failover they stay denied until `replicate failback` or `--lift-fence`.
 
-    With `disaster` it does not read the source. It uses the published verdicts and the offsets that MirrorMaker has
-    translated. It reports the time from which records of each topic may be lost, and how many records each group may
-    read again.
+    With `disaster` it works without the source, and refuses if the source answers. It uses the positions that
+    validations have published and the offsets that MirrorMaker has translated. It reports since when records of each
+    topic may be lost, and how many records each group may read again.
 
     The exit code is 0 if every precondition is met, 1 if one is unmet or something changed during the run, 2 if
     something could not be asked.

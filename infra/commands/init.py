@@ -49,7 +49,7 @@ def init(
 ) -> None:
     """Write a new project: a topology, its stack, a local stack to try, a promotion plan and workflows for GitHub.
 
-    In a terminal it asks for every option that is not given.
+    In a terminal it asks for the options that are not given, except `--flow` and `--package`.
 
     Example: `replicate init kafka --source useast --target uswest --topics 'orders,payments-.*'`
     """
@@ -76,9 +76,13 @@ def init(
     for path in written:
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
     if ask.examples:
+        again = (
+            " If the region of the target is wrong, start again in a new folder with --target-region: the stack is "
+            "named after it."
+        )
         out.print(
             f"\nExamples, because these options were not given: {' '.join(ask.examples)}\n"
-            f"Replace what is not true of your clusters in {shown(folder / answers.topology_file)}.",
+            f"Correct them in {shown(folder / answers.topology_file)}.{again if target_region is None else ''}",
             markup=False,
             soft_wrap=True,
         )

@@ -150,8 +150,8 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
     resume = f"`replicate resume {stack} {flow}`"
     if until is None:
         return f"Nothing resumes by itself. End it with {resume}."
-    overdue = f"Nothing resumes by itself at {until:%H:%MZ}; `status` and `diff` report it from then on."
-    return f"{overdue} End it with {resume}."
+    report = "from then on, `status` and `diff --against cluster` report that the time has passed"
+    return f"Nothing resumes by itself at {until:%H:%MZ}; {report}. End it with {resume}."
 
 
 def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:

@@ -80,8 +80,11 @@ def test_the_facts_that_no_option_gave_are_listed_as_examples(tmp_path: Path, mo
     assert (
         "Examples, because these options were not given: --source-servers kafka.fra.example.com:9093 --target uswest "
         "--target-region us-west-2 --target-servers kafka.uswest.example.com:9093 --strimzi 1.2\n"
-        "Replace what is not true of your clusters in mine/stacks/topologies/prod.yaml.\n"
+        "Correct them in mine/stacks/topologies/prod.yaml. If the region of the target is wrong, start again in a new "
+        "folder with --target-region: the stack is named after it.\n"
     ) in run("init", "mine", "--yes", *given).output
+    west = run("init", "west", "--yes", *given, "--target-region", "us-west-2").output
+    assert "Correct them in west/stacks/topologies/prod.yaml.\n" in west
     rest = ("--source-servers", "a:1", "--target", "b", "--target-region", "c", "--target-servers", "d:1")
     assert "Examples" not in run("init", "ours", "--yes", *given, *rest, "--strimzi", "1.2").output
 
