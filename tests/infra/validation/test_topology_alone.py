@@ -120,7 +120,7 @@ def test_the_job_starts_outside_a_project(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(a_topology(a_flow())))
     result = CliRunner().invoke(app, ["validate", "--topology", "mine.yaml"])
     assert result.exit_code == 0, result.output + str(result.exception)
-    assert "the job validates what mine.yaml declares, but does not check that this is" in result.output
+    assert "the job validates what mine.yaml declares, but does not check that this is deployed" in result.output
     (command,) = started
     parameters = Path(command[command.index("--parameters") + 1])
     assert json.loads(parameters.read_text())["stack"] == "mine"
