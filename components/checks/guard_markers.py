@@ -92,7 +92,11 @@ def _problem(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:
     if guard is flow and alias == flow.settings.source:
         knows = f"The loop guard adds this header so that the flow back to `{alias}` recognizes and drops the record."
     lost = "Without it, each record would circulate endlessly."
-    if use.writes:
+    if use.writes and guard is flow and alias == flow.settings.source:
+        lost = "It marks every record itself, so nothing else needs to write the header."
+    elif use.writes and alias == flow.settings.source:
+        lost = "With `loopGuard: true`, this flow adds the header itself."
+    elif use.writes:
         lost = f"Records that did not come from `{alias}` would be dropped too, so `{alias}` would lack them."
     remedy = f"take `{use.header}` out of `headers`" if use.is_listed else "choose another header"
     return Problem(

@@ -150,8 +150,8 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
             selected.where,
             "names-not-covered",
             f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
-            f"{_their_names_begin(alike)} like those that the pattern matches, so it may have been meant for "
-            f"{_them(alike)} too.",
+            f"{_their_names_begin(alike)} like the names that the pattern matches, so the pattern may have been meant "
+            f"for {_them(alike)} too.",
             "widen the pattern, or list the names in `topicsExclude`.",
             Severity.WARNING,
         )

@@ -9,6 +9,7 @@ would bring a record home drops it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.contract.problems import Problem, Severity
+from components.contract.wording import agreeing
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, topic_selection
@@ -92,7 +93,11 @@ def _problem(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     mixed = len(identity) < len(ring)
     why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."
     if mixed:
-        why += " A flow with the default policy adds a prefix to the record's topic each time, but does not drop it."
+        why += agreeing(
+            len(ring) - len(identity),
+            " In this ring, the flow[|s] with the default policy only add[s|] a prefix to the topic's name, which does "
+            "not stop the record.",
+        )
     if not topic:
         why += " It could not be decided whether any topic passes every flow of the ring."
     instead = f"set `policy: default` on {_names(identity)}, or " if mixed else "use `kind: prefixlessPair`, or "

@@ -59,6 +59,22 @@ def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str,
     assert "`replicated-from-useast`" in found.what
 
 
+def test_a_transform_that_writes_a_marker_is_told_what_it_would_do() -> None:
+    """The flow's own marker is not needed; any other would be on records that did not come from that cluster."""
+    for header, said in {
+        "replicated-from-useast": "It marks every record itself, so nothing else needs to write the header.",
+        "replicated-from-uswest": "Records that did not come from `uswest` would be dropped too",
+    }.items():
+        (found,) = markers_found(orders={**PAIR, "transforms": {"after": {"own": inserting(header)}}})
+        assert said in found.why
+
+
+def test_a_flow_that_writes_its_marker_by_hand_is_told_of_the_loop_guard() -> None:
+    out = a_leg("useast", "uswest", transforms={"after": {"own": inserting("replicated-from-useast")}})
+    (found,) = markers_found(out=out, back=a_leg("uswest", "useast", loopGuard=True))
+    assert found.why.endswith("With `loopGuard: true`, this flow adds the header itself.")
+
+
 @pytest.mark.parametrize("name", LEAVING)
 def test_a_transform_may_touch_other_headers(name: str) -> None:
     assert markers_found(orders={**PAIR, "transforms": {"after": {"own": LEAVING[name]}}}) == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.checks import check_topology
-from components.contract.problems import Severity
+from components.contract.problems import Problem, Severity
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
@@ -15,6 +15,13 @@ DEFAULT: dict[str, Any] = {}
 
 
 def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
+    """The paths of the rings that are reported for these flows."""
+    problems = loops_of(*ways)
+    assert all(problem.severity is Severity.ERROR for problem in problems)
+    return [problem.what.partition(",")[0].rpartition("the ring ")[2] for problem in problems]
+
+
+def loops_of(*ways: tuple[str, dict[str, Any]]) -> list[Problem]:
     """The loops reported for these flows; each flow is given as `source-target` and its settings."""
     aliases = sorted({alias for way, _ in ways for alias in way.split("-")})
     clusters = {alias: a_cluster(bootstrapServers=f"{alias}.example.com:9093") for alias in aliases}
@@ -23,9 +30,7 @@ def reported(*ways: tuple[str, dict[str, Any]]) -> list[str]:
         source, target = way.split("-")
         flows[f"{source}{target}"] = a_flow(**{"source": source, "target": target, "topics": [".*"], **more})
     found = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
-    problems = [problem for problem in found if problem.code == "replication-loop"]
-    assert all(problem.severity is Severity.ERROR for problem in problems)
-    return [problem.what.partition(",")[0].rpartition("the ring ")[2] for problem in problems]
+    return [problem for problem in found if problem.code == "replication-loop"]
 
 
 @pytest.mark.parametrize(
@@ -87,3 +92,19 @@ def test_a_longer_ring_is_reported_beside_a_shorter_one_that_ends() -> None:
     """A record that comes back through b-a is in topic `b.orders`, which b-a does not select."""
     ending = {"topics": ["orders"]}
     assert reported(("a-b", IDENTITY), ("b-a", ending), ("b-c", IDENTITY), ("c-a", IDENTITY)) == ["a -> b -> c -> a"]
+
+
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ([("a-b", DEFAULT), ("b-a", IDENTITY)], "the flow with the default policy only adds a prefix"),
+        (
+            [("a-b", DEFAULT), ("b-c", IDENTITY), ("c-d", DEFAULT), ("d-a", IDENTITY)],
+            "the flows with the default policy only add a prefix",
+        ),
+    ],
+)
+def test_a_ring_of_both_policies_says_why_the_default_policy_does_not_stop_it(
+    ways: list[tuple[str, dict[str, Any]]], said: str
+) -> None:
+    assert [said in each.why for each in loops_of(*ways)] == [True]
