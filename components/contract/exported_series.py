@@ -34,7 +34,9 @@ LOOKED = Series("mirror_look_timestamp_seconds", "When the newest look at the st
 COULD_FAIL_OVER = Series(
     "mirror_flow_could_fail_over", "1 if the flow could fail over now, 0 if not; missing if that is not known."
 )
-UNASKED = Series("mirror_flow_unasked", "1 if this question about the flow got no answer, else 0.", ("what",))
+UNASKED = Series(
+    "mirror_flow_unasked", "1 if the answer to this question about the flow is unknown, else 0.", ("what",)
+)
 CONNECTOR_RUNNING = Series(
     "mirror_connector_running", "1 if Connect last reported the connector as running, else 0.", ("connector",)
 )

@@ -116,8 +116,8 @@ def _metrics_absent(of: str) -> Alert:
         f"absent({RECORD_COUNT}{{{of}}})",
         10,
         "no worker reports a record count for this flow",
-        "No source task runs, or Prometheus does not reach the workers. MirrorTaskFailed can still fire if the "
-        "workers are reached. Do not rely on the other alerts on the workers' metrics.",
+        "No source task runs, or Prometheus does not reach the workers. MirrorTaskFailed can still fire if the workers "
+        "are reached. Do not rely on the other alerts on the workers' metrics.",
         STATUS,
     )
 
@@ -137,7 +137,7 @@ def _heartbeat_silent(flow: ResolvedFlow, of: str) -> Alert:
         f"unless on (flow) count by (flow) (count_over_time({heartbeats}[{seconds}s]))",
         1,
         f"no heartbeat of {flow.settings.source} has been replicated for {seconds} s",
-        "Heartbeats should arrive even if no records are produced. Without them, nothing shows that replication works.",
+        "Heartbeats should arrive even if no records are produced. Without them, an idle flow looks like a broken one.",
         STATUS,
     )
 

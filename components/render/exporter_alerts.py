@@ -62,9 +62,9 @@ def _not_asked(of: str) -> Alert:
         "warning",
         f"max by (what) ({series.UNASKED.name}{{{of}}}) > 0",
         15,
-        "the exporter gets no answer about {{ $labels.what }}",
-        "Kubernetes or a Kafka cluster does not answer the exporter, or refuses it. Alerts that need this answer "
-        "cannot fire.",
+        "{{ $labels.what }} is unknown to the exporter",
+        "Kubernetes or a Kafka cluster does not answer the exporter or refuses it, or the published verdict cannot be "
+        "read. Alerts that need this answer cannot fire.",
         STATUS,
     )
 

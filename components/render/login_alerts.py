@@ -36,7 +36,8 @@ def login_alerts(of: str) -> Iterator[Alert]:
         f"{expiry} < {series.EXPIRES_SOON_DAYS * _DAY_SECONDS} > 0",
         60,
         "a certificate in Secret {{ $labels.secret }} ({{ $labels.key }}) expires in {{ $value | humanizeDuration }}",
-        "The connectors use it to connect to {{ $labels.cluster }}, and cannot connect once it has expired.",
+        "The connectors use it to connect to {{ $labels.cluster }}. Unless it is a spare one in a bundle, they cannot "
+        "connect once it has expired.",
         STATUS,
     )
     yield Alert(

@@ -92,8 +92,8 @@ def test_an_alert_names_its_flow_and_the_next_command() -> None:
         "labels": {"severity": "critical", "stack": "prod", "flow": "orders", "source": "useast", "target": "uswest"},
         "annotations": {
             "summary": "orders: no heartbeat of useast has been replicated for 300 s",
-            "description": "Heartbeats should arrive even if no records are produced. Without them, nothing shows that "
-            "replication works. Next: `replicate status prod`.",
+            "description": "Heartbeats should arrive even if no records are produced. Without them, an idle flow looks "
+            "like a broken one. Next: `replicate status prod`.",
             "runbook_url": "https://runbooks.example.com/mirror#mirrorheartbeatsilent",
         },
     }
