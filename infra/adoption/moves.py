@@ -108,8 +108,10 @@ def _named(facts: Facts, name: str) -> Manifest | Problem:
         remedy = f"name `{similar}`."
     elif known:
         remedy = f"name one of {', '.join(sorted(known))}."
+    elif facts.searched:
+        remedy = "let the account of the stack's Kubernetes context list kafkamirrormaker2s in all namespaces."
     else:
-        remedy = "check `kubernetes:context` of the stack: no KafkaMirrorMaker2 was found there."
+        remedy = "check `kubernetes:context` of the stack: its cluster has no KafkaMirrorMaker2."
     what = f"there is no KafkaMirrorMaker2 `{name}`"
     return Problem("--from", "mirror-not-found", what, f"It was looked for in {where}.", remedy)
 

@@ -82,7 +82,8 @@ def _beside(stack: str, flow: str, other: Reference) -> Refusal:
         "Both would copy every record that both select, and the new one would begin without the other's offsets.",
         "declare the resource that runs, with its kind and names, as `replicate import` does. To turn a "
         f"KafkaMirrorMaker2 into a flow that keeps its offsets: `replicate adopt {stack} --from {mirror}`, in one call "
-        f"with every other `--from` of the stack. If it copies other topics, pass `--agree {agreement}`.",
+        f"with every other `--from` of the stack. If {other} copies other topics than this flow, pass `--agree "
+        f"{agreement}` instead.",
     )
     return Refusal(problem, agreement)
 

@@ -188,6 +188,23 @@ def test_an_unknown_resource_name_is_answered_with_the_nearest_name(tmp_path: Pa
     assert "name `mm2`" in plan.problems[0].remedy
 
 
+@pytest.mark.parametrize(
+    ("searched", "remedy"),
+    [
+        ((), "check `kubernetes:context` of the stack: its cluster has no KafkaMirrorMaker2."),
+        (
+            ("mirror-orders",),
+            "let the account of the stack's Kubernetes context list kafkamirrormaker2s in all namespaces.",
+        ),
+    ],
+)
+def test_a_cluster_without_a_resource_is_told_apart_from_an_account_that_cannot_look(
+    tmp_path: Path, searched: tuple[str, ...], remedy: str
+) -> None:
+    plan = plan_of(tmp_path, others=[], searched=searched)
+    assert [(each.code, each.remedy) for each in plan.problems] == [("mirror-not-found", remedy)]
+
+
 def test_a_resource_without_a_mirror_for_any_flow_has_nothing_to_move(tmp_path: Path) -> None:
     def elsewhere(body: Manifest) -> None:
         other_source(body)

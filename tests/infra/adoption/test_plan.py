@@ -4,10 +4,12 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from components.changes.effect import Severity
 from components.flows.operators import PAUSE
@@ -16,6 +18,7 @@ from infra.adoption.agreements import AGREEMENTS
 from infra.adoption.document import document_of
 from infra.adoption.facts import Facts
 from infra.adoption.plan import Fate, Plan, planned
+from infra.adoption.text import print_plan
 from infra.kubernetes.managed_fields import Owner
 from infra.review.object_changes import identity
 from infra.review.snapshots import Snapshot, current_snapshot
@@ -335,3 +338,11 @@ def test_the_json_document_holds_the_plan_and_no_credential(tmp_path: Path) -> N
     assert [(each["code"], each["agreement"]) for each in document["refusals"]] == [("not-agreed", "restart:orders")]
     assert document["unusedAgreements"] == ["restart:none"]
     assert "hunter2" not in json.dumps(document)
+
+
+def test_a_taken_namespace_is_kept_only_by_a_change_before_the_adoption(tmp_path: Path) -> None:
+    printed = StringIO()
+    print_plan(planned(facts(declared(tmp_path)), ()), Console(file=printed, width=1000))
+    before, _, after = printed.getvalue().partition("before you adopt. ")
+    assert "set `namespace: {create: false}` (`createNamespaces: false` for a pair)" in before
+    assert "After the adoption, that change would make `replicate up` delete the namespace." in after
