@@ -129,10 +129,10 @@ def read_history(data: Mapping[str, str]) -> History:
         document = uncompressed(data[HISTORY])
     except ValueError:
         return History(damage="all earlier verdicts are lost: the history cannot be unpacked")
+    if isinstance(document, dict) and document.get("version") != VERSION:
+        return History(damage="all earlier verdicts are lost: another release of the job wrote the history")
     if not isinstance(document, dict) or not isinstance(document.get("verdicts"), list):
         return History(damage="all earlier verdicts are lost: the content of the history is invalid")
-    if document.get("version") != VERSION:
-        return History(damage="all earlier verdicts are lost: another release of the job wrote the history")
     return _read(document)
 
 

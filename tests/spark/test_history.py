@@ -143,6 +143,16 @@ def test_a_report_of_any_length_leaves_room_for_the_history() -> None:
             "another release of the job wrote the history",
             id="another release",
         ),
+        pytest.param(
+            base64.b64encode(gzip.compress(b'{"version": 9, "runs": {}}')).decode(),
+            "another release of the job wrote the history",
+            id="another release with another layout",
+        ),
+        pytest.param(
+            base64.b64encode(gzip.compress(b'{"version": 1, "verdicts": {}}')).decode(),
+            "the content of the history is invalid",
+            id="this release without a list",
+        ),
     ],
 )
 def test_a_damaged_history_is_reported_and_the_verdict_is_still_published(damaged: str, why: str) -> None:
