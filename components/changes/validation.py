@@ -40,5 +40,7 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
             ("changed", sorted(flow for flow in old.keys() & new.keys() if old[flow] != new[flow])),
         ):
             if flows:
-                what = f"{sentences[verb].format(flows=listed(flows))}; this has no effect on replication"
+                what = (
+                    f"{sentences[verb].format(flows=listed(flows))}; the validation itself has no effect on replication"
+                )
                 yield Effect(Severity.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)

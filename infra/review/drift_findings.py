@@ -12,6 +12,7 @@ from typing import Any
 
 from components.changes.effect import Severity
 from components.contract.temporary_states import temporary_states
+from components.contract.wording import agreeing
 from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
@@ -188,9 +189,11 @@ def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
 
 def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
     names = ", ".join(str(reference(body)) for body in unknown)
+    count = len(unknown)
+    missing = agreeing(count, "[does|do] not exist, and nothing shows that [it|they] ever did")
     what = (
-        f"{len(unknown)} of {len(objects)} objects do not exist, and nothing shows that they ever did: {names}. "
-        "Either a deployment was interrupted, is still running or has not started, or somebody deleted them"
+        f"{count} of {len(objects)} objects {missing}: {names}. A deployment was interrupted, is still running or has "
+        f"not started, or somebody deleted {agreeing(count, '[it|them]')}"
     )
     remedy = Redeploy(
         f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."

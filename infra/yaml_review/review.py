@@ -196,7 +196,7 @@ def _of_changes(
                     fields.setdefault(why, []).append(path)
             yield from (Unjudged(file, obj, tuple(paths), why) for why, paths in fields.items())
             if deployments[change.identity] not in said:
-                why = "This command has no rule for it, but it may have an effect."
+                why = "The rules of this command derive no effect from this change, but it may have one."
                 left = tuple(
                     each.path for each in change.seen.fields if each.path != "metadata.namespace" or namespace is None
                 )

@@ -68,7 +68,9 @@ def test_with_gitops_only_the_remedies_that_deploy_are_replaced(declared: Snapsh
 def test_a_missing_connector_that_nothing_depends_on_is_an_incomplete_deployment(declared: Snapshot) -> None:
     (drift,) = without(declared, "source-connector")
     assert (drift.code, drift.where) == ("deployment-incomplete", "deployment orders")
-    assert "nothing shows that they ever did: KafkaConnector mirror-orders/orders-source." in drift.what
+    names = "KafkaConnector mirror-orders/orders-source"
+    assert f"objects does not exist, and nothing shows that it ever did: {names}. A deployment" in drift.what
+    assert drift.what.endswith("or somebody deleted it")
 
 
 def test_a_missing_connector_was_deleted_if_a_validation_found_the_model_deployed(declared: Snapshot) -> None:
@@ -83,7 +85,8 @@ def test_an_interrupted_deployment_is_one_finding_that_says_how_to_continue(decl
     assert drift.code == "deployment-incomplete"
     assert drift.what.startswith(f"{len(keys)} of {len(keys) + len(MADE_FIRST)} objects do not exist")
     assert "KafkaConnect mirror-orders/orders, KafkaConnector mirror-orders/orders-source" in drift.what
-    assert "Either a deployment was interrupted" in drift.what
+    assert ". A deployment was interrupted, is still running" in drift.what
+    assert drift.what.endswith("or somebody deleted them")
     assert drift.remedy.startswith("`replicate up test --refresh`: it continues an interrupted deployment")
 
 
