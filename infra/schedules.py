@@ -40,7 +40,7 @@ def why_no_schedule(schedule: str) -> str | None:
 def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str | None:
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step) > 0):
-        return "a step must be 1 or more"
+        return "a step must be a whole number from 1"
     found = _RANGE.fullmatch(span)
     if found is None:
         return f"`{span}` is neither a value nor a range"

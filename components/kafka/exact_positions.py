@@ -171,7 +171,7 @@ def _refuse_doubt(wanted: list[int], walked: Walked) -> None:
     if wanted and wanted[0] <= walked.doubtful_until:
         last = walked.doubtful_until
         told = f"some source records up to {last} equal earlier records that are too far back to compare"
-        raise NotProvenError(f"{told}: wait until every group has read past {last}")
+        raise NotProvenError(f"{told}: let every group consume past {last} on the source first")
 
 
 def _unknown(record: Identified, expected: Identified | None) -> NotProvenError:

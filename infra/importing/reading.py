@@ -118,7 +118,7 @@ def _require_any(found: Found, where: str) -> None:
             "nothing-to-import",
             "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
             where,
-            "".join(f"{each}\n" for each in found.left_out) or "Nothing else describes a replication.",
+            "".join(f"{each}\n" for each in found.left_out) or "Nothing that was read describes a replication.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )

@@ -84,7 +84,8 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "--flow",
             "bad-flow-name",
             f"`{answers.flow}` cannot be the name of a flow",
-            "It becomes part of names in Kubernetes, which take lower-case letters, digits and `-` (RFC 1123).",
+            "It becomes part of names in Kubernetes: at most 63 lower-case letters, digits and `-`, with a letter or "
+            "digit at both ends (RFC 1123).",
             "give another name with `--flow`, such as `orders`, or leave it out.",
         )
     for role, cluster in (("source", answers.source), ("target", answers.target)):

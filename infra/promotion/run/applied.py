@@ -79,7 +79,10 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
         place = f"{where}, {found.where}"
         if found.code == CODE:
-            why = "A validation of this revision does not check this replication, so it would pass anyway."
+            why = (
+                "A validation of this revision does not check this replication, so it could pass although the "
+                "replication still runs."
+            )
             yield Problem(place, "not-deleted", found.what, why, found.remedy)
         else:
             why = "A validation would prove something that no revision declares."

@@ -131,7 +131,7 @@ def test_the_copy_of_the_last_of_several_equal_records_is_read() -> None:
 
 def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None:
     here, there = log(0, 0, 0, 0, 0, 1), log(0, 0, 0, 0, 1)
-    with pytest.raises(NotProvenError, match="wait until every group has read past 4"):
+    with pytest.raises(NotProvenError, match="let every group consume past 4 on the source first"):
         exact_positions([2], iter(here), iter(there), 5, 3, shared=True)
     assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
 
