@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from components.contract.problems import Problem
-from components.flows.expansion import ExpandedFlow
+from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
 from components.flows.selections import topic_selection
 from components.flows.sources import each_source, source_key
@@ -22,9 +22,12 @@ from components.topology.model import Flow
 
 @dataclass(frozen=True)
 class _Touch:
-    """A user's transform that touches the marker of records from the cluster `alias`, at a path."""
+    """A user's transform that touches the marker of records from the cluster `alias`, at a path. `place` is where its
+    chain stands: `before` the loop guard, or `after` it.
+    """
 
     where: str
+    place: str
     use: HeaderUse
     alias: str
 
@@ -52,7 +55,7 @@ def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, s
             for use in headers_used(Step(name, transform.type, transform.config)):
                 if use.header in markers:
                     where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                    yield _Touch(where, use, markers[use.header])
+                    yield _Touch(where, place, use, markers[use.header])
 
 
 def _guard_that_needs(
@@ -92,10 +95,12 @@ def _problem(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:
     if guard is flow and alias == flow.settings.source:
         knows = f"The loop guard adds this header so that the flow back to `{alias}` recognizes and drops the record."
     lost = "Without it, each record would circulate endlessly."
-    if use.writes and guard is flow and alias == flow.settings.source:
-        lost = "It marks every record itself, so nothing else needs to write the header."
-    elif use.writes and alias == flow.settings.source:
+    # A pair's transforms are also in front of the guard of the flow back, which would drop every record.
+    in_front_of_both = flow.shape is Shape.PREFIXLESS_PAIR and touch.place == "before"
+    if use.writes and alias == flow.settings.source and not in_front_of_both:
         lost = "With `loopGuard: true`, this flow adds the header itself."
+        if guard is flow:
+            lost = "It adds the header itself, so no transform needs to write it."
     elif use.writes:
         lost = f"Records that did not come from `{alias}` would be dropped too, so `{alias}` would lack them."
     remedy = f"take `{use.header}` out of `headers`" if use.is_listed else "choose another header"

@@ -59,14 +59,25 @@ def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str,
     assert "`replicated-from-useast`" in found.what
 
 
-def test_a_transform_that_writes_a_marker_is_told_what_it_would_do() -> None:
-    """The flow's own marker is not needed; any other would be on records that did not come from that cluster."""
-    for header, said in {
-        "replicated-from-useast": "It marks every record itself, so nothing else needs to write the header.",
-        "replicated-from-uswest": "Records that did not come from `uswest` would be dropped too",
-    }.items():
-        (found,) = markers_found(orders={**PAIR, "transforms": {"after": {"own": inserting(header)}}})
-        assert said in found.why
+@pytest.mark.parametrize(
+    ("place", "alias", "said"),
+    [
+        ("after", "useast", "It adds the header itself, so no transform needs to write it."),
+        (
+            "before",
+            "useast",
+            "Records that did not come from `useast` would be dropped too, so `useast` would lack them.",
+        ),
+        (
+            "before",
+            "uswest",
+            "Records that did not come from `uswest` would be dropped too, so `uswest` would lack them.",
+        ),
+    ],
+)
+def test_a_pair_that_writes_a_marker_is_told_what_follows(place: str, alias: str, said: str) -> None:
+    (found,) = markers_found(orders={**PAIR, "transforms": {place: {"own": inserting(f"replicated-from-{alias}")}}})
+    assert found.why.endswith(said)
 
 
 def test_a_flow_that_writes_its_marker_by_hand_is_told_of_the_loop_guard() -> None:
