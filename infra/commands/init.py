@@ -21,10 +21,14 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project; new, or empty.")],
     source: Annotated[str | None, typer.Option(help="Alias of the cluster to replicate from.")] = None,
     source_region: Annotated[str | None, typer.Option(help="Region of the source.")] = None,
-    source_servers: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Its bootstrap servers.")] = None,
+    source_servers: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT,…", help="Bootstrap servers of the source.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Alias of the cluster to replicate to.")] = None,
     target_region: Annotated[str | None, typer.Option(help="Region of the target.")] = None,
-    target_servers: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="Its bootstrap servers.")] = None,
+    target_servers: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT,…", help="Bootstrap servers of the target.")
+    ] = None,
     topics: Annotated[
         str | None, typer.Option(metavar="NAME,…", help="Topics to replicate: names or patterns.")
     ] = None,

@@ -25,8 +25,8 @@ def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, n
 
 def worker_fields_layer(flow: ResolvedFlow) -> Layer:
     """Address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
-    address = {"bootstrap.servers": bootstrap_address(flow.target)}
-    where = f"clusters.{flow.settings.target}.bootstrapServers"
+    address = {"bootstrap.servers": bootstrap_address(flow.cluster(flow.workers_on))}
+    where = f"clusters.{flow.alias(flow.workers_on)}.bootstrapServers"
     derived = f"from the name of the workers, {flow.workers}, unless the topology names it"
     names = layer(LayerName.MODEL, group_names(flow), derived)
     return Layer(LayerName.MODEL, {**layer(LayerName.MODEL, address, where).properties, **names.properties})

@@ -64,6 +64,8 @@ def test_workers_that_only_send_heartbeats_are_named_with_their_cluster(tmp_path
     found = explanation(settings, "orders")
     workers = reader(found, "workers `orders-heartbeats` of useast")
     assert effective(workers, "connector.client.config.override.policy")[0] == "All"
+    (servers,) = [each.holds for each in workers.properties if each.name == "bootstrap.servers"]
+    assert (servers.value, servers.why) == ("kafka.useast.example.com:9093", "clusters.useast.bootstrapServers")
     assert not [each.name for each in reader(found, "orders-heartbeat").properties if each.name.startswith("producer.")]
 
 
