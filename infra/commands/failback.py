@@ -38,8 +38,8 @@ def failback(
     sets the offsets at which that flow begins, so that nothing is copied twice. `replicate failover` of that flow then
     moves the groups.
 
-    The exit code is 0 if every precondition is met, 1 if one is unmet or something changed during the run, 2 if
-    something could not be asked.
+    The exit code is 0 if every precondition is met, even if groups are left alone; 1 if one is unmet or something
+    changed during the run; 2 if something could not be asked or done.
 
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """

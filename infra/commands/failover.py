@@ -71,8 +71,8 @@ def failover(
     validations have published and the offsets that MirrorMaker has translated. It reports since when records of each
     topic may be lost, and how many records each group may read again.
 
-    The exit code is 0 if every precondition is met, 1 if one is unmet or something changed during the run, 2 if
-    something could not be asked.
+    The exit code is 0 if every precondition is met, even if groups are left alone; 1 if one is unmet or something
+    changed during the run; 2 if something could not be asked or done.
 
     Example: `replicate failover prod-us-west-2 orders --dry-run`
     """

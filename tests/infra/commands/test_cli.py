@@ -54,6 +54,13 @@ def test_help_shows_an_example(command: str) -> None:
     assert f"replicate {command}" in answer.output.replace("`", "")
 
 
+@pytest.mark.parametrize("command", ["failover", "failback"])
+def test_help_and_page_say_the_same_about_the_exit_code_of_a_move(command: str) -> None:
+    said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output
+    (codes,) = re.findall(r"The exit code is .*?or done\.", " ".join(said.split()))
+    assert codes in " ".join((ROOT / "infra" / "operations" / "README.md").read_text().split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
