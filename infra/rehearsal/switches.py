@@ -1,12 +1,14 @@
-"""What the runbook says about moving groups: leaving a region, losing a region, and going back."""
+"""What the runbook says about moving groups: preparing for it, leaving a region, losing a region, and going back."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
+from components.contract.published_verdict import PROOF_HOURS
 from components.kafka.replication_policy import Policy
 from components.render.acls import flows_without_addresses
+from infra.in_cluster import in_cluster
 from infra.operations.failback_plan import refuse_unsuited_back
 from infra.operations.failover_facts import Mode
 from infra.operations.failover_plan import refuse_unsuited
@@ -18,6 +20,7 @@ LEAVE = "Leave a region that answers"
 LOST = "The source does not answer"
 TARGET_DOWN = "The target does not answer"
 BACK = "Go back"
+PREPARE = "Before a source is lost"
 
 #: The part of a section about one flow.
 _Part: TypeAlias = Callable[[RunbookModel, FlowParameters], Iterator[str]]
@@ -29,6 +32,7 @@ def sections(model: RunbookModel) -> Iterator[Section]:
     yield Section(LOST, "the source of a flow does not answer?", _parts(model, _lost))
     yield Section(TARGET_DOWN, "the target of a flow does not answer?", tuple(_target_down()))
     yield Section(BACK, "the groups have to go back to the source?", _parts(model, _back))
+    yield Section(PREPARE, "all is well, and I prepare for the loss of a source?", tuple(_prepare(model)))
 
 
 def flow_title(flow: FlowParameters) -> str:
@@ -90,6 +94,19 @@ def _lost(model: RunbookModel, flow: FlowParameters) -> Iterator[str]:
             f"See what is lost. For each topic it says from when on records may be missing on {flow.target.alias}, and "
             "for each group how many records it may read again. This changes nothing:",
             (f"{call} --dry-run",),
+        ),
+        Do(
+            f"Does `source` show `✗`? Then stop here: {flow.source.alias} is not lost, and the command changes "
+            f"nothing. If it answers, go to [{LEAVE}](#leave-a-region-that-answers). If it refuses the login, go to "
+            "[A login is refused](#a-login-is-refused)."
+        ),
+        Do(
+            f"Does `lost` show `✗`? Then stop here, too: nothing on {flow.target.alias} shows that this flow ever "
+            "replicated. Check that it is the right one."
+        ),
+        Do(
+            "Every line with `!` is information: `lost` and `read again` say what the move costs. Go on if you accept "
+            "that, and wait for the source if you do not."
         ),
         Do(
             f"Stop the flow, so that no connector moves a group when {flow.source.alias} comes back:",
@@ -156,6 +173,36 @@ def _back_after_records(flow: FlowParameters) -> Iterator[str]:
         ),
         Do("Remove `state: stopped` from the topology, and deploy. The records return."),
         Do("Leave the region with that flow: `replicate failover` moves the groups."),
+    )
+
+
+def _prepare(model: RunbookModel) -> Iterator[str]:
+    yield "Once a source is lost, exact positions come from the newest validation that was published before. Without"
+    yield "one, groups continue at MirrorMaker's checkpoints, and read more records again. So publish one several times"
+    yield "a day."
+    yield ""
+    yield from steps(
+        _publish(model),
+        Do(
+            "See when the newest validation of each flow was published, and what it found. The line `verdict` says so, "
+            f"and `status` reports one that is older than {PROOF_HOURS} hours:",
+            (f"replicate status {model.stack}", f"replicate status {model.stack} --history 10"),
+        ),
+    )
+    yield ""
+    yield "No positions are published for a pair, for a flow with `startFrom: latest`, or for one whose transforms"
+    yield "change or drop records. A flow without checkpoints cannot use them."
+
+
+def _publish(model: RunbookModel) -> Do:
+    if asked := in_cluster(model.settings.validation):
+        when = f"at `{asked.schedule}` ({asked.time_zone})"
+        return Do(f"Nothing has to be typed: the stack validates each flow in its cluster {when}, and publishes that.")
+    file, key = f"Pulumi.{model.stack}.yaml", "replication:validation: {inCluster: …}"
+    return Do(
+        f"This stack does not do that by itself. Add `{key}` to `{file}`, with the image of the job, and deploy. Or "
+        "let a scheduler of your own call this:",
+        (f"replicate validate {model.stack} --publish",),
     )
 
 

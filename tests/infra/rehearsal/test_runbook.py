@@ -156,6 +156,34 @@ def test_the_runbook_has_no_credential_steps_if_no_cluster_needs_a_login(tmp_pat
     assert part(page, "Credentials") == "There is none: no cluster of these flows asks for a login."
 
 
+@each_page
+def test_a_source_that_is_not_lost_ends_the_failover_before_the_flow_is_stopped(
+    subject: tuple[str, str], tmp_path: Path
+) -> None:
+    """Otherwise a reader stops replication although nothing was lost."""
+    lost = part(page_of(subject, tmp_path), "The source does not answer")
+    for flow in lost.split("### ")[1:]:
+        steps = re.split(r" \d\. ", flow)
+        assert steps[2].startswith("Does `source` show `✗`? Then stop here: ")
+        assert "[Leave a region that answers](#leave-a-region-that-answers)" in steps[2]
+        assert steps[3].startswith("Does `lost` show `✗`? Then stop here, too: ")
+        assert [step for step in steps if "`sh replicate stop" in step] == steps[5:6]
+
+
+def test_the_runbook_says_who_publishes_the_validations_that_a_lost_source_needs(tmp_path: Path) -> None:
+    nobody = part(a_page(tmp_path, "flow"), "Before a source is lost")
+    assert "Add `replication:validation: {inCluster: …}` to `Pulumi.test.yaml`" in nobody
+    assert "```sh replicate validate test --publish ```" in nobody
+    image = f"registry.example.com/job@sha256:{'0' * 64}"
+    folder = write_stack(tmp_path, a_topology(), validation={"inCluster": {"image": image, "timeZone": "Europe/Paris"}})
+    stack = runbook(runbook_model(read_settings("test", folder), "stacks/topologies/test.yaml"))
+    somebody = part(stack, "Before a source is lost")
+    assert "the stack validates each flow in its cluster at `17 */6 * * *` (Europe/Paris)" in somebody
+    assert "validate test --publish" not in somebody
+    for said in (nobody, somebody):
+        assert "`status` reports one that is older than 24 hours: ```sh replicate status test" in said
+
+
 def test_the_runbook_does_not_prepare_exactly_once_a_second_time(tmp_path: Path) -> None:
     found = part(a_page(tmp_path, "prepared"), "Switch exactly-once on")
     assert "exactlyOnce: enabled` in" in found
