@@ -39,7 +39,7 @@ def found_in(file: Path, stacks: Path) -> list[Problem]:
 def codes_in_sources() -> set[str]:
     """The second argument of every Problem(…) in the sources, with three exceptions that other tests raise:
 
-    problems of options (commands/test_init.py and validation/test_topology_alone.py), of what a cluster holds
+    problems of options (new_project/test_answers.py and validation/test_topology_alone.py), of what a cluster holds
     (contract/test_gitops.py and the tests of adoption), and of a component's arguments
     (components/provider/test_host.py).
     """
