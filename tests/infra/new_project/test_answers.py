@@ -11,9 +11,13 @@ import pytest
 import yaml
 
 from components.contract.problems import CannotRunError, ReplicationError
+from components.topology.in_cluster import InCluster
+from infra.in_cluster import in_cluster
 from infra.new_project import files
 from infra.new_project.answers import Answers, ClusterAnswers
 from infra.new_project.files import project_files, write_project
+from infra.settings import read_settings
+from infra.stack_checks import problems
 from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT, STACKS
 
@@ -223,3 +227,15 @@ def test_the_program_of_a_new_project_runs_beside_folders_named_like_our_package
     code = "import runpy; runpy.run_path('.', run_name='__main__')"
     answer = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False)
     assert "no-topology" in answer.stderr.splitlines()[-1], answer.stderr
+
+
+def test_the_commented_validation_of_the_stack_is_valid_once_its_image_is_filled_in(project: Path) -> None:
+    """It is the only thing in a new project that publishes verdicts between deployments."""
+    file = project / "stacks" / "Pulumi.prod-us-west-2.yaml"
+    before, _, commented = file.read_text().partition("  # replication:validation:")
+    file.write_text(f"{before}  replication:validation:{commented.replace('  #', ' ').replace('DIGEST', '0' * 64)}")
+    settings = read_settings("prod-us-west-2", project / "stacks")
+    assert problems(settings) == []
+    assert in_cluster(settings.validation) == InCluster(
+        image=f"registry.example.com/replication-validation@sha256:{'0' * 64}"
+    )
