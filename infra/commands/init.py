@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from rich.markup import escape
 from infra.commands.console import interruptible, out
 from infra.files.positions import shown
 from infra.new_project.answers import Answers, ClusterAnswers
+from infra.new_project.assumed import Assumed, assumed
 from infra.new_project.files import require_empty, write_project
 from infra.new_project.installed_from import advice, requirement
 
@@ -53,7 +55,8 @@ def init(
 ) -> None:
     """Write a new project: a topology, its stack, a local stack to try, a promotion plan and workflows for GitHub.
 
-    In a terminal it asks for the options that are not given, except `--flow` and `--package`.
+    In a terminal it asks for the options that are not given, except `--flow` and `--package`. At the end it
+    lists every fact that it assumed, with the file and the key to correct.
 
     Example: `replicate init kafka --source useast --target uswest --topics 'orders,payments-.*'`
     """
@@ -64,7 +67,7 @@ def init(
     ask = _Questions(asks)
     answers = Answers(
         name=ask.answer(name, "Name of the project", re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name)),
-        environment=ask.answer(environment, "Environment", "prod"),
+        environment=ask.fact("--environment", environment, "Environment", "prod"),
         source=ask.cluster("source", (source, source_region, source_servers), "useast", "us-east-1"),
         target=ask.cluster("target", (target, target_region, target_servers), "uswest", "us-west-2"),
         flow=flow,
@@ -79,15 +82,11 @@ def init(
     written = write_project(answers, folder)
     for path in written:
         out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
-    if ask.examples:
-        again = (
-            " If the region of the target is wrong, start again in a new folder with --target-region: the stack is "
-            "named after it."
-        )
+    _print_assumed(list(assumed(answers, ask.given)), folder)
+    if wrong := [option for option in ("--environment", "--target-region") if option not in ask.given]:
         out.print(
-            f"\nExamples, because these options were not given: {' '.join(ask.examples)}\n"
-            f"Correct them in {shown(folder / answers.topology_file)}.{again if target_region is None else ''}",
-            markup=False,
+            f"The stack is named {answers.stack}. If that is wrong, start again in a new folder with "
+            f"{' and '.join(wrong)}.",
             soft_wrap=True,
         )
     if said := advice(answers.package):
@@ -103,14 +102,24 @@ def init(
         out.print(f"  {line}", markup=False, soft_wrap=True)
 
 
+def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
+    """The facts that nobody gave, by file."""
+    out.print("\nAssumed; correct what is wrong:")
+    for file in dict.fromkeys(each.file for each in facts):
+        out.print(f"  in {shown(folder / file)}", markup=False, soft_wrap=True)
+        for each in facts:
+            if each.file == file:
+                out.print(f"    {each.key}: {each.value}", markup=False, soft_wrap=True)
+
+
 @dataclass
 class _Questions:
-    """Asks for what the options leave out, or fills it in. `examples` lists the options for facts about the user's
-    clusters that were filled in.
+    """Asks for what the options leave out, or fills it in. `given` lists the options for facts about the user's
+    clusters that a person gave, and did not only accept.
     """
 
     asks: bool
-    examples: list[str] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
 
     def answer(self, given: str | None, question: str, default: str) -> str:
         if given is not None:
@@ -121,9 +130,10 @@ class _Questions:
             return str(typer.prompt(question, default))
 
     def fact(self, option: str, given: str | None, question: str, example: str) -> str:
-        if given is None and not self.asks:
-            self.examples.append(shlex.join((option, example)))
-        return self.answer(given, question, example)
+        answer = self.answer(given, question, example)
+        if given is not None or answer != example:
+            self.given.append(option)
+        return answer
 
     def cluster(
         self, role: str, given: tuple[str | None, str | None, str | None], alias: str, region: str

@@ -33,20 +33,63 @@ def test_a_new_project_can_be_checked_and_rendered_at_once(tmp_path: Path, monke
     assert acls.stderr == "", "what `replicate validate` needs beside the ACLs that are printed"
 
 
-def test_the_facts_that_no_option_gave_are_listed_as_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a reader takes a made-up region or address for one of their own."""
+GIVEN = ("--source", "fra", "--source-region", "eu-central-1", "--topics", "orders", "--groups", "checkout-.*")
+ASSUMED_OF_LOGINS = """\
+    clusters.*.tls.trust: key ca.crt of the Secrets fra-ca and uswest-ca
+    clusters.*.authentication: SCRAM-SHA-512, user mirror, key password of the Secrets fra-mirror and uswest-mirror
+    clusters.*.validation.authentication: SCRAM-SHA-512, user validator, key password of the Secrets fra-validator \
+and uswest-validator
+    replications.fra-to-uswest.namespace: mirror-fra-to-uswest exists and has these Secrets
+"""
+ASSUMED = f"""
+Assumed; correct what is wrong:
+  in mine/stacks/topologies/prod.yaml
+    strimzi: 1.2
+    clusters.fra.bootstrapServers: kafka.fra.example.com:9093
+    replications.fra-to-uswest.target: uswest
+    clusters.uswest.region: us-west-2
+    clusters.uswest.bootstrapServers: kafka.uswest.example.com:9093
+{ASSUMED_OF_LOGINS}\
+  in mine/stacks/Pulumi.prod-us-west-2.yaml
+    replication:topology: prod
+    kubernetes:context: not set, so the current context of your kubeconfig
+The stack is named prod-us-west-2. If that is wrong, start again in a new folder with --environment and --target-region.
+"""
+
+
+def test_every_fact_that_no_option_gave_is_listed_with_its_file_and_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a reader takes a made-up region, address or user for one of their own."""
     monkeypatch.chdir(tmp_path)
-    given = ("--source", "fra", "--source-region", "eu-central-1", "--topics", "orders", "--groups", "checkout-.*")
+    assert ASSUMED in run("init", "mine", "--yes", *GIVEN).output
+    rest = ("--strimzi", "1.2", "--source-servers", "a:1", "--target", "uswest", "--target-servers", "d:1")
+    named = ("--target-region", "us-west-2", "--environment", "prod", "--context", "west")
+    ours = run("init", "ours", "--yes", *GIVEN, *rest, *named).output
     assert (
-        "Examples, because these options were not given: --source-servers kafka.fra.example.com:9093 --target uswest "
-        "--target-region us-west-2 --target-servers kafka.uswest.example.com:9093 --strimzi 1.2\n"
-        "Correct them in mine/stacks/topologies/prod.yaml. If the region of the target is wrong, start again in a new "
-        "folder with --target-region: the stack is named after it.\n"
-    ) in run("init", "mine", "--yes", *given).output
-    west = run("init", "west", "--yes", *given, "--target-region", "us-west-2").output
-    assert "Correct them in west/stacks/topologies/prod.yaml.\n" in west
-    rest = ("--source-servers", "a:1", "--target", "b", "--target-region", "c", "--target-servers", "d:1")
-    assert "Examples" not in run("init", "ours", "--yes", *given, *rest, "--strimzi", "1.2").output
+        f"""
+Assumed; correct what is wrong:
+  in ours/stacks/topologies/prod.yaml
+{ASSUMED_OF_LOGINS}"""
+        in ours
+    )
+    assert "  in ours/stacks/Pulumi" not in ours
+    assert "start again" not in ours
+
+
+def test_a_fact_that_a_person_only_accepts_with_enter_is_listed_as_assumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the project, the environment, the addresses of both clusters, the version, and the context."""
+    monkeypatch.chdir(tmp_path)
+    terminal, stdin = os.openpty()
+    os.write(terminal, b"\n" * 8)
+    command = [*REPLICATE, "init", "mine", *GIVEN]
+    answer = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=60)
+    os.close(stdin)
+    os.close(terminal)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert ASSUMED in answer.stdout
 
 
 def test_the_flow_gets_the_name_of_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

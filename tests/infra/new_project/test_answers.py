@@ -15,6 +15,7 @@ from components.topology.in_cluster import InCluster
 from infra.in_cluster import in_cluster
 from infra.new_project import files
 from infra.new_project.answers import Answers, ClusterAnswers
+from infra.new_project.assumed import assumed
 from infra.new_project.files import project_files, write_project
 from infra.settings import read_settings
 from infra.stack_checks import problems
@@ -227,6 +228,31 @@ def test_the_program_of_a_new_project_runs_beside_folders_named_like_our_package
     code = "import runpy; runpy.run_path('.', run_name='__main__')"
     answer = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=False)
     assert "no-topology" in answer.stderr.splitlines()[-1], answer.stderr
+
+
+def test_each_assumed_fact_names_a_key_of_its_file_and_every_value_of_it(project: Path) -> None:
+    """A key of a template that was renamed would send the reader to a place that does not exist."""
+    facts = list(assumed(replace(ANSWERS, context="west"), ()))
+    assert len(facts) > 12
+    for fact in facts:
+        document = yaml.safe_load((project / fact.file).read_text())
+        for value in at_key(document.get("config", document), fact.key.split(".")):
+            said = fact.value.lower()
+            assert [each for each in leaves(value) if each.lower() not in said] == [], fact
+
+
+def at_key(document: Any, key: list[str]) -> list[Any]:
+    if not key:
+        return [document]
+    keys = list(document) if key[0] == "*" else key[:1]
+    return [found for each in keys for found in at_key(document[each], key[1:])]
+
+
+def leaves(value: Any) -> list[str]:
+    """The texts in a value; what follows from another fact, such as that a namespace exists, is no text."""
+    if isinstance(value, dict | list):
+        return [leaf for each in (value.values() if isinstance(value, dict) else value) for leaf in leaves(each)]
+    return [value] if isinstance(value, str) else []
 
 
 def test_the_commented_validation_of_the_stack_is_valid_once_its_image_is_filled_in(project: Path) -> None:
