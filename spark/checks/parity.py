@@ -94,7 +94,7 @@ def check_parity(
     partitions = final_partitions(first_pass, differences) if comparable else counted_partitions(first_pass)
     counts = _counts(flow, first_pass, loops, differences) | totals(partitions.values())
     relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
-    summary = _summary(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)
+    summary = counted(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)
     coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
     samples = parity_samples(relevant)
     return CheckOutcome(
@@ -133,10 +133,13 @@ def _coverage(
     return Coverage("partitions", sum(flow.partitions.values()) - sum(not_judged.values()), not_judged)
 
 
-def _summary(counts: Mapping[str, int | float], *, guarded: bool) -> str:
+def counted(counts: Mapping[str, int | float], *, guarded: bool) -> str:
+    """The summary: what was read, and in how many partitions both sides have the same records."""
+    same = int(counts["agreeingPartitions"])
     summary = (
-        f"{counts['sourceRecords']} source and {numbered(int(counts['targetRecords']), 'target record[|s]')} in "
-        f"{numbered(int(counts['partitions']), 'partition[|s]')}, {counts['agreeingPartitions']} of them equal"
+        f"{counts['sourceRecords']} source and {numbered(int(counts['targetRecords']), 'target record[|s]')}; "
+        f"{same} of {numbered(int(counts['partitions']), 'partition[|s]')} "
+        f"{agreeing(same, '[has|have]')} the same records"
     )
     if guarded:
         aside = numbered(int(counts["setAsideOnTarget"]), "target record[|s] of the other direction not compared")

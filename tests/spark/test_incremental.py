@@ -116,8 +116,8 @@ def test_each_validation_continues_where_the_previous_one_stopped(validate: Vali
     assert (second.verdict, second.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(second) == (30 + OVERLAP, LONG - OVERLAP)
     assert parity(second).summary.startswith(
-        "130 source and 130 target records in 1 partition, 1 of them equal; 150 source records of 1 partition proven "
-        f"before, since {first.checked_at[:13]}"
+        "130 source and 130 target records; 1 of 1 partition has the same records; 150 source records of 1 partition "
+        f"proven before, since {first.checked_at[:13]}"
     )
     replicate_more(scene, 280, 300)
     third = validate(scene)

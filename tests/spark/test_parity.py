@@ -9,7 +9,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.first_pass import FirstPass, read_as_far
 from spark.checks.meanings import Difference
 from spark.checks.missing_topics import absent_topics, young_topics
-from spark.checks.parity import not_compared, nothing_to_compare
+from spark.checks.parity import counted, not_compared, nothing_to_compare
 from spark.checks.rows import counted_partitions, final_partitions, totals
 from spark.checks.sums import Sums, same_places
 from spark.transforms import PLACED_MODULUS
@@ -117,6 +117,20 @@ def test_records_that_arrive_while_the_job_waits_are_counted() -> None:
         "targetRecords": 100,
         "agreeingPartitions": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("partitions", "same", "said"),
+    [
+        (6, 6, "6000 source and 5990 target records; 6 of 6 partitions have the same records"),
+        (6, 5, "6000 source and 5990 target records; 5 of 6 partitions have the same records"),
+        (1, 1, "6000 source and 5990 target records; 1 of 1 partition has the same records"),
+    ],
+)
+def test_the_summary_says_that_partitions_and_not_records_are_equal(partitions: int, same: int, said: str) -> None:
+    """A reader took `6 partitions, 6 of them equal` for 6 equal records of 6000."""
+    counts = {"sourceRecords": 6000, "targetRecords": 5990, "partitions": partitions, "agreeingPartitions": same}
+    assert counted({**counts, "unreadOffsets": 0}, guarded=False) == said
 
 
 def test_the_number_of_target_records_follows_from_the_differences() -> None:
