@@ -48,13 +48,21 @@ def diff(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")] = False,
     fail_on: Annotated[
         Severity | None,
-        typer.Option(help="Exit with 1 if an effect or a drift is of this severity or worse."),
+        typer.Option(
+            help="Exit with 1 if an effect or a drift is of this severity or worse; `none` means any difference."
+        ),
     ] = None,
 ) -> None:
-    """Show what a change does to each object and to replication. Needs no Pulumi; only `cluster` contacts a cluster.
-    The severity of an effect is `none`; `restart`: replication is interrupted for seconds, or for minutes while workers
-    restart; `re-read`: records are replicated again; or `data`: records or offsets are skipped, left behind or
-    orphaned.
+    """Show what a change does to each object and to replication.
+
+    It needs no Pulumi, and contacts a cluster only with `--against cluster`.
+
+    Each effect has a severity: with `restart`, replication is interrupted for seconds, or for minutes while workers
+    restart; with `re-read`, records are replicated again; with `data`, records or offsets are skipped, left behind or
+    orphaned. The severity `none` is harmless.
+
+    The exit code is 0 even if something differs; 1 if an effect is as severe as `--fail-on` says, or a stack has a
+    mistake; 2 if something could not be compared.
 
     Example: `replicate diff prod-us-west-2 --against origin/main --fail-on data`
     """

@@ -49,8 +49,8 @@ def import_(
     namespace: Annotated[
         str | None,
         typer.Option(
-            help="Namespace for objects that have none. When a cluster is read: the only namespace to read.",
-            show_default="default; all of a cluster",
+            help="Namespace for objects that have none; by default, `default`. When a cluster is read: the only "
+            "namespace to read; by default, all.",
         ),
     ] = None,
     region: Annotated[

@@ -30,7 +30,7 @@ def review(
         ),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(help="With --yaml: namespace for objects that have none.", show_default="default")
+        str | None, typer.Option(help="With --yaml: namespace for objects that have none; by default, `default`.")
     ] = None,
 ) -> None:
     """Write what a reviewer needs to know about each stack that a change touches. Needs no cluster and no credentials.

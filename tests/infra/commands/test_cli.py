@@ -1,8 +1,7 @@
-"""The command line as a user meets it: exit codes, JSON, help with an example, and files that are kept current."""
+"""The command line as a user meets it: exit codes, JSON, and files that are kept current."""
 
 import json
 import os
-import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -23,43 +22,6 @@ from tests.commands import replicate
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT, STACKS
 
-COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "up", "destroy", "validate", "promote"]
-COMMANDS += [
-    "adopt",
-    "status",
-    "exporter",
-    "failover",
-    "failback",
-    "offsets",
-    "drill",
-    "runbook",
-    "pause",
-    "resume",
-    "stop",
-    "restart",
-    "environments",
-    "touched",
-    "review",
-    "init",
-    "local up",
-    "local down",
-    "local demo",
-]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example(command: str) -> None:
-    answer = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200)
-    assert answer.exit_code == 0
-    assert f"replicate {command}" in answer.output.replace("`", "")
-
-
-@pytest.mark.parametrize("command", ["failover", "failback"])
-def test_help_and_page_say_the_same_about_the_exit_code_of_a_move(command: str) -> None:
-    said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output
-    (codes,) = re.findall(r"The exit code is .*?or done\.", " ".join(said.split()))
-    assert codes in " ".join((ROOT / "infra" / "operations" / "README.md").read_text().split())
-
 
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -74,15 +36,6 @@ def test_offsets_refuses_wrong_arguments_before_it_asks_a_cluster(words: list[st
     answer = replicate("offsets", "prod-us-west-2", "orders", *words)
     assert answer.returncode == 2
     assert said in " ".join(answer.stderr.replace("│", "").split())
-
-
-@pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])
-def test_the_help_example_of_a_read_only_command_works(command: str) -> None:
-    said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output.replace("`", "")
-    example = re.search(rf"Example: replicate ({command}.*)", said)
-    assert example is not None
-    answer = replicate(*example.group(1).split())
-    assert answer.returncode == 0, answer.stderr
 
 
 def test_a_file_that_cannot_be_written_is_reported_without_a_traceback(tmp_path: Path) -> None:
