@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from components.contract.parameters import FlowParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
+from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.principals import kafka_principal, validation_principal
@@ -60,6 +61,9 @@ def _rows(model: RunbookModel, flow: ResolvedFlow, parameters: FlowParameters) -
     places = connector_places(flow)
     kind = "KafkaMirrorMaker2" if any(each.resource.kind == "KafkaMirrorMaker2" for each in places) else "KafkaConnect"
     yield "workers", f"{kind} `{flow.workers}`"
+    sender = heartbeat_workers(flow)
+    if parameters.heartbeats.enabled and sender.workers != flow.workers:
+        yield "workers for heartbeats", f"KafkaConnect `{sender.workers}` on {sender.alias(sender.workers_on)}"
     for place in places:
         yield f"{place.role} connector", f"`{place.name}` in {place.resource.kind} `{place.resource.name}`"
     groups = code(parameters.groups) if parameters.groups else "every group with offsets on these topics"

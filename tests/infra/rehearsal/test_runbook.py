@@ -136,6 +136,22 @@ def test_the_page_says_what_a_kind_can_and_cannot_do(kind: str, title: str, said
     assert said in part(a_page(tmp_path, kind), title)
 
 
+@pytest.mark.parametrize(
+    ("strimzi", "kind", "said"),
+    [
+        ("0.45", "flow", "| workers for heartbeats | KafkaConnect `orders-heartbeats` on useast |"),
+        ("1.2", "mirrorMaker2", "| workers for heartbeats | KafkaConnect `orders-heartbeats` on uswest |"),
+        ("1.2", "flow", None),
+    ],
+)
+def test_the_runbook_names_workers_that_only_send_heartbeats(
+    strimzi: str, kind: str, said: str | None, tmp_path: Path
+) -> None:
+    """Nobody declared them, so whoever finds their pods does not know what they are for."""
+    flows = part(a_page(tmp_path, kind, strimzi=strimzi), "Flows")
+    assert said in flows if said else "workers for heartbeats" not in flows
+
+
 def test_the_runbook_prints_no_command_that_the_flow_refuses(tmp_path: Path) -> None:
     """A transformed flow cannot be drilled, and a flow without checkpoints has no newest checkpoint to show."""
     transformed = part(a_page(tmp_path, "transformed"), "Flows")
