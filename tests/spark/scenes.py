@@ -184,7 +184,7 @@ def produce(
     if producer is None:
         servers = region.bootstrap_servers
         if servers not in _PRODUCERS:
-            _PRODUCERS[servers] = Producer({**region.client_config("app"), "linger.ms": 5})
+            _PRODUCERS[servers] = new_producer(region)
         producer = _PRODUCERS[servers]
     for key, value, time_ms, headers in rows:
         producer.produce(
@@ -194,6 +194,14 @@ def produce(
         producer.poll(0)
     assert producer.flush(CALL_SECONDS) == 0
     assert not failures
+
+
+def new_producer(region: Region) -> Producer:
+    """A producer that keeps the order of records.
+
+    Without idempotence, a batch that is sent again arrives after later ones, and the job rightly reports the order.
+    """
+    return Producer({**region.client_config("app"), "enable.idempotence": True, "linger.ms": 5})
 
 
 @contextmanager

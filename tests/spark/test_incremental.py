@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its stubs
     AdminClient,
     AlterConfigOpType,
@@ -24,7 +23,7 @@ from spark.job import Options, check_flow
 from spark.report.publish import publish
 from spark.sessions import Spark
 from tests.spark.outcomes import Check, codes_of, named
-from tests.spark.scenes import CALL_SECONDS, Scene, remove_records, transaction
+from tests.spark.scenes import CALL_SECONDS, Scene, new_producer, remove_records, transaction
 from tests.spark.test_recreated import make_anew
 
 NAMESPACE = "incremental-tests"
@@ -179,12 +178,12 @@ def test_a_new_partition_is_compared_in_full_and_the_others_are_not(validate: Va
         for future in admin.create_partitions([NewPartitions(topic, 2)]).values():
             future.result(CALL_SECONDS)
         # The producer that all scenes share does not know the partition yet.
-        scene.write(region, topic, 1, range(30), Producer(region.client_config("app")))
+        scene.write(region, topic, 1, range(30), new_producer(region))
     outcome = validate(scene)
     assert (outcome.verdict, outcome.depth) == (Verdict.PASS, Depth.INCREMENTAL)
     assert compared_and_proven(outcome) == (OVERLAP + 30, LONG - OVERLAP)
     assert why(outcome) == ["the newest verdict holds no evidence for these records"]
-    scene.write(scene.source, scene.name, 1, [77], Producer(scene.source.client_config("app")))
+    scene.write(scene.source, scene.name, 1, [77], new_producer(scene.source))
     assert codes_of(parity(validate(scene)), "grows") == {"not-replicated-yet": 1}
 
 

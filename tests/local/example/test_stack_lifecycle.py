@@ -17,7 +17,7 @@ from infra.local.state import load_state
 from infra.settings import read_settings
 from infra.waiting import wait_for
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
-from tests.local.observed import expect_records
+from tests.local.observed import Watch, expect_records
 
 
 def _changed(deployed: Deployed, change: Callable[[dict[str, Any]], None]) -> Deployed:
@@ -44,9 +44,13 @@ def test_a_changed_topic_list_reaches_the_running_connectors(deployed: Deployed)
 
 
 def test_killed_parts_are_started_again_and_the_flow_recovers(deployed: Deployed) -> None:
+    """The resources stay Ready until the operator notices, so Ready alone does not say that the connectors are back."""
+    watch = Watch("orders")
+    connectors = frozenset({"orders-source", "orders-checkpoint", "orders-heartbeat"})
     for part in ("kube-apiserver", "worker", "kafka-uswest", "operator"):
         _kill(part)
     stack.up(Console(quiet=True))
+    wait_for("the connectors to be made again", lambda: watch.expect_made(connectors), READY_SECONDS)
     make_example_traffic(deployed.endpoints.regions["useast"], 30, seed=1)
     deployment.wait_ready(deployed.settings, READY_SECONDS)
     outcome = deployed.validate(catch_up_seconds=90)
