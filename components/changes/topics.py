@@ -1,6 +1,6 @@
 """Topics that start or stop being replicated, and flows that are added or removed as a whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
@@ -29,7 +29,10 @@ def topic_effects(change: StackChange) -> Iterator[Effect]:
 
 
 def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
-    what = f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
+    what = (
+        f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
+        f"{_into_existing(connector, topics)}"
+    )
     return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
 
@@ -37,6 +40,18 @@ def _start(connector: DeployedConnector, topics: list[str]) -> str:
     """Return which topics start and where, and whether the connector has to be resumed first."""
     not_yet = "" if connector.state == "running" else f", once `{connector.name}` runs (it is {connector.state})"
     return f"{_beginning(connector)}: {listed(topics)}{not_yet}"
+
+
+def _into_existing(connector: DeployedConnector, topics: Sequence[str]) -> str:
+    """Return what a diff cannot see: without a prefix, records arrive in topics that the target may already have."""
+    if any(connector.policy.remote(topic) != topic for topic in topics):
+        return ""
+    these = "a topic of this name" if len(topics) == 1 and is_name(topics[0]) else "topics of these names"
+    exist, their = ("exists", "its") if these.startswith("a ") else ("exist", "their")
+    return (
+        f". If {these} already {exist} on {connector.target_alias}, {their} consumers also get the records of "
+        f"{connector.source_alias}"
+    )
 
 
 def _beginning(connector: DeployedConnector) -> str:
@@ -70,7 +85,7 @@ def _added(change: StackChange, connector: DeployedConnector, topics: list[str])
     translated = f"; offsets of {counted(groups, 'group')} are translated" if groups else ""
     what = (
         f"replication from {connector.source_alias} to {connector.target_alias} begins: {counted(topics, 'topic')} "
-        f"from {_start(connector, topics)}{translated}"
+        f"from {_start(connector, topics)}{translated}{_into_existing(connector, topics)}"
     )
     return Effect(Severity.NONE, "replication-added", connector.flow, connector.topics_key, what)
 
@@ -97,7 +112,10 @@ def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator
         )
         yield Effect(Severity.DATA, "exclusions-added", after.flow, "topicsExclude", what)
     if removed := [pattern for pattern in old if not is_covered(pattern, new)]:
-        what = f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
+        what = (
+            f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
+            f"{_into_existing(after, removed)}"
+        )
         yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
 
 

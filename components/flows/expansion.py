@@ -71,9 +71,32 @@ class ExpandedFlow:
 
     def where(self, key: str = "") -> str:
         """The path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
+        replication = f"replications.{self.replication}"
+        if decided_by := next((by for each, by in self._decided if f"{key}.".startswith(f"{each}.")), ""):
+            return f"{replication}.{decided_by}"
         top, _, rest = key.partition(".")
-        place = (f"replications.{self.replication}", self.elsewhere.get(top, top), rest)
-        return ".".join(part for part in place if part)
+        return ".".join(part for part in (replication, self.elsewhere.get(top, top), rest) if part)
+
+    @property
+    def _decided(self) -> Iterator[tuple[str, str]]:
+        """The keys that the replication lacks, each with the key that decides it there."""
+        if self.shape is Shape.PREFIXLESS_PAIR:
+            yield from _DECIDED_IN_A_PAIR
+        known = {*_keys(_MODELS[self.shape]), *self.elsewhere}
+        yield from ((key, "kind") for key in _keys(Flow) if key not in known)
+
+
+_MODELS: Mapping[Shape, type[Model]] = {
+    Shape.FLOW: Flow,
+    Shape.PREFIXLESS_PAIR: PrefixlessPair,
+    Shape.SPLIT: Split,
+    Shape.MIRROR_MAKER2: MirrorMaker2,
+}
+_DECIDED_IN_A_PAIR = (("namespace", "createNamespaces"), ("connectors.checkpoint", "kind"))
+
+
+def _keys(model: type[Model]) -> list[str]:
+    return [str(each.alias) for each in model.model_fields.values()]
 
 
 def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
@@ -108,8 +131,7 @@ _BETWEEN = {"source": "between", "target": "between"}
 
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
     """The path of each key of a part of a replication, without transforms that belong to the whole replication."""
-    aliases = [str(each.alias) for each in type(part).model_fields.values()]
-    return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
+    return {key: f"{path}.{key}" for key in _keys(type(part)) if key != "transforms" or part.transforms is not None}
 
 
 def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -21,16 +21,20 @@ _REPEATED = (
     "again once `replicate validate` passes"
 )
 
+_UNUSED = (
+    "tell the consumers of the remote topics; delete those topics on the target once nobody reads or writes them there"
+)
+
 #: By code, for every effect of severity `data` or `re-read`.
 WHAT_TO_DO: Mapping[str, str] = {
-    "checkpoints-stop": "make sure that no consumer relies on translated offsets, or keep the checkpoint connector",
+    "checkpoints-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with a "
+    "checkpoint connector, which a pair cannot have",
     "connector-pauses": "pause for less time than the source keeps records, and resume with `state: running`",
     "connector-renamed": _REPEATED,
     "connector-stops": "stop for less time than the source keeps records, and start again with `state: running`",
     "exactly-once-ends": _REPEATED,
     "exactly-once-in-one-step": "deploy `exactlyOnce: preparing` first, and `enabled` when every worker has rolled",
-    "exclusions-added": "tell the consumers of the remote topics; delete those topics on the target when nobody reads "
-    "them",
+    "exclusions-added": _UNUSED,
     "group-offsets-stop": _GROUPS,
     "groups-not-refreshed": "restart the checkpoint connector after new groups appear, or leave the refresh on",
     "groups-stop": "tell the owners of the groups that they can no longer fail over, or keep them in `groups`",
@@ -40,22 +44,24 @@ WHAT_TO_DO: Mapping[str, str] = {
     "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop forever",
     "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create`",
     "offset-syncs-move": _VALIDATE,
-    "offset-syncs-stop": "make sure that no consumer relies on translated offsets, or keep the offset syncs",
+    "offset-syncs-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with "
+    "offset syncs, which a pair cannot have",
     "offsets-requested": "request it once by hand while the connector is stopped: if the annotation stays in a file, "
     "the operator carries it out again at the next stop",
     "policy-changes": _FRESH,
-    "replication-removed": "tell the consumers of the remote topics; delete those topics on the target when nobody "
-    "reads them",
+    "replication-removed": _UNUSED,
     "separator-changes": _FRESH,
-    "source-alias-changes": _FRESH,
-    "source-cluster-changes": _FRESH,
+    "source-alias-changes": "keep the alias, which is only a name. Otherwise, if the remote topics get new names, "
+    f"{_FRESH}. If they keep their names, {_REPEATED}",
+    "source-cluster-changes": "if it is the same cluster at a new address, go ahead; another cluster needs an alias "
+    "and a replication of its own",
     "stack-removed": "run `replicate destroy` for the stack before you merge, while its file is there",
     "target-alias-changes": "stop both directions, let each target catch up, and deploy both together",
     "target-cluster-changes": "fill the new target before you move consumers: deploy a second replication to it, and "
     "remove this one when `replicate validate` passes there",
     "topics-move": _REPEATED,
     "topics-not-refreshed": "restart the source connector after new topics appear, or leave the refresh on",
-    "topics-stop": "tell the consumers of the remote topics; delete those topics on the target when nobody reads them",
+    "topics-stop": _UNUSED,
     "transforms-change": (
         "records already on the target stay as they are: tell its consumers when the changed records start to arrive"
     ),
