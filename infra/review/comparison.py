@@ -12,7 +12,7 @@ from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from infra.review.bases import Base
 from infra.review.drift import Drift
-from infra.review.grants import needed_grants
+from infra.review.grants import needed_grants, needed_secrets
 from infra.review.object_changes import ObjectChange, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
@@ -22,8 +22,9 @@ from infra.settings import stack_file, stack_names
 class Comparison:
     """What a change does to one stack; `against` is the report's name for what it is compared with. `drift` exists only
     in a comparison with a cluster: what no longer matches the stack. `grants` are commands that have to run before the
-    deployment. `not_asked` says what the comparison leaves open, and what answers that. `unjudged` counts changes whose
-    effect is not known.
+    deployment. `secrets` are those that connectors begin to read and that the stack does not create, as
+    `namespace/name`. `not_asked` says what the comparison leaves open, and what answers that. `unjudged` counts changes
+    whose effect is not known.
     """
 
     stack: str
@@ -32,6 +33,7 @@ class Comparison:
     objects: tuple[ObjectChange, ...]
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     not_asked: str = ""
     unjudged: int = 0
 
@@ -109,7 +111,14 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
 
     effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))
     ordered = tuple(sorted(effects, key=lambda each: -each.severity.rank))
-    return Comparison(stack, label, ordered, tuple(objects), grants=needed_grants(before, after))
+    return Comparison(
+        stack,
+        label,
+        ordered,
+        tuple(objects),
+        grants=needed_grants(before, after),
+        secrets=needed_secrets(before, after),
+    )
 
 
 def _left_without_namespace(

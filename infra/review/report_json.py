@@ -27,6 +27,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "notAsked": comparison.not_asked,
         "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
         "grants": list(comparison.grants),
+        "secrets": list(comparison.secrets),
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {"role" if name == "key" else name: value for name, value in asdict(change).items()}

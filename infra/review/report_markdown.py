@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.changes.effect import Effect, Severity
 from infra.review.comparison import Comparison
-from infra.review.report_text import drift_origin, field_lines, object_title, summary
+from infra.review.report_text import SECRETS_READ, drift_origin, field_lines, object_title, summary
 from infra.review.what_to_do import WHAT_TO_DO, told_once
 
 #: The usual services allow 65,536 characters in a comment.
@@ -50,6 +50,10 @@ def _head(comparison: Comparison) -> Iterator[str]:
         yield "```sh"
         yield from (_code(line) for line in comparison.grants)
         yield "```"
+        yield ""
+    if comparison.secrets:
+        names = ", ".join(f"`{each}`" for each in comparison.secrets)
+        yield f"{SECRETS_READ[0].upper()}{SECRETS_READ[1:]}: {names}."
         yield ""
 
 

@@ -20,6 +20,10 @@ _LONGEST_VALUE = 120
 _CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
 
 
+#: Before a list of `namespace/name`.
+SECRETS_READ = "connectors begin to read these Secrets, which the stack does not create"
+
+
 def summary(comparison: Comparison) -> str:
     """How many objects are added, changed, replaced and removed."""
     counts = Counter(change.change for change in comparison.objects)
@@ -86,7 +90,8 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Each stack: its effects, most severe first, then each changed object with the fields that differ, and grants.
+    """Each stack: its effects, most severe first, then each changed object with the fields that differ, grants and
+    Secrets.
 
     A command is never folded: it is there to be copied.
     """
@@ -116,3 +121,5 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             print_fact(console, "grant these before you deploy:", 2)
         for command in comparison.grants:
             console.print(f"      {escape(command)}", soft_wrap=True)
+        if comparison.secrets:
+            print_fact(console, f"{SECRETS_READ}: {escape(', '.join(comparison.secrets))}", 2)

@@ -49,8 +49,8 @@ MARKDOWN = """\
 | severity | flow | effect | what to do | where |
 | --- | --- | --- | --- | --- |
 | data | orders | 1 pattern of topics is no longer replicated: remote topics `useast.payments-.*` stay on uswest \
-but get no more records from useast | tell the consumers of the remote topics; delete those topics on the target when \
-nobody reads them | replications.orders.topics (topics-stop) |
+but get no more records from useast | tell the consumers of the remote topics; delete those topics on the target once \
+nobody reads or writes them there | replications.orders.topics (topics-stop) |
 | restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) |  | \
 replications.orders.connectors (connector-restarts) |
 
@@ -84,7 +84,17 @@ FORM = {
             "type": "array",
             "items": {
                 "type": "object",
-                "required": ["stack", "against", "severity", "notAsked", "effects", "grants", "drift", "objects"],
+                "required": [
+                    "stack",
+                    "against",
+                    "severity",
+                    "notAsked",
+                    "effects",
+                    "grants",
+                    "secrets",
+                    "drift",
+                    "objects",
+                ],
                 "additionalProperties": False,
                 "properties": {
                     "stack": {"type": "string"},
@@ -98,6 +108,7 @@ FORM = {
                         }
                     },
                     "grants": {"items": {"type": "string"}},
+                    "secrets": {"items": {"type": "string"}},
                     "drift": {
                         "items": {
                             "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
@@ -230,6 +241,21 @@ def test_the_acls_that_a_change_needs_are_printed_as_commands(tmp_path: Path) ->
     assert not any("payments" in line for line in grown.grants), "granted before"
     assert "\n```sh\n# useast: set USEAST_SERVERS" in as_markdown([grown])
     assert f"  grant these before you deploy:\n      {grown.grants[0]}\n" in printed(grown)
+
+
+def test_the_secrets_that_a_new_namespace_needs_are_listed(tmp_path: Path) -> None:
+    password = {"authentication": {"password": {"secret": None, "key": None, "config": "eastPassword"}}}
+    ledger = {"kind": "flow", "source": "useast", "target": "uswest", "topics": ["ledger"], "groups": ["audit"]}
+    clusters = {"clusters": {"useast": password}}
+    grown = compared(tmp_path, clusters, {**clusters, "replications": {"ledger": ledger}})
+    assert grown.secrets == ("mirror-ledger/ca", "mirror-ledger/mirror"), "the stack creates the one with a password"
+    listed = "hese Secrets, which the stack does not create: "
+    assert f"{listed}mirror-ledger/ca, mirror-ledger/mirror\n" in printed(grown)
+    assert f"{listed}`mirror-ledger/ca`, `mirror-ledger/mirror`.\n" in as_markdown([grown])
+
+
+def test_secrets_that_connectors_read_already_are_not_listed(comparison: Comparison) -> None:
+    assert comparison.secrets == ()
 
 
 def test_square_brackets_are_printed_and_not_read_as_markup(comparison: Comparison) -> None:

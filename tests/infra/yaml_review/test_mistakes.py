@@ -1,5 +1,7 @@
 """The mistakes that the review of a folder reports to users who have neither a topology nor a validation."""
 
+import pytest
+
 from infra.yaml_review.report import comment_of
 from tests.infra.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
 from tests.infra.yaml_review.folders import changed, codes, reviewed
@@ -38,6 +40,44 @@ def test_the_remedy_for_a_converter_is_a_property_of_the_connector() -> None:
     (mistake,) = [each for each in found.mistakes if each.problem.code == "bytes-become-text"]
     assert "`value.converter: org.apache.kafka.connect.converters.ByteArrayConverter`" in mistake.problem.remedy
     assert "transforms.converters" not in mistake.problem.remedy
+
+
+POLICY = "replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        pytest.param(
+            ("    topics: orders,payments\n", f"    topics: orders,payments\n    {POLICY}\n"),
+            "It is not set, so this connector has Kafka's default "
+            "`org.apache.kafka.connect.mirror.DefaultReplicationPolicy`, but the source connector has "
+            "`org.apache.kafka.connect.mirror.IdentityReplicationPolicy`: committed offsets are not translated to the "
+            "records that are copied.",
+            id="only the source connector has it",
+        ),
+        pytest.param(
+            ("    groups: shop\n", f"    groups: shop\n    {POLICY}\n"),
+            "It is `org.apache.kafka.connect.mirror.IdentityReplicationPolicy`, but the source connector has the "
+            "default: committed offsets are not translated to the records that are copied.",
+            id="only the checkpoint connector has it",
+        ),
+    ],
+)
+def test_connectors_with_different_policies_fail_the_review(edit: tuple[str, str], why: str) -> None:
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, edit)})
+    (mistake,) = [each for each in found.mistakes if each.problem.code == "connectors-disagree"]
+    assert found.has_errors
+    assert (mistake.problem.where, mistake.problem.why) == ("spec.config.replication.policy.class", why)
+    assert mistake.objects == ("KafkaConnector kafka/checkpoint in flow.yaml",)
+    assert not [each for each in found.left_out if each.code == "connectors-disagree"], "it is said once"
+
+
+def test_connectors_that_disagreed_before_do_not_fail_the_review() -> None:
+    wrong = edited(FLOW, ("    groups: shop\n", f"    groups: shop\n    {POLICY}\n"))
+    found = reviewed({"flow.yaml": wrong}, {"flow.yaml": edited(wrong, ("tasksMax: 2", "tasksMax: 3"))})
+    assert [each.is_new for each in found.mistakes if each.problem.code == "connectors-disagree"] == [False]
+    assert not found.has_errors
 
 
 def test_the_reason_why_two_resources_are_not_checked_together_is_reported() -> None:
