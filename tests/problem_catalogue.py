@@ -45,7 +45,9 @@ _CODE = re.compile("[a-z0-9]+(-[a-z0-9]+)+")
 def catalogue() -> str:
     """The whole page."""
     found = {file.stem: _example(file, test_bad_input.found_in) for file in test_bad_input.FILES}
-    found |= {file.stem: _example(file, test_bad_plans.found_in) for file in test_bad_input.PROMOTION_FILES}
+    for file in test_bad_input.PROMOTION_FILES:
+        plan = _example(file, test_bad_plans.found_in)
+        found[file.stem] = f"{found[file.stem]}\nIn a promotion plan: {plan}" if file.stem in found else plan
     errors = {code: text for code, text in _errors().items() if code not in found}
     left_out = {code: text for code, text in _left_out().items() if code not in found | errors}
     sections = ((_HEAD, found), (_COULD_NOT, errors), (_LEFT_OUT, left_out))

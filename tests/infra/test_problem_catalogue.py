@@ -38,6 +38,14 @@ def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
     )
 
 
+def test_a_code_of_topologies_and_plans_is_shown_first_in_a_topology() -> None:
+    text = described("unknown-key")
+    assert text is not None
+    topology, _, plan = text.partition("In a promotion plan: Error. ")
+    assert "at replications.orders.offsetSync." in topology
+    assert "at environments.0.waves.0.soakMinuts." in plan
+
+
 @pytest.mark.parametrize("code", known_codes())
 def test_the_description_of_a_code_has_its_message_and_no_other_section(code: str) -> None:
     text = described(code)
