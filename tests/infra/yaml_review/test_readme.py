@@ -6,12 +6,22 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
+from infra.commands.app import COMMANDS, app
 from tests.infra.readmes import Readme
 from tests.repository import ROOT
 from tests.workflows.workflow import commit, git
 
 README = Readme(ROOT / "infra" / "README.md")
+
+#: Commands that write something new, or belong to the local stack or to a plan of promotion.
+_FOR_A_NEW_PROJECT = {"init", "schema", "environments", "local"}
+
+
+def test_a_table_says_what_each_command_reads_for_those_who_stay_with_yaml() -> None:
+    _, _, chapter = README.text.partition("## What do I do when we stay with YAML?")
+    table = "\n".join(line for line in chapter.partition("\n## ")[0].splitlines() if line.startswith("| "))
+    named = {span.removeprefix("replicate ").split()[0] for span in re.findall("`([^`]+)`", table)}
+    assert set(COMMANDS) - _FOR_A_NEW_PROJECT <= named
 
 
 def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
