@@ -34,7 +34,6 @@ _AGREED = {
     "replication.policy.separator": ".",
     "offset-syncs.topic.location": "source",
 }
-_NOT_TRANSLATED = "committed offsets are not translated to the records that are copied."
 _CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
 _DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
 #: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
@@ -142,14 +141,16 @@ class Settings:
             if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and default:
                 why = (
                     f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
-                    f"`{chosen}`: {_NOT_TRANSLATED}"
+                    f"`{chosen}`: committed offsets are not translated to the records that are copied."
                 )
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
             for role, value in found.items():
                 if value != (default if chosen is None else chosen) and role != "source":
-                    why = f"It is `{value}`, but the source connector has {f'`{chosen}`' if chosen else 'the default'}"
-                    why += f": {_NOT_TRANSLATED}" if default and role == "checkpoint" else "."
+                    of_source = f"`{chosen}`" if chosen else "the default"
+                    why = f"It is `{value}`, but the source connector has {of_source}."
+                    if default and role == "checkpoint":
+                        why += " So committed offsets are not translated to the records that are copied."
                     remedy = "make them equal; a flow has one value for all its connectors."
                     self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
             if chosen is not None:

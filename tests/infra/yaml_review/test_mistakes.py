@@ -59,7 +59,7 @@ POLICY = "replication.policy.class: org.apache.kafka.connect.mirror.IdentityRepl
         pytest.param(
             ("    groups: shop\n", f"    groups: shop\n    {POLICY}\n"),
             "It is `org.apache.kafka.connect.mirror.IdentityReplicationPolicy`, but the source connector has the "
-            "default: committed offsets are not translated to the records that are copied.",
+            "default. So committed offsets are not translated to the records that are copied.",
             id="only the checkpoint connector has it",
         ),
     ],
