@@ -7,15 +7,23 @@ from typing import Any
 import pytest
 
 from components.contract.kept_positions import KeptPositions, SpannedTopic
+from components.contract.report import Verdict
 from components.flows.digest import flow_digest
 from components.kafka.kept_positions import KeptPosition, Span
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.render.job_parameters import flow_parameters
+from infra.commands.failover_call import after_disaster
+from infra.operations import failover_looking
 from infra.operations.disaster_facts import Evidence, Silence, Tail, Translated
 from infra.operations.disaster_plan import consumed_topics, disaster_plan
+from infra.operations.facts import VerdictFacts
 from infra.operations.failover_facts import Group, LeftAlone, Move, Plan
 from tests.builders import a_resolved_flow
+from tests.infra.operations.brokers import Cluster
+from tests.infra.operations.night import a_call, a_night
+from tests.infra.readmes import Readme
+from tests.repository import ROOT
 
 NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -241,3 +249,26 @@ def test_a_group_is_not_placed_before_the_start_of_the_log(kept: KeptPositions |
 
 def test_the_plan_says_why_there_are_no_published_positions() -> None:
     assert values(disaster_plan(FLOW, evidence()), "exact") == ["none: no validation has published any"]
+
+
+def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First the dry run, then the call that commits."""
+    checkpoint = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS - 90_000)
+    verdict = VerdictFacts(Verdict.PASS, datetime.fromisoformat(KEPT.time), current=True)
+    found = evidence(**HELD, checkpoints={("checkout-web", REMOTE): checkpoint}, groups=NOWHERE, verdict=verdict)
+    monkeypatch.setattr(failover_looking, "look_at_target", lambda *_: found)
+    target = Cluster()
+    target.hold(REMOTE.topic, [(0, "")])
+    night = a_night(a_resolved_flow(), Cluster(), target, {})
+    night = replace(night, settings=replace(night.settings, stack="prod-us-west-2"), members={"checkout-web": 0})
+    blocks = [each.text for each in Readme(ROOT / "infra" / "operations" / "README.md").blocks()]
+    (dry_run,) = [" ".join(each.split()) for each in blocks if "does not answer: Connection refused" in each]
+    (committed,) = [" ".join(each.split()) for each in blocks if "✓ 1 position committed on uswest\n" in each]
+    after_disaster(a_call(night, mode="disaster", dry_run=True), night)
+    assert " ".join(capsys.readouterr().out.split()) == dry_run
+    after_disaster(a_call(night, mode="disaster"), night)
+    plan, _, _ = dry_run.partition("nothing was changed")
+    assert " ".join(capsys.readouterr().out.split()) == plan + committed.removeprefix("… ")
+    assert night.positions(REMOTE) == {"checkout-web": 395}
