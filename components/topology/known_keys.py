@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.topology.clusters import Model
-from components.topology.foreign_keys import OF_SAME_FORM, OURS
+from components.topology.foreign_keys import OF_OTHER_KINDS, OF_SAME_FORM, OURS
 
 Path = tuple[str | int, ...]
 #: Below this similarity, an unknown key would be taken for a key that it resembles only by chance.
 _SIMILAR_ENOUGH = 0.7
+#: A replication is two keys deep in a topology: `replications.NAME`.
+_ENTRY = 2
 _Node = Mapping[str, Any]
 #: Prefixes of the keys that other tools reserve for users' anchors.
 _FOR_ANCHORS = ("x-", ".", "_")
@@ -38,6 +40,9 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     forms = _forms(schema, parents, data)
     chosen = [form for form in forms if key not in _keys(form) and _is_chosen(form, mapping)]
     accepted = sorted({each for form in _closest(chosen, beside) for each in _keys(form)})
+    kind = str(value_at(data, [*path[:_ENTRY], "kind"]))
+    if explained := OF_OTHER_KINDS.get((kind, ".".join(map(str, path[_ENTRY:])))):
+        return UnknownKey(*explained)
     without_effect = "It would have no effect."
     ours = OURS.get(str(key), "")
     if ours.partition(".")[0] in accepted:

@@ -6,6 +6,7 @@ import pytest
 
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
+from components.topology.remainder import remainder
 from tests.builders import a_cluster, a_flow, a_topology
 
 
@@ -191,6 +192,53 @@ def test_the_remedy_for_an_unknown_key_fits_the_kind(settings: dict[str, Any], w
     assert problem == f"unknown-key: `{next(iter(settings))}` is not a key here, at replications.orders." + (
         f"{next(iter(settings))}. {words}"
     )
+
+
+A_PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
+
+
+@pytest.mark.parametrize(
+    ("replication", "key", "words"),
+    [
+        pytest.param(
+            {**A_PAIR, "namespace": {"create": False}},
+            "namespace",
+            "A pair has two namespaces, `mirror-PAIR-to-CLUSTER` beside each cluster, and their names are fixed. "
+            "Remedy: remove it; if these namespaces already exist, set `createNamespaces: false`.",
+            id="the namespace of a pair",
+        ),
+        pytest.param(
+            a_flow(createNamespaces=False),
+            "createNamespaces",
+            "Only a pair has this key, because it has two namespaces. Remedy: set `namespace.create`.",
+            id="two namespaces of a flow",
+        ),
+        pytest.param(
+            {**A_PAIR, "groupsExclude": ["billing-.*"]},
+            "groupsExclude",
+            "A pair translates no offsets, so it has no groups and no checkpoint connector. Remedy: remove it.",
+            id="groups of a pair",
+        ),
+        pytest.param(
+            {**A_PAIR, "connectors": {"sources": {"fast": {"topics": ["ledger"]}}}},
+            "connectors.sources",
+            "Only a `flow` and a part of a `split` can have several source connectors in one direction. Remedy: write "
+            "all topics under `topics`, and the connectors' other settings under `connectors.source`.",
+            id="several source connectors of a pair",
+        ),
+    ],
+)
+def test_a_key_of_another_kind_is_not_taken_for_a_similar_key(
+    replication: dict[str, Any], key: str, words: str
+) -> None:
+    """The similar key takes other values, so a second problem would ask for those."""
+    topology = a_topology(replication)
+    (problem,) = problem_texts(topology)
+    name = key.rpartition(".")[2]
+    assert problem == f"unknown-key: `{name}` is not a key here, at replications.orders.{key}. {words}"
+    left = remainder(topology)
+    assert left is not None
+    assert left.further == ()
 
 
 @pytest.mark.parametrize(
