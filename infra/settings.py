@@ -172,6 +172,17 @@ def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | No
     return frozenset(regions), tuple(unread)
 
 
+def topologies_of_clusters(stacks: Path) -> dict[str, str]:
+    """The topology of each stack that is deployed to a cluster, as far as the stack files can be read."""
+    configs = {stack: readable_config(stack_file(stack, stacks)) or {} for stack in stack_names(stacks)}
+    return {
+        stack: str(topology)
+        for stack, config in configs.items()
+        if (topology := config.get(f"{PROJECT}:topology")) is not None
+        and str(config.get(f"{PROJECT}:local")).lower() != "true"
+    }
+
+
 def readable_config(file: Path) -> Mapping[str, object] | None:
     """The configuration in a stack file; None if the file cannot be read or has none."""
     try:

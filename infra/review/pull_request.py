@@ -106,7 +106,8 @@ def _write(found: Sequence[StackReview], stacks: Path, out: Path) -> bool:
     result = {"stacks": [each.stack for each in found], "deployable": deployable, "comment": comment}
     # Workflows pass it in one environment variable, which holds 128 KiB: escaped arrows would take more space.
     (out / _RESULT).write_text(json.dumps(result, ensure_ascii=False) + "\n", encoding="utf-8")
-    return not plan and not any(each.failed for each in found)
+    failed_plan = any(problem.severity is Severity.ERROR for problem in plan)
+    return not failed_plan and not any(each.failed for each in found)
 
 
 def comment_text(found: Sequence[StackReview], plan: Sequence[Problem] = ()) -> str:
@@ -138,5 +139,5 @@ def _head(found: Sequence[StackReview], plan: Sequence[Problem]) -> Iterator[str
     yield ""
     for each in found:
         yield from (f"- `{each.stack}`: {' '.join(line.split())}" for line in each.mistakes)
-    yield from (f"- `promotion.yaml`: {' '.join(str(problem).split())}" for problem in plan)
+    yield from (f"- `promotion.yaml`: {problem.severity}: {' '.join(str(problem).split())}" for problem in plan)
     yield ""

@@ -1,24 +1,24 @@
 """The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and the order of stacks.
 
-Pure except for `read_plan`. A stack that the plan does not name has no predecessor.
+Pure except for `read_plan` and `plan_problems`. A stack that the plan does not name has no predecessor.
 """
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from pydantic import Field
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity, raise_errors
 from components.topology.clusters import Model
 from components.topology.kubernetes_names import is_label, is_subdomain
 from components.topology.parsing import parse_model
 from components.topology.schema import schema_text
 from infra.files.loading import load_yaml
 from infra.files.positions import placed, shown
-from infra.settings import stack_names
+from infra.settings import stack_names, topologies_of_clusters
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"
@@ -94,10 +94,12 @@ def plan_place(stacks: Path) -> str:
 def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
     """The mistakes in a folder's plan by the name of its file; empty without mistakes."""
     try:
-        read_plan(stacks)
+        plan = read_plan(stacks)
     except ReplicationError as error:
         return {FILE_NAME: list(error.problems)}
-    return {}
+    left_out = check_left_out(plan, topologies_of_clusters(stacks)) if plan is not None else ()
+    found = list(placed(left_out, stacks / FILE_NAME))
+    return {FILE_NAME: found} if found else {}
 
 
 def required_plan(stacks: Path) -> Plan:
@@ -148,6 +150,24 @@ def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
         elif not is_subdomain(stack) or not is_subdomain(evidence_name(stack)):
             yield _not_kubernetes(where, stack, "a ConfigMap")
         first.setdefault(stack, where)
+
+
+def check_left_out(plan: Plan, topologies: Mapping[str, str]) -> Iterator[Problem]:
+    """Every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
+    named = stacks_in_order(plan)
+    promoted = {topologies[stack]: stack for stack in reversed(named) if stack in topologies}
+    for stack, topology in sorted(topologies.items()):
+        if stack not in named and topology in promoted:
+            yield Problem(
+                "environments",
+                "stack-in-no-wave",
+                f"`{stack}` is in no wave",
+                f"It reads the topology `{topology}`, as does `{promoted[topology]}`, which is in a wave. But "
+                f"`replicate promote` never deploys `{stack}`, and `replicate up` deploys it without proof from "
+                "another stack.",
+                "add it to the `stacks` of a wave, or ignore this if you leave it out on purpose.",
+                Severity.WARNING,
+            )
 
 
 def _environment_problems(plan: Plan) -> Iterator[Problem]:

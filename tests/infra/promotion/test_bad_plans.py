@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from components.contract.problems import Problem, ReplicationError
-from infra.promotion.rule.plan import predecessors, required_plan
+from infra.promotion.rule.plan import plan_problems, predecessors, required_plan
 from infra.promotion.rule.rules import reasons_against
 from tests.infra.promotion.states import MODEL, NOON, state_of
 from tests.repository import ROOT
@@ -17,12 +17,14 @@ FILES = sorted((ROOT / "tests" / "bad_input" / "promotion").glob("*.yaml"))
 def found_in(file: Path, stacks: Path) -> list[Problem]:
     plan_text, _, state = file.read_text().partition("---\n")
     for stack in ("one", "two", "three"):
-        (stacks / f"Pulumi.{stack}.yaml").touch()
+        (stacks / f"Pulumi.{stack}.yaml").write_text("config: {replication:topology: prod}")
     (stacks / "promotion.yaml").write_text(plan_text)
     try:
         plan = required_plan(stacks)
     except ReplicationError as error:
         return list(error.problems)
+    if not state:
+        return plan_problems(stacks)["promotion.yaml"]
     (before,) = predecessors(plan, "two")
     return list(reasons_against(state_of(yaml.safe_load(state)), MODEL, before.soak_minutes, NOON))
 

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, ReplicationError
+from components.contract.problems import CannotRunError, ReplicationError, Severity
 from components.topology.parsing import parse_model
 from infra.promotion.rule.plan import (
     Plan,
@@ -78,6 +78,24 @@ def test_a_check_reports_the_plans_mistakes_under_its_file_name(tmp_path: Path) 
     assert plan_problems(tmp_path) == {}
     (tmp_path / "promotion.yaml").write_text("environments: []")
     assert [problem.code for problem in plan_problems(tmp_path)["promotion.yaml"]] == ["no-environments"]
+
+
+def test_a_stack_in_no_wave_is_reported_if_another_stack_of_its_topology_is_promoted(tmp_path: Path) -> None:
+    """`promote` never deploys it, and `up` deploys it unproven, without a word from either."""
+    (tmp_path / "promotion.yaml").write_text("environments: [{name: prod, waves: [{stacks: [prod-west]}]}]")
+    for stack, more in (("prod-west", ""), ("prod-east", ""), ("local", ', replication:local: "true"')):
+        (tmp_path / f"Pulumi.{stack}.yaml").write_text(f"config: {{replication:topology: prod{more}}}")
+    (tmp_path / "Pulumi.test.yaml").write_text("config: {replication:topology: test}")
+    (problem,) = plan_problems(tmp_path)["promotion.yaml"]
+    assert problem.severity is Severity.WARNING
+    assert str(problem).endswith(
+        "stack-in-no-wave: `prod-east` is in no wave, at environments. It reads the topology `prod`, as does "
+        "`prod-west`, which is in a wave. But `replicate promote` never deploys `prod-east`, and `replicate up` "
+        "deploys it without proof from another stack. Remedy: add it to the `stacks` of a wave, or ignore this if you "
+        "leave it out on purpose."
+    )
+    (tmp_path / "promotion.yaml").write_text("environments: [{name: prod, waves: [{stacks: [prod-west, prod-east]}]}]")
+    assert plan_problems(tmp_path) == {}
 
 
 def test_a_name_that_a_config_map_cannot_have_is_refused() -> None:

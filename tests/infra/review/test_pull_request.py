@@ -118,11 +118,19 @@ def test_a_mistake_in_the_promotion_plan_fails_the_review(tmp_path: Path) -> Non
     assert "unknown-stack" in (tmp_path / "out" / "comment.md").read_text()
 
 
+def test_a_warning_about_the_promotion_plan_is_reported_and_does_not_fail_the_review(tmp_path: Path) -> None:
+    stacks, base = folders(tmp_path)
+    (stacks / "Pulumi.other.yaml").write_text("config: {replication:topology: test}")
+    (stacks / "promotion.yaml").write_text("environments: [{name: a, waves: [{stacks: [test]}]}]")
+    assert write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
+    assert "`promotion.yaml`: warning: " in (tmp_path / "out" / "comment.md").read_text()
+
+
 def test_a_mistake_in_the_promotion_plan_is_reported_even_if_no_stack_is_touched() -> None:
     problem = Problem("environments", "no-environments", "there is none", "Nothing follows.", "add one.")
     text = comment_text([], [problem])
     assert "It touches no stack." in text
-    assert "- `promotion.yaml`: no-environments: there is none" in text
+    assert "- `promotion.yaml`: error: no-environments: there is none" in text
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "rendered"])
