@@ -6,7 +6,7 @@ from components.checks.accepted_findings import check_accepted_findings
 from components.checks.addresses import check_addresses
 from components.checks.clusters import OLDEST_STRIMZI, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
-from components.checks.double_replication import check_double_replication, check_group_offsets
+from components.checks.double_replication import check_double_replication, check_group_offsets, check_offsets_both_ways
 from components.checks.filters import check_filters
 from components.checks.guard_markers import check_guard_markers
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
@@ -82,6 +82,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     yield from check_namespaces(topology, flows)
     yield from check_double_replication(flows)
     yield from check_group_offsets(flows)
+    yield from check_offsets_both_ways(flows)
     yield from check_loops(flows)
     yield from check_halves(flows)
     yield from check_guard_markers(flows)

@@ -1,4 +1,6 @@
-"""Two connectors that do the same work: records that are replicated twice, and group offsets from two sources."""
+"""Two flows that disturb each other: records that are replicated twice, group offsets from two sources, and offsets of
+topics that both clusters write.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -82,5 +84,43 @@ def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, g
         "so it follows the source that is further ahead. After a failover, consumers would skip records of the other "
         "source.",
         "select different groups in each, set `syncGroupOffsets: false`, or use the default policy.",
+        Severity.WARNING,
+    )
+
+
+def check_offsets_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No flow translates offsets of a topic that a guarded flow replicates back under the same name."""
+    by_clusters: dict[frozenset[str], list[ExpandedFlow]] = {}
+    for flow in flows:
+        if flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY:
+            by_clusters.setdefault(frozenset({flow.settings.source, flow.settings.target}), []).append(flow)
+    for together in by_clusters.values():
+        by_name = {flow.name: flow for flow in together}
+        for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings, flow.kafka) for flow in together}):
+            first, second = by_name[pair.first], by_name[pair.second]
+            if first.settings.source != second.settings.source:
+                yield from (
+                    _offsets_both_ways(flow, back, pair.overlap)
+                    for flow, back in ((first, second), (second, first))
+                    if _translates(flow.settings)
+                )
+
+
+def _translates(flow: Flow) -> bool:
+    return bool(flow.groups) and flow.connectors.checkpoint.enabled and flow.offset_syncs.enabled
+
+
+def _offsets_both_ways(flow: ExpandedFlow, back: ExpandedFlow, topics: Overlap) -> Problem:
+    which = f"`{topics.example}`" if isinstance(topics, SharedName) else "a topic that both may select"
+    source, target = flow.settings.source, flow.settings.target
+    return Problem(
+        flow.where("groups"),
+        "offsets-both-ways",
+        f"the flow translates offsets in {which}, and {back.where()} replicates the topic in the other direction",
+        f"If both regions produce to it, `{source}` and `{target}` hold its records in different orders. A group that "
+        f"continues on `{target}` at a translated offset then skips records of `{target}` that it has not read on "
+        f"`{source}`. For this reason, a `prefixlessPair` translates no offsets.",
+        "set `connectors.checkpoint.enabled: false` and remove `groups`, or replace both flows with one `kind: "
+        "prefixlessPair`. Ignore this if only one region produces at a time.",
         Severity.WARNING,
     )
