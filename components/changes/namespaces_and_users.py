@@ -43,8 +43,8 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
             owner, earlier_owner = new[namespace].first_flow, old[namespace].first_flow
             what = (
                 f"namespace {namespace} is created for `{owner}` instead of `{earlier_owner}`: `up` creates objects "
-                "before it deletes others, so it fails because the namespace still exists; give the namespace of "
-                f"`{owner}` another name"
+                "before it deletes others, so it fails because the namespace still exists; "
+                f"give `{owner}` another namespace"
             )
             yield Effect(Severity.NONE, "namespace-taken-over", owner, "namespace.create", what)
 

@@ -42,7 +42,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     "kind-changes": _REPEATED,
     "loop-guard-added": "deploy both directions of the pair together, and run `replicate validate`",
     "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop forever",
-    "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create`",
+    "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create` "
+    "(`createNamespaces` of a pair)",
     "offset-syncs-move": _VALIDATE,
     "offset-syncs-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with "
     "offset syncs, which a pair cannot have",
