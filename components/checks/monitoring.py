@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow
+from components.flows.expansion import ExpandedFlow, Shape
 from components.kafka.patterns import matches_any
 from components.render.alerts import translates
 from components.render.metrics import (
@@ -58,8 +58,11 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Proble
         return
     where, what = flow.where("objectives.readAgain"), f"nothing watches the objective of {records} records"
     if not (translates(flow.settings) and flow.settings.groups):
-        why = "The flow translates no offsets, so nothing measures what its groups would read again."
-        remedy = "remove `readAgain`, or let the checkpoint connector run for the flow's `groups`."
+        pair = flow.shape is Shape.PREFIXLESS_PAIR
+        why = f"{'A pair' if pair else 'The flow'} translates no offsets, so nothing measures what its groups would "
+        why += "read again."
+        otherwise = "" if pair else ", or let the checkpoint connector run for the flow's `groups`"
+        remedy = f"remove `readAgain`{otherwise}."
         yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
     elif topology.monitoring is None or not topology.monitoring.exporter:
         why = "None of Kafka's metrics shows it; only those of `replicate exporter` do."

@@ -17,6 +17,7 @@ from components.topology.model import Topology
 #: The longest derived name that must be a label is that of the REST API's Service. If the heartbeats of a
 #: KafkaMirrorMaker2 have their own workers, both names count.
 _LONGEST_SUFFIX = "-connect-api"
+_SHORTER_REMOTE_NAME = "shorten the source's alias or use `policy: identity`."
 _LONGEST_MIRROR_SUFFIX = "-mirrormaker2-api"
 
 
@@ -75,25 +76,30 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     name, settings, where = flow.workers, flow.settings, flow.where()
     namespace = namespace_name(name, settings)
     if not re.fullmatch(LABEL, name):
-        own = flow.replication
-        yield _not_a_label(where, "replication", name if re.fullmatch(LABEL, own) else own)
+        if re.fullmatch(LABEL, flow.replication):
+            yield _not_a_label(flow.where("target"), "alias of a target, from which names derive,", settings.target)
+        else:
+            yield _not_a_label(where, "replication's name", flow.replication)
     elif settings.namespace.name is not None and not re.fullmatch(LABEL, namespace):
-        yield _not_a_label(flow.where("namespace.name"), "namespace", namespace)
+        yield _not_a_label(flow.where("namespace.name"), "namespace's name", namespace)
     yield from _check_lengths(flow, namespace, sending_workers(topology, flow))
     for topic in all_topics(settings):
         remote = replication_policy(settings).remote(topic)
         if is_name(topic) and len(remote) > LONGEST_NAME:
-            yield topic_too_long(flow.where("topics"), remote)
+            remedy = (
+                _SHORTER_REMOTE_NAME if remote != topic else "correct it; no cluster can have a topic of this name."
+            )
+            yield topic_too_long(flow.where("topics"), remote, remedy)
 
 
-def topic_too_long(where: str, remote: str) -> Problem:
+def topic_too_long(where: str, remote: str, remedy: str = _SHORTER_REMOTE_NAME) -> Problem:
     """The problem of a topic that the target refuses because of its name."""
     return Problem(
         where,
         "topic-name-too-long",
         f"the remote topic `{remote}` has {len(remote)} characters",
         f"Kafka allows at most {LONGEST_NAME}, so the topic cannot be created on the target.",
-        "shorten the source's alias or use `policy: identity`.",
+        remedy,
     )
 
 
@@ -130,7 +136,7 @@ def _not_a_label(where: str, what: str, text: str) -> Problem:
     return Problem(
         where,
         "name-not-kubernetes",
-        f"the {what}'s name is `{text}`",
+        f"the {what} is `{text}`",
         "Kubernetes names consist of lower-case letters, digits and `-`, and begin and end with a letter or digit "
         "(RFC 1123).",
         f"rename it, for example to `{re.sub('[^a-z0-9-]+', '-', text.lower()).strip('-') or 'orders'}`.",
@@ -153,5 +159,6 @@ def check_namespaces(topology: Topology, flows: Sequence[ExpandedFlow]) -> Itera
                 f"both this replication and {first.where()} create the namespace `{name}`",
                 "Pulumi and kustomize refuse to register an object twice, and removing one replication would delete "
                 "the other's objects with the namespace.",
-                "set `create: false` next to `name` in all replications but one, or create the namespace elsewhere.",
+                "set `create: false` next to `name` in all replications but one, or create the namespace elsewhere. "
+                "For a pair, set `createNamespaces: false`.",
             )

@@ -4,6 +4,7 @@ import re
 
 from components.properties.clients import split_prefix
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
+from components.topology.model import PrefixlessPair
 
 #: Properties that Strimzi sets from other fields of a KafkaConnector.
 #: Source: AbstractConnectorSpec.FORBIDDEN_PARAMETERS.
@@ -120,6 +121,22 @@ def at_one_source(remedy: str) -> str:
     for key in _OF_EACH_SOURCE:
         remedy = re.sub(rf"(`{re.escape(key)}(\.\w+)*`) of the flow", r"\1 of this source connector", remedy)
     return remedy
+
+
+#: Begins what `in_pair` says of a key that a pair does not have.
+NOT_IN_PAIR = "a pair has no"
+_PAIR_KEYS = frozenset(str(field.alias or name) for name, field in PrefixlessPair.model_fields.items())
+
+
+def in_pair(remedy: str) -> str:
+    """The remedy for a connector of a pair, which has fewer keys than a flow."""
+    found = re.search(r"`((\w+)[\w.]*)`.* of the flow", remedy)
+    if found is None:
+        return remedy
+    key, top = found.groups()
+    if top in ("source", "target"):
+        return remedy.replace(f"`{key}` of the flow", "`between` of the pair")
+    return remedy.replace("of the flow", "of the pair") if top in _PAIR_KEYS else f"{NOT_IN_PAIR} `{key}`"
 
 
 def instead_of(key: str) -> str | None:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from components.checks.owned_properties import (
     CONNECTOR_FORBIDDEN,
     MUST_AGREE,
+    NOT_IN_PAIR,
     at_one_source,
+    in_pair,
     instead_of,
     otherwise_named,
     owned_remedy,
@@ -19,7 +21,7 @@ from components.checks.owned_properties import (
 )
 from components.checks.property_values import check_credential, check_hostnames, check_value
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow
+from components.flows.expansion import ExpandedFlow, Shape
 from components.kafka.replication_policy import Side
 from components.properties.connector_keys import (
     ClientProperty,
@@ -59,10 +61,18 @@ class _Place:
     offset_syncs: Side | str
     exactly_once: bool
     is_one_source: bool
+    of_pair: bool
 
     def here(self, remedy: str) -> str:
         """The remedy as it reads in this place."""
+        if self.of_pair:
+            return in_pair(remedy)
         return at_one_source(remedy) if self.is_one_source else remedy
+
+    def alone(self, remedy: str) -> str:
+        """The same for a remedy that does not follow `remove it`."""
+        said = self.here(remedy)
+        return f"remove it; {said}" if said.startswith(NOT_IN_PAIR) else said
 
     def meaning(self, key: str) -> KeyMeaning:
         if self.owner is Owner.WORKER:
@@ -92,7 +102,8 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
     }
     for path, (owner, config) in configs.items():
         is_one_source = path.startswith("connectors.sources.")
-        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, is_one_source)
+        of_pair = flow.shape is Shape.PREFIXLESS_PAIR
+        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, is_one_source, of_pair)
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)
@@ -102,7 +113,7 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
     where, found = f"{place.where}.{key}", place.meaning(key)
     if key in CONNECTOR_FORBIDDEN:
         yield _forbidden(where, key, "A KafkaConnector has a separate field for it", CONNECTOR_FORBIDDEN[key])
-    elif key in MUST_AGREE and not isinstance(found, Unknown):
+    elif key in MUST_AGREE and not isinstance(found, Unknown) and not place.of_pair:
         yield Problem(
             where,
             "must-agree",
@@ -122,6 +133,8 @@ def _owned_remedy(place: _Place, key: str) -> str | None:
         return "`exactlyOnce` of the flow already sets it to read only committed records"
     if place.owner is Owner.CHECKPOINT and key.endswith("consumer.auto.offset.reset"):
         return "the connector must read offset syncs and checkpoints from the beginning"
+    if place.of_pair and key in MUST_AGREE:
+        return f"set {MUST_AGREE[key]}"
     return owned_remedy(key)
 
 
@@ -130,7 +143,7 @@ def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Pro
     if (instead := worker_forbidden(key)) is not None:
         yield _forbidden(where, key, "The operator drops it and only logs that", instead)
     elif instead := worker_owned(key):
-        yield _owned(where, key, instead)
+        yield _owned(where, key, place.here(instead))
     else:
         yield from _check_placed(place, key, value, place.meaning(key))
 
@@ -148,7 +161,7 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeani
                 "property-without-effect",
                 f"`{key}` has no effect here",
                 why,
-                f"{instead_of(key) or (f'set {instead}' if instead else 'remove it')}.",
+                f"{place.alone(instead_of(key) or (f'set {instead}' if instead else 'remove it'))}.",
             )
         case OwnProperty(definition):
             yield from check_value(where, key, value, definition)
@@ -188,7 +201,7 @@ def _unknown(place: _Place, key: str, found: Unknown) -> Problem:
         "unknown-property",
         f"`{key}` is not known",
         why,
-        f"{remedy or _nearest_remedy(place, found.nearest)}.",
+        f"{place.alone(remedy or _nearest_remedy(place, found.nearest))}.",
     )
 
 
@@ -202,12 +215,14 @@ def _nearest_remedy(place: _Place, nearest: str | None) -> str:
 def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
     theirs = " and ".join(_OWNERS[owner] for owner in owners)
     instead = instead_of(key) or f"set it at {' or '.join(f'`{_CONFIG_OF[owner]}`' for owner in owners)}"
+    if place.of_pair and owners == (Owner.CHECKPOINT,):
+        instead = "a pair has no checkpoint connector"
     return Problem(
         f"{place.where}.{key}",
         "property-of-other-connector",
         f"`{key}` belongs to {theirs}",
         f"{_OWNERS[place.owner].capitalize()} would silently ignore it.",
-        f"remove it here; {instead}.",
+        f"remove it here; {place.here(instead)}.",
     )
 
 

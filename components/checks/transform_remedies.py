@@ -35,7 +35,7 @@ def transform_remedy(found: TransformFails, chain: Chain) -> str:
 def leave_out_heartbeats(which: str) -> str:
     """How to apply transforms to everything but heartbeats; `which` names the transforms."""
     predicate = f"{{type: {TOPIC_NAME_MATCHES}, config: {{pattern: '{_NOT_HEARTBEATS}'}}}}"
-    return f"add `predicate: {predicate}` to {which}, or set `replicateHeartbeats: false`."
+    return f"add `predicate: {predicate}` to {which}, or, in a `flow`, set `replicateHeartbeats: false`."
 
 
 def _of_null(half: str) -> str:

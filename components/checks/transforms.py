@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from components.checks.property_values import check_credentials
 from components.checks.transform_remedies import leave_out_heartbeats, shown, transform_remedy
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow
+from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.heartbeats import EVERYTHING, Heartbeats
 from components.flows.naming import replication_policy
 from components.flows.selections import topic_selection
@@ -215,9 +215,11 @@ def _half_refused(source: _Source, found: ConverterFails) -> Problem:
     where, writes = source.where("transforms"), f"the {half} converter writes only bytes"
     remedy = (
         f"end the chain with a transform that writes bytes, such as `{VENDOR_TRANSFORMS}ConvertToBytes"
-        f"${half.capitalize()}`, with the same predicate; or, if the flow has `replicateHeartbeats: false`, set "
-        f"`transforms.converters.{half}: {_JSON}`."
+        f"${half.capitalize()}`, with the same predicate"
     )
+    if source.flow.shape is Shape.FLOW:
+        remedy += f"; or, if the flow has `replicateHeartbeats: false`, set `transforms.converters.{half}: {_JSON}`"
+    remedy += "."
     if found.name in TYPED_CONVERTERS:
         where = source.where(f"transforms.converters.{half}")
         writes = f"{simple_name(found.name)} writes only {'truth values' if 'Boolean' in found.name else 'numbers'}"

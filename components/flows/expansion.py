@@ -13,7 +13,7 @@ from components.flows.kafka_version import kafka_version
 from components.flows.operators import strimzi
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Model
-from components.topology.connectors import Connectors, OptionalConnector
+from components.topology.connectors import Connectors, OptionalConnector, PairConnectors
 from components.topology.model import (
     Delivery,
     Flow,
@@ -71,32 +71,11 @@ class ExpandedFlow:
 
     def where(self, key: str = "") -> str:
         """The path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
-        replication = f"replications.{self.replication}"
-        if decided_by := next((by for each, by in self._decided if f"{key}.".startswith(f"{each}.")), ""):
-            return f"{replication}.{decided_by}"
-        top, _, rest = key.partition(".")
-        return ".".join(part for part in (replication, self.elsewhere.get(top, top), rest) if part)
-
-    @property
-    def _decided(self) -> Iterator[tuple[str, str]]:
-        """The keys that the replication lacks, each with the key that decides it there."""
         if self.shape is Shape.PREFIXLESS_PAIR:
-            yield from _DECIDED_IN_A_PAIR
-        known = {*_keys(_MODELS[self.shape]), *self.elsewhere}
-        yield from ((key, "kind") for key in _keys(Flow) if key not in known)
-
-
-_MODELS: Mapping[Shape, type[Model]] = {
-    Shape.FLOW: Flow,
-    Shape.PREFIXLESS_PAIR: PrefixlessPair,
-    Shape.SPLIT: Split,
-    Shape.MIRROR_MAKER2: MirrorMaker2,
-}
-_DECIDED_IN_A_PAIR = (("namespace", "createNamespaces"), ("connectors.checkpoint", "kind"))
-
-
-def _keys(model: type[Model]) -> list[str]:
-    return [str(each.alias) for each in model.model_fields.values()]
+            key = next((ours for theirs, ours in _OF_PAIR.items() if f"{key}.".startswith(f"{theirs}.")), key)
+        top, _, rest = key.partition(".")
+        place = (f"replications.{self.replication}", self.elsewhere.get(top, top), rest)
+        return ".".join(part for part in place if part)
 
 
 def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
@@ -117,7 +96,7 @@ def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
         case PrefixlessPair():
             for source, target in _directions(replication.between):
                 half = _half(replication, source, target)
-                yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target, elsewhere=_BETWEEN)
+                yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target)
         case Split():
             for part, flow in _parts(replication).items():
                 elsewhere = {"": f"parts.{part}", **_below(f"parts.{part}", replication.parts[part])}
@@ -129,9 +108,25 @@ def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
 _BETWEEN = {"source": "between", "target": "between"}
 
 
+def _keys_without(of: type[Model], other: type[Model]) -> list[str]:
+    """The keys of a model that another model lacks."""
+    lacking = of.model_fields.keys() - other.model_fields.keys()
+    return sorted(str(of.model_fields[name].alias or name) for name in lacking)
+
+
+#: Keys of a flow that a pair lacks -> the key of a pair that decides them. Its kind decides most of them.
+_OF_PAIR = {
+    **dict.fromkeys(_keys_without(Flow, PrefixlessPair), "kind"),
+    **{f"connectors.{key}": "kind" for key in _keys_without(Connectors, PairConnectors)},
+    **_BETWEEN,
+    "namespace": "createNamespaces",
+}
+
+
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
     """The path of each key of a part of a replication, without transforms that belong to the whole replication."""
-    return {key: f"{path}.{key}" for key in _keys(type(part)) if key != "transforms" or part.transforms is not None}
+    aliases = [str(each.alias) for each in type(part).model_fields.values()]
+    return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
 
 
 def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:

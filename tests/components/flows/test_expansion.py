@@ -8,7 +8,7 @@ from components.flows.expansion import ExpandedFlow, Shape, expand
 from components.kafka.replication_policy import Policy
 from components.topology.connectors import StartFrom
 from components.topology.parsing import parse_topology
-from tests.builders import a_flow, a_topology
+from tests.builders import a_topology
 
 
 def expanded(**replication: Any) -> list[ExpandedFlow]:
@@ -55,33 +55,14 @@ def test_only_the_first_part_of_a_split_has_heartbeats() -> None:
 def test_a_problem_of_a_half_or_part_is_reported_at_its_path_in_the_file() -> None:
     (half, _), (fast, _) = expanded(**a_pair()), expanded(**a_split())
     assert half.where("target") == "replications.ledger.between"
+    assert half.where("offsetSyncs.enabled") == "replications.ledger.kind"
+    assert half.where("connectors.checkpoint") == "replications.ledger.kind"
+    assert half.where("namespace.create") == "replications.ledger.createNamespaces"
+    assert half.where("connectors.source.config") == "replications.ledger.connectors.source.config"
     assert half.where("topics.0") == "replications.ledger.topics.0"
     assert fast.where("topics.0") == "replications.ledger.parts.fast.topics.0"
     assert fast.where("groups.0") == "replications.ledger.groups.0"
     assert fast.where() == "replications.ledger.parts.fast"
-
-
-@pytest.mark.parametrize(
-    ("key", "decided_by"),
-    [
-        ("namespace.name", "createNamespaces"),
-        ("loopGuard", "kind"),
-        ("offsetSyncs.enabled", "kind"),
-        ("connectors.checkpoint.config.x", "kind"),
-        ("connectors.source.config.x", "connectors.source.config.x"),
-    ],
-)
-def test_a_key_that_a_pair_lacks_is_replaced_by_the_one_that_decides_it(key: str, decided_by: str) -> None:
-    half, _ = expanded(**a_pair())
-    assert half.where(key) == f"replications.ledger.{decided_by}"
-
-
-def test_only_a_flow_has_a_loop_guard_to_look_at() -> None:
-    (flow,), (part, _) = expanded(**a_flow()), expanded(**a_split())
-    assert (flow.where("loopGuard"), part.where("loopGuard")) == (
-        "replications.ledger.loopGuard",
-        "replications.ledger.kind",
-    )
 
 
 @pytest.mark.parametrize(
