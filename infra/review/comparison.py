@@ -12,8 +12,9 @@ from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from infra.review.bases import Base
 from infra.review.drift import Drift
-from infra.review.grants import needed_grants, needed_secrets
+from infra.review.grants import needed_grants
 from infra.review.object_changes import ObjectChange, object_changes
+from infra.review.required_objects import required_objects
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.settings import stack_file, stack_names
 
@@ -22,9 +23,8 @@ from infra.settings import stack_file, stack_names
 class Comparison:
     """What a change does to one stack; `against` is the report's name for what it is compared with. `drift` exists only
     in a comparison with a cluster: what no longer matches the stack. `grants` are commands that have to run before the
-    deployment. `secrets` are those that connectors begin to read and that the stack does not create, as
-    `namespace/name`. `not_asked` says what the comparison leaves open, and what answers that. `unjudged` counts changes
-    whose effect is not known.
+    deployment, `required` are the objects that the stack needs and does not create. `not_asked` says what
+    the comparison leaves open, and what answers that. `unjudged` counts changes whose effect is not known.
     """
 
     stack: str
@@ -33,7 +33,7 @@ class Comparison:
     objects: tuple[ObjectChange, ...]
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
     not_asked: str = ""
     unjudged: int = 0
 
@@ -117,7 +117,7 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         ordered,
         tuple(objects),
         grants=needed_grants(before, after),
-        secrets=needed_secrets(before, after),
+        required=required_objects(before, after, {each.deployment for each in objects}),
     )
 
 

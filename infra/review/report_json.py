@@ -11,7 +11,7 @@ VERSION = 1
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Every stack with its severity, effects (most severe first), grants, drift and changed objects."""
+    """Every stack with its severity, effects (most severe first), required and changed objects, grants and drift."""
     return {
         "version": VERSION,
         "severity": gravest(each.severity for each in comparisons).value,
@@ -26,8 +26,8 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "severity": comparison.severity.value,
         "notAsked": comparison.not_asked,
         "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
+        "required": list(comparison.required),
         "grants": list(comparison.grants),
-        "secrets": list(comparison.secrets),
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {"role" if name == "key" else name: value for name, value in asdict(change).items()}

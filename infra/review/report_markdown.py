@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.changes.effect import Effect, Severity
 from infra.review.comparison import Comparison
-from infra.review.report_text import SECRETS_READ, drift_origin, field_lines, object_title, summary
+from infra.review.report_text import drift_origin, field_lines, object_title, summary
 from infra.review.what_to_do import WHAT_TO_DO, told_once
 
 #: The usual services allow 65,536 characters in a comment.
@@ -44,16 +44,17 @@ def _head(comparison: Comparison) -> Iterator[str]:
         yield "| --- | --- | --- | --- | --- |"
         yield from (_row(effect) for effect in told_once(comparison.effects))
         yield ""
+    if comparison.required:
+        yield "The stack needs these and does not create them:"
+        yield ""
+        yield from (f"- {line}" for line in comparison.required)
+        yield ""
     if comparison.grants:
         yield "Grant these before you deploy. An administrator of each Kafka cluster runs:"
         yield ""
         yield "```sh"
         yield from (_code(line) for line in comparison.grants)
         yield "```"
-        yield ""
-    if comparison.secrets:
-        names = ", ".join(f"`{each}`" for each in comparison.secrets)
-        yield f"{SECRETS_READ[0].upper()}{SECRETS_READ[1:]}: {names}."
         yield ""
 
 

@@ -20,10 +20,6 @@ _LONGEST_VALUE = 120
 _CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
 
 
-#: Before a list of `namespace/name`.
-SECRETS_READ = "connectors begin to read these Secrets, which the stack does not create"
-
-
 def summary(comparison: Comparison) -> str:
     """How many objects are added, changed, replaced and removed."""
     counts = Counter(change.change for change in comparison.objects)
@@ -90,8 +86,7 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Each stack: its effects, most severe first, then each changed object with the fields that differ, grants and
-    Secrets.
+    """Each stack: its effects, most severe first, each changed object with the fields that differ, then what it needs.
 
     A command is never folded: it is there to be copied.
     """
@@ -117,9 +112,11 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             print_fact(console, f"{_MARKS[change.change]} {escape(object_title(change))}{kind}", 2)
             for line in field_lines(change):
                 print_fact(console, f"[dim]{escape(line)}[/]", 6)
+        if comparison.required:
+            print_fact(console, "the stack needs these and does not create them:", 2)
+        for line in comparison.required:
+            print_fact(console, escape(line), 6)
         if comparison.grants:
             print_fact(console, "grant these before you deploy:", 2)
         for command in comparison.grants:
             console.print(f"      {escape(command)}", soft_wrap=True)
-        if comparison.secrets:
-            print_fact(console, f"{SECRETS_READ}: {escape(', '.join(comparison.secrets))}", 2)

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import validate
@@ -17,6 +18,7 @@ from infra.review.report_json import as_json
 from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
 from infra.review.report_text import print_comparisons, value_text
 from infra.review.what_to_do import WHAT_TO_DO
+from tests.builders import a_flow
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 
@@ -90,8 +92,8 @@ FORM = {
                     "severity",
                     "notAsked",
                     "effects",
+                    "required",
                     "grants",
-                    "secrets",
                     "drift",
                     "objects",
                 ],
@@ -107,8 +109,8 @@ FORM = {
                             "additionalProperties": {"type": "string"},
                         }
                     },
+                    "required": {"items": {"type": "string"}},
                     "grants": {"items": {"type": "string"}},
-                    "secrets": {"items": {"type": "string"}},
                     "drift": {
                         "items": {
                             "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
@@ -243,19 +245,41 @@ def test_the_acls_that_a_change_needs_are_printed_as_commands(tmp_path: Path) ->
     assert f"  grant these before you deploy:\n      {grown.grants[0]}\n" in printed(grown)
 
 
-def test_the_secrets_that_a_new_namespace_needs_are_listed(tmp_path: Path) -> None:
-    password = {"authentication": {"password": {"secret": None, "key": None, "config": "eastPassword"}}}
-    ledger = {"kind": "flow", "source": "useast", "target": "uswest", "topics": ["ledger"], "groups": ["audit"]}
-    clusters = {"clusters": {"useast": password}}
-    grown = compared(tmp_path, clusters, {**clusters, "replications": {"ledger": ledger}})
-    assert grown.secrets == ("mirror-ledger/ca", "mirror-ledger/mirror"), "the stack creates the one with a password"
-    listed = "hese Secrets, which the stack does not create: "
-    assert f"{listed}mirror-ledger/ca, mirror-ledger/mirror\n" in printed(grown)
-    assert f"{listed}`mirror-ledger/ca`, `mirror-ledger/mirror`.\n" in as_markdown([grown])
+def test_the_namespaces_and_secrets_that_somebody_else_creates_are_listed(tmp_path: Path) -> None:
+    """The objects of a pair are in new namespaces, where its workers start only if the Secrets are there, too."""
+    pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"], "createNamespaces": False}
+    found = compared(tmp_path, {}, {"replications": {"ledger": pair}})
+    assert found.required == (
+        "Namespaces: mirror-ledger-to-useast, mirror-ledger-to-uswest",
+        "Secrets in mirror-ledger-to-useast: ca, mirror",
+        "Secrets in mirror-ledger-to-uswest: ca, mirror",
+    )
+    said = "the stack needs these and does not create them:"
+    assert f"  {said}\n      {found.required[0]}\n" in printed(found)
+    assert f"\nT{said[1:]}\n\n- {found.required[0]}\n" in as_markdown([found])
+    assert as_json([found])["stacks"][0]["required"] == list(found.required)
 
 
-def test_secrets_that_connectors_read_already_are_not_listed(comparison: Comparison) -> None:
-    assert comparison.secrets == ()
+@pytest.mark.parametrize(
+    ("flow", "required"),
+    [
+        pytest.param({}, ("Secrets in mirror-ledger: ca, mirror",), id="the-stack-creates-the-namespace"),
+        pytest.param({"namespace": {"name": "mirror-orders", "create": False}}, (), id="another-flow-needs-the-same"),
+    ],
+)
+def test_only_what_no_flow_needed_before_and_the_stack_does_not_create_is_required(
+    tmp_path: Path, flow: dict[str, Any], required: tuple[str, ...]
+) -> None:
+    found = compared(tmp_path, {}, {"replications": {"ledger": a_flow(topics=["ledger"], **flow)}})
+    assert found.required == required
+
+
+def test_a_secret_that_the_stack_creates_is_not_required(tmp_path: Path) -> None:
+    login = {"authentication": {"password": {"secret": None, "key": None, "config": "mirrorPassword"}}}
+    ledger = a_flow(topics=["ledger"])
+    after = {"clusters": {"useast": login, "uswest": login}, "replications": {"ledger": ledger}}
+    found = compared(tmp_path, {}, after)
+    assert found.required == ("Secrets in mirror-ledger: ca",)
 
 
 def test_square_brackets_are_printed_and_not_read_as_markup(comparison: Comparison) -> None:
