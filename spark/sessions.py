@@ -62,7 +62,7 @@ class SessionOptions:
                 f"no {_KAFKA_SOURCE_JAR}",
                 str(folder),
                 "Spark needs it to read Kafka.",
-                "mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory=<that folder>",
+                f"run `mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory={folder}`.",
             )
         return tuple(sorted(folder.glob("*.jar")))
 

@@ -143,7 +143,8 @@ def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
     except (CannotRunError, UnaskedError) as error:
         what = f"producers may not be able to write to {acls.alias}: the fence was not lifted"
         remedy = f"as soon as {acls.alias} answers, run {lift_call(scene)}."
-        raise CannotRunError("fence-left", what, f"flow {scene.flow.name}", f"{error}.", remedy) from error
+        why = f"{str(error).removesuffix('.')}."
+        raise CannotRunError("fence-left", what, f"flow {scene.flow.name}", why, remedy) from error
     if topics:
         tell(f"the fence was removed: writes to {named(topics)} on {acls.alias} are allowed again")
 

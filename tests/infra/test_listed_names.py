@@ -97,7 +97,7 @@ def test_check_fails_when_a_listed_topic_has_a_problem(tmp_path: Path) -> None:
     assert "topic-name-too-long" in answer.output
 
 
-PURPOSE = Purpose("The test asks.")
+PURPOSE = Purpose("The command asks both clusters with the login of the validation job.")
 
 
 def cluster_of(**changes: Any) -> ClusterParameters:

@@ -98,13 +98,13 @@ def test_an_expired_certificate_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("status", "remedy"), [(401, "renew the certificate or token"), (403, "grant it.")])
 def test_an_unauthorized_and_a_forbidden_request_have_different_remedies(status: int, remedy: str) -> None:
     """More rights do not help a user whose credentials the cluster no longer accepts."""
-    with pytest.raises(CannotRunError, match=f"Kubernetes answers {status} No") as caught, asking():
-        raise ApiError(status, "No", "you may not")
+    with pytest.raises(CannotRunError, match=f"Kubernetes answers {status} Refused") as caught, asking():
+        raise ApiError(status, "Refused", "you may not")
     assert caught.value.remedy.startswith(remedy)
 
 
 def asking() -> AbstractContextManager[None]:
-    return asking_kubernetes("stack test", "It is a test.", "grant it.")
+    return asking_kubernetes("stack test", "The command reads from this cluster.", "grant it.")
 
 
 def connect(settings: StackSettings) -> KubernetesApi:

@@ -120,12 +120,19 @@ def test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it(ni
 
     def silent() -> Access:
         if "useast" in night.dead:
-            raise CannotRunError("acls-refused", "no answer", "useast", "It is down.", "wait.")
+            what, why = (
+                "ACLs of topics were not changed: Local: Timed out",
+                "The connectors' user needs Alter on the cluster.",
+            )
+            raise CannotRunError("acls-refused", what, "useast", why, "correct it, and run the command again.")
         return lifts()
 
     night.acls.access = silent  # type: ignore[method-assign]
-    with pytest.raises(CannotRunError, match=r"fence-left: .*run `replicate failover night orders --lift-fence`"):
+    with pytest.raises(
+        CannotRunError, match=r"fence-left: .*run `replicate failover night orders --lift-fence`"
+    ) as left:
         with_fence(a_call(night, fence=True), night)
+    assert ".." not in str(left.value)
     assert night.acls.denied == ["orders"]
 
 
