@@ -1,7 +1,8 @@
 """Writes infra/PROBLEMS.md: every code with its meaning, an example and the remedy. `make catalogue` runs it.
 
 What a check reports comes from the files in tests/bad_input, as the check answers them. What a command could not do
-and what `import` does not take over come from the calls in the sources, with `…` for what differs from case to case.
+and what `import` does not take over come from the calls in the sources, with `…` for what differs from case to case; if
+a call says hardly anything by itself, a message that it made in a test (tests/problem_examples.py) replaces it.
 """
 
 import ast
@@ -13,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components.contract.problems import Problem
+from tests import problem_examples
 from tests.infra import test_bad_input
 from tests.infra.promotion import test_bad_plans
 from tests.repository import ROOT
@@ -48,9 +50,10 @@ def catalogue() -> str:
     for file in test_bad_input.PROMOTION_FILES:
         plan = _example(file, test_bad_plans.found_in)
         found[file.stem] = f"{found[file.stem]}\nIn a promotion plan: {plan}" if file.stem in found else plan
-    errors = {code: text for code, text in _errors().items() if code not in found}
-    left_out = {code: text for code, text in _left_out().items() if code not in found | errors}
-    sections = ((_HEAD, found), (_COULD_NOT, errors), (_LEFT_OUT, left_out))
+    errors = {code: texts for code, texts in _errors().items() if code not in found}
+    left_out = {code: texts for code, texts in _left_out().items() if code not in found | errors}
+    made = problem_examples.messages()
+    sections = ((_HEAD, found), (_COULD_NOT, _filled(errors, made)), (_LEFT_OUT, _filled(left_out, made)))
     return "\n".join(
         part
         for head, texts in sections
@@ -86,17 +89,32 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _errors() -> dict[str, str]:
-    """The message of each error in the sources, by code."""
+def _filled(templates: dict[str, list[str]], made: problem_examples.Messages) -> Texts:
+    """The entry of each code: for each call in the sources the first message that it made, if there is one."""
+    return {
+        code: "\n".join(_fenced(text) for text in dict.fromkeys(_made_by(each, made.get(code, [])) for each in texts))
+        for code, texts in templates.items()
+    }
+
+
+def _made_by(template: str, messages: list[str]) -> str:
+    pattern = re.compile(".*".join(map(re.escape, template.split("…"))), re.DOTALL)
+    return next((each for each in messages if pattern.fullmatch(each)), template)
+
+
+def _errors() -> dict[str, list[str]]:
+    """The messages of each error in the sources, by code."""
     return _messages(("components", "infra", "spark"), _error)
 
 
-def _left_out() -> dict[str, str]:
+def _left_out() -> dict[str, list[str]]:
     """What `import` says of what it does not take over, by code."""
     return _messages(("infra/importing",), _what_is_left_out)
 
 
-def _messages(folders: tuple[str, ...], read: Callable[[ast.Call, Texts], tuple[str, str] | None]) -> dict[str, str]:
+def _messages(
+    folders: tuple[str, ...], read: Callable[[ast.Call, Texts], tuple[str, str] | None]
+) -> dict[str, list[str]]:
     """Code and message that `read` finds in the calls of the sources, each message once."""
     texts: dict[str, dict[str, None]] = {}
     for source in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")):
@@ -104,7 +122,7 @@ def _messages(folders: tuple[str, ...], read: Callable[[ast.Call, Texts], tuple[
             found = read(call, named)
             if found is not None and _CODE.fullmatch(found[0]):
                 texts.setdefault(found[0], {})[found[1]] = None
-    return {code: "\n".join(_fenced(text) for text in found) for code, found in texts.items()}
+    return {code: list(found) for code, found in texts.items()}
 
 
 def _error(call: ast.Call, named: Texts) -> tuple[str, str] | None:

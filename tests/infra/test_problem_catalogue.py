@@ -1,5 +1,6 @@
 """The catalogue of problems matches the code, and `replicate explain CODE` prints the entry of a code."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from infra.commands.app import app
 from infra.review.problem_catalogue import described, known_codes
 from tests import problem_catalogue
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
+
+#: What PySpark or Spark's JVM said is in them; tests meet them in processes of their own only.
+_ONLY_FROM_THE_JVM = {"spark-not-started", "spark-refused"}
 
 
 def test_the_catalogue_is_current() -> None:
@@ -53,6 +57,18 @@ def test_the_description_of_a_code_has_its_message_and_no_other_section(code: st
     assert f"{code}: " in text
     assert "\n## " not in text
     assert "\n### " not in text
+
+
+@pytest.mark.parametrize("code", sorted(set(known_codes()) - _ONLY_FROM_THE_JVM))
+def test_a_message_says_what_happened_why_and_what_to_do(code: str) -> None:
+    """`…` alone would tell nothing to whoever looks up a code."""
+    text = described(code)
+    assert text is not None
+    for message in re.findall(rf"```text\n{code}: (.*?)\n```", text, re.DOTALL):
+        said, _, remedy = " ".join(message.split()).partition(" Remedy: ")
+        what, where, rest = said.partition(", at ")
+        parts = [what, rest.partition(". ")[2], remedy] if where else [said, remedy]
+        assert [part for part in parts if not re.search("[a-zA-Z]{3}", part)] == [], message
 
 
 def test_explain_prints_the_description_of_a_code() -> None:
