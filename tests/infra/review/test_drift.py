@@ -1,7 +1,6 @@
 """What runs is compared with what a stack declares: what does not count as drift, and each kind of drift."""
 
 import copy
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,15 +8,11 @@ from typing import Any
 import pytest
 
 from components.changes.effect import Severity
-from components.contract.problems import CannotRunError
-from components.contract.report import CheckOutcome, error, fail, note
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
 from infra.review.comparison import compare
-from infra.review.drift import Drift
 from infra.review.live_comparison import Running, running, with_known_contents
 from infra.review.snapshots import Snapshot, current_snapshot
-from infra.review.topic_drift import by_flow, topic_drift
 from tests.infra.review.changes import written
 from tests.infra.review.served import Edit, an_entry, by_hand, in_cluster
 
@@ -245,64 +240,6 @@ def test_an_object_with_the_label_of_another_stacks_replication_is_not_drift(dec
 
 def test_a_stack_that_was_never_deployed_has_no_drift(declared: Snapshot) -> None:
     assert running("test", declared, []).drift == ()
-
-
-def published(report: str, verdict: str = "pass") -> Manifest:
-    metadata = {"name": "orders-validation", "namespace": "mirror-orders"}
-    data = {"verdict": verdict, "digest": "sha256:0", "time": "2026-01-02T00:00:00+00:00", "report.json": report}
-    return {"metadata": metadata, "data": data}
-
-
-def test_a_topic_created_by_hand_is_reported_as_the_validation_found_it() -> None:
-    findings = tuple(note(code, f"{code} of useast.x. Remedy: look") for code in ("foreign-topic", "group-active"))
-    report = json.dumps({"checks": [CheckOutcome("parity", "", {}, findings).document()]})
-    flows = {"orders": "mirror-orders", "never-validated": "mirror-never"}
-    (drift,) = topic_drift("test", by_flow(flows, [published(report)]))
-    assert (drift.code, drift.flow) == ("foreign-topic", "orders")
-    assert drift.what == "foreign-topic of useast.x (seen by the validation of 2026-01-02T00:00:00+00:00)"
-    assert "replicate validate test --publish" in drift.remedy
-
-
-@pytest.mark.parametrize(
-    ("checks", "what"),
-    [
-        pytest.param(
-            [CheckOutcome("parity", "", {}, (error("compacted", "…"), note("n", "…")))],
-            "the newest published validation could not check everything: parity (compacted)",
-            id="a check",
-        ),
-        pytest.param([], "the newest published validation could not run", id="the whole flow"),
-    ],
-)
-def test_a_validation_that_could_not_check_everything_is_drift(checks: list[CheckOutcome], what: str) -> None:
-    report = json.dumps({"checks": [each.document() for each in checks]})
-    (drift,) = topic_drift("test", {"orders": published(report, "error")})
-    assert (drift.severity, drift.code, drift.what) == (Severity.NONE, "validation-unproven", what)
-
-
-def test_a_failed_validation_is_drift_and_names_the_failed_checks() -> None:
-    checks = [
-        CheckOutcome("heartbeats-arrive", "", {}, (fail("heartbeat-stale", "…"),)),
-        CheckOutcome("parity", "", {}, (fail("missing-records", "…"), fail("missing-records", "…"), note("n", "…"))),
-        CheckOutcome("access", "", {}, (note("n", "…"),)),
-    ]
-    report = json.dumps({"checks": [each.document() for each in checks]})
-    (drift,) = topic_drift("test", {"orders": published(report, "fail")})
-    assert drift == Drift(
-        Severity.DATA,
-        "validation-failed",
-        "orders",
-        "ConfigMap mirror-orders/orders-validation",
-        "the newest published validation failed: heartbeats-arrive (heartbeat-stale); parity (missing-records)",
-        "the validation job",
-        "2026-01-02T00:00:00+00:00",
-        "`replicate validate test --flow orders --publish` says what to do, and replaces this verdict.",
-    )
-
-
-def test_a_validation_report_that_cannot_be_read_is_an_error() -> None:
-    with pytest.raises(CannotRunError, match="cannot be read"):
-        list(topic_drift("test", {"orders": published("{}")}))
 
 
 def test_two_deployments_of_one_replication_are_not_reported_as_drift(tmp_path: Path) -> None:
