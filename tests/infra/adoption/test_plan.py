@@ -242,60 +242,6 @@ def test_a_kind_that_is_not_served_and_a_missing_namespace_are_refused(tmp_path:
     assert "kubectl create namespace mirror" in plan.problems[1].remedy
 
 
-def a_mirror(source: str, target: str) -> Manifest:
-    ends = {"source": {"alias": "a", "bootstrapServers": source}}
-    spec = {"target": {"alias": "b", "bootstrapServers": target}, "mirrors": [ends]}
-    metadata = {"name": "mm2", "namespace": "kafka"}
-    return {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaMirrorMaker2", "metadata": metadata, "spec": spec}
-
-
-@pytest.mark.parametrize("version", ["v1", "v1beta2"])
-def test_a_flow_is_refused_while_a_mirror_copies_between_the_same_clusters(tmp_path: Path, version: str) -> None:
-    """The flow would copy every record again, beside the KafkaMirrorMaker2."""
-    mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
-    if version == "v1beta2":
-        ends = [mirror["spec"]["mirrors"][0]["source"], mirror["spec"].pop("target")]
-        mirror["spec"] |= {"clusters": ends, "connectCluster": "b", "mirrors": [{"sourceCluster": "a"}]}
-    nothing = facts(declared(tmp_path), live={}, others=[mirror])
-    (problem,) = planned(nothing, ()).problems
-    assert (problem.code, problem.where) == ("other-kind-runs", "orders")
-    assert problem.what.startswith("KafkaMirrorMaker2 kafka/mm2 copies between the same clusters")
-
-
-def test_a_flow_beside_a_mirror_of_the_same_clusters_is_allowed_with_an_agreement(tmp_path: Path) -> None:
-    mirror = a_mirror("kafka.useast.example.com:9093", "kafka.uswest.example.com:9093")
-    nothing = facts(declared(tmp_path), live={}, others=[mirror])
-    assert planned(nothing, ["re-read:orders"]).problems == ()
-
-
-def test_a_flow_is_refused_while_connectors_with_other_names_copy_between_the_clusters(tmp_path: Path) -> None:
-    """Otherwise a mistyped name would copy every record twice."""
-    ends = ("source", "useast"), ("target", "uswest")
-    config = {f"{side}.cluster.bootstrap.servers": f"kafka.{name}.example.com:9093" for side, name in ends}
-    metadata = {"name": "copies", "namespace": "kafka"}
-    other = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnector", "metadata": metadata}
-    nothing = facts(declared(tmp_path), live={}, others=[{**other, "spec": {"config": config}}])
-    (problem,) = planned(nothing, ()).problems
-    assert (problem.code, problem.what.partition(" copies")[0]) == ("other-kind-runs", "KafkaConnector kafka/copies")
-
-
-@pytest.mark.parametrize("version", ["v1", "v1beta2"])
-def test_workers_of_the_same_group_under_another_name_are_refused(tmp_path: Path, version: str) -> None:
-    snapshot = declared(tmp_path)
-    (workers,) = [each["spec"] for each in snapshot.objects("orders").values() if each["kind"] == "KafkaConnect"]
-    group, address = workers["groupId"], workers["bootstrapServers"]
-    named = {"groupId": group} if version == "v1" else {"config": {"group.id": group}}
-    metadata = {"name": "other", "namespace": "kafka"}
-    other = {"apiVersion": f"kafka.strimzi.io/{version}", "kind": "KafkaConnect", "metadata": metadata}
-    spec = {"bootstrapServers": address, **named}
-    (problem,) = planned(facts(snapshot, live={}, others=[{**other, "spec": spec}]), ()).problems
-    assert (problem.code, problem.where) == ("worker-group-taken", "KafkaConnect kafka/other")
-    assert (
-        planned(facts(snapshot, live={}, others=[{**other, "spec": {**spec, "bootstrapServers": "x"}}]), ()).problems
-        == ()
-    )
-
-
 def test_a_deployment_that_cannot_be_compared_has_the_severity_data(tmp_path: Path) -> None:
     """It must not look unchanged."""
 
@@ -304,11 +250,6 @@ def test_a_deployment_that_cannot_be_compared_has_the_severity_data(tmp_path: Pa
 
     plan = planned(facts(declared(tmp_path), edit), ())
     assert "not-compared" in [each.code for each in plan.effects if each.severity is Severity.DATA]
-
-
-def test_a_mirror_in_the_opposite_direction_is_ignored(tmp_path: Path) -> None:
-    mirror = a_mirror("kafka.uswest.example.com:9093", "kafka.useast.example.com:9093")
-    assert planned(facts(declared(tmp_path), live={}, others=[mirror]), ()).problems == ()
 
 
 def test_planning_does_not_change_the_live_objects(tmp_path: Path) -> None:
