@@ -6,6 +6,8 @@ from dataclasses import dataclass
 _HARMLESS = frozenset(
     {"stays-as-it-is", "label-of-a-tool", "operation-once", "other-connector", "no-mirror-connectors", "without-effect"}
 )
+#: Codes of mistakes: what runs does not work, whether it is taken over or not.
+_MISTAKES = frozenset({"connectors-disagree"})
 
 
 @dataclass(frozen=True, order=True)
@@ -27,6 +29,11 @@ class LeftOut:
     def harmless(self) -> bool:
         """Whether replication is the same without it."""
         return self.code in _HARMLESS
+
+    @property
+    def mistake(self) -> bool:
+        """Whether replication does not work as it is."""
+        return self.code in _MISTAKES
 
     def __str__(self) -> str:
         where = ", ".join(each for each in (self.file, self.obj, self.field) if each)

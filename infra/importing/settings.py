@@ -146,13 +146,18 @@ class Settings:
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
             for role, value in found.items():
-                if value != (default if chosen is None else chosen) and role != "source":
-                    of_source = f"`{chosen}`" if chosen else "the default"
-                    why = f"It is `{value}`, but the source connector has {of_source}."
-                    if default and role == "checkpoint":
-                        why += " So committed offsets are not translated to the records that are copied."
-                    remedy = "make them equal; a flow has one value for all its connectors."
+                if value == (default if chosen is None else chosen) or role == "source":
+                    continue
+                remedy = "make them equal; a flow has one value for all its connectors."
+                if role == "checkpoint" and default:
+                    why = (
+                        f"It is `{value}`, but the source connector has `{chosen or default}`: committed offsets are "
+                        "not translated to the records that are copied."
+                    )
                     self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
+                else:
+                    why = f"It is `{value}`, but the source connector has `{chosen or default or 'the default'}`."
+                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-differ", why, remedy))
             if chosen is not None:
                 self._agreed(name, chosen)
 

@@ -8,7 +8,6 @@ from typing import Any
 from components.checks import check_topology
 from components.checks.double_replication import check_double_replication, check_group_offsets
 from components.checks.loops import check_halves, check_loops
-from components.checks.owned_properties import MUST_AGREE
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.flows.expansion import expand
 from components.kafka.plugins import BYTE_ARRAY_CONVERTER
@@ -61,13 +60,12 @@ def checked(side: Side, unclear: Collection[Identity]) -> Checked:
         topologies, left_out = imported_topologies(found, None, _NO_REGION)
     except CannotRunError as error:
         return Checked((), tuple(side.found.left_out), failed=str(error))
-    disagreeing = [each for each in left_out if _must_agree(each)]
-    mistakes = [*_refused(side), *map(_disagreement, disagreeing), *_each_once(topologies)]
+    mistakes = [*_refused(side), *_disagreeing(left_out), *_each_once(topologies)]
     apart, because, whole = _together(topologies)
     known = {each.problem for each in mistakes}
     mistakes += [each for each in whole if each.problem not in known]
-    left = tuple(each for each in left_out if each not in disagreeing)
-    return Checked(tuple(sorted(mistakes, key=lambda each: each.problem)), left, apart, because)
+    not_checked = tuple(each for each in left_out if not each.mistake)
+    return Checked(tuple(sorted(mistakes, key=lambda each: each.problem)), not_checked, apart, because)
 
 
 def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
@@ -88,16 +86,14 @@ def _refused(side: Side) -> Iterator[Mistake]:
             yield Mistake(problem, (f"{read.label} in {read.file}",))
 
 
-def _must_agree(each: LeftOut) -> bool:
-    """Whether the connectors of a mirror differ in what `must-agree` is about; a topology cannot say such a thing."""
-    return each.code == "connectors-disagree" and each.field.partition("config.")[2] in MUST_AGREE
-
-
-def _disagreement(each: LeftOut) -> Mistake:
-    key = each.field.partition("config.")[2]
-    what = f"`{key}` of {each.obj} is not what its source connector has"
-    remedy = "give all connectors of the mirror the same value."
-    return Mistake(Problem(each.field, each.code, what, each.why, remedy), (f"{each.obj} in {each.file}",))
+def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
+    """Yield the checkpoint connectors that look elsewhere than their source connector writes. A topology cannot express
+    them, so its checks do not see them; `must-agree` refuses the same in a topology.
+    """
+    for each in left_out:
+        if each.mistake:
+            what = f"{each.obj} disagrees with its source connector"
+            yield Mistake(Problem(each.field, each.code, what, each.why, each.remedy), (f"{each.obj} in {each.file}",))
 
 
 def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:

@@ -42,45 +42,63 @@ def test_the_remedy_for_a_converter_is_a_property_of_the_connector() -> None:
     assert "transforms.converters" not in mistake.problem.remedy
 
 
-POLICY = "replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
-
-
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        pytest.param(
-            ("    topics: orders,payments\n", f"    topics: orders,payments\n    {POLICY}\n"),
-            "It is not set, so this connector has Kafka's default "
-            "`org.apache.kafka.connect.mirror.DefaultReplicationPolicy`, but the source connector has "
-            "`org.apache.kafka.connect.mirror.IdentityReplicationPolicy`: committed offsets are not translated to the "
-            "records that are copied.",
-            id="only the source connector has it",
-        ),
-        pytest.param(
-            ("    groups: shop\n", f"    groups: shop\n    {POLICY}\n"),
-            "It is `org.apache.kafka.connect.mirror.IdentityReplicationPolicy`, but the source connector has the "
-            "default. So committed offsets are not translated to the records that are copied.",
-            id="only the checkpoint connector has it",
-        ),
-    ],
-)
-def test_connectors_with_different_policies_fail_the_review(edit: tuple[str, str], why: str) -> None:
-    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, edit)})
-    (mistake,) = [each for each in found.mistakes if each.problem.code == "connectors-disagree"]
-    assert found.has_errors
-    assert (mistake.problem.where, mistake.problem.why) == ("spec.config.replication.policy.class", why)
-    assert mistake.objects == ("KafkaConnector kafka/checkpoint in flow.yaml",)
-    assert not [each for each in found.left_out if each.code == "connectors-disagree"], "it is said once"
-
-
-def test_connectors_that_disagreed_before_do_not_fail_the_review() -> None:
-    wrong = edited(FLOW, ("    groups: shop\n", f"    groups: shop\n    {POLICY}\n"))
-    found = reviewed({"flow.yaml": wrong}, {"flow.yaml": edited(wrong, ("tasksMax: 2", "tasksMax: 3"))})
-    assert [each.is_new for each in found.mistakes if each.problem.code == "connectors-disagree"] == [False]
-    assert not found.has_errors
-
-
 def test_the_reason_why_two_resources_are_not_checked_together_is_reported() -> None:
     other = edited(MIRROR, ("name: mm2,", "name: other,"), ("'east:9092'", "'east:9093'"))
     comment = comment_of(reviewed({"a.yaml": MIRROR}, {"a.yaml": MIRROR, "b.yaml": other.replace("mm2", "o")}))
     assert "double replication: `mm2`; `other`; alias `east` is `east:9092` in one of them and `east:9093`" in comment
+
+
+SOURCES_TOPICS = "    topics: orders,payments\n"
+CHECKPOINTS_TOPICS = "    topics: orders,payments # of the checkpoint connector\n"
+IDENTITY = "    replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+
+
+@pytest.mark.parametrize(
+    ("topics", "says"),
+    [
+        pytest.param(SOURCES_TOPICS, "It is not set, so this connector has Kafka's default", id="only-the-source"),
+        pytest.param(
+            CHECKPOINTS_TOPICS,
+            "but the source connector has `org.apache.kafka.connect.mirror.DefaultReplicationPolicy`",
+            id="only-the-checkpoint",
+        ),
+    ],
+)
+def test_a_policy_that_only_one_connector_of_a_flow_has_fails_the_review(topics: str, says: str) -> None:
+    """`check` refuses it as `must-agree`: no offset would be translated, and no connector would report an error."""
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, (topics, f"{topics}{IDENTITY}"))})
+    (mistake,) = found.mistakes
+    assert found.has_errors
+    assert mistake.is_new
+    assert mistake.objects == ("KafkaConnector kafka/checkpoint in flow.yaml",)
+    assert "connectors-disagree: KafkaConnector kafka/checkpoint disagrees with its source connector" in str(
+        mistake.problem
+    )
+    assert says in mistake.problem.why
+    assert "committed offsets are not translated" in mistake.problem.why
+    assert "connectors-disagree" not in {each.code for each in found.left_out}
+    assert "Not covered" not in comment_of(found)
+
+
+def test_a_connector_that_disagrees_beside_one_that_always_did_fails_the_review() -> None:
+    """Both have the mistake in the same field, so only the object distinguishes them."""
+    wrong = edited(FLOW, (CHECKPOINTS_TOPICS, f"{CHECKPOINTS_TOPICS}{IDENTITY}"))
+    other = FLOW.replace("west", "north").replace("namespace: kafka", "namespace: other")
+    found = reviewed(
+        {"a.yaml": wrong, "b.yaml": other},
+        {"a.yaml": wrong, "b.yaml": edited(other, (CHECKPOINTS_TOPICS, f"{CHECKPOINTS_TOPICS}{IDENTITY}"))},
+    )
+    assert [(each.objects, each.is_new) for each in found.mistakes if each.problem.code == "connectors-disagree"] == [
+        (("KafkaConnector kafka/checkpoint in a.yaml",), False),
+        (("KafkaConnector other/checkpoint in b.yaml",), True),
+    ]
+    assert found.has_errors
+
+
+def test_a_policy_of_the_heartbeat_connector_alone_does_not_fail_the_review() -> None:
+    """Offsets are translated all the same, because the heartbeat connector writes to one topic under any policy."""
+    checkpoint = FLOW[FLOW.rindex("---") :].replace(CHECKPOINTS_TOPICS, "").replace("    groups: shop\n", "")
+    heartbeat = checkpoint.replace("MirrorCheckpoint", "MirrorHeartbeat").replace("name: checkpoint", "name: heartbeat")
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": f"{FLOW}{heartbeat}{IDENTITY}"})
+    assert not found.has_errors
+    assert [each.code for each in found.left_out if not each.harmless] == ["connectors-differ"]
