@@ -199,12 +199,17 @@ def _wrong_length(where: str, name: str, entries: int, fewer: str) -> Problem:
 def _out_of_range(where: str, name: str, detail: ErrorDetails) -> Problem:
     match detail.get("ctx", {}):
         case {"ge": least}:
-            why, remedy = f"It must be at least {least}.", f"set `{name}` to {least} or more."
+            why, remedy = f"It must be at least {_plain(least)}.", f"set `{name}` to {_plain(least)} or more."
         case {"le": most}:
-            why, remedy = f"It must be at most {most}.", f"set `{name}` to {most} or less."
+            why, remedy = f"It must be at most {_plain(most)}.", f"set `{name}` to {_plain(most)} or less."
         case _:
             why, remedy = f"{detail['msg']}.", f"set `{name}` to an accepted value."
     return Problem(where, "out-of-range", f"`{name}` is {detail['input']!r}", why, remedy)
+
+
+def _plain(limit: float) -> float:
+    """The limit as people write it: 0 instead of 0.0."""
+    return int(limit) if limit == int(limit) else limit
 
 
 def _plain_text(where: str, name: str) -> Problem:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.changes.effect import Severity
+from components.contract.wording import agreeing, number
 from components.flows.expansion import expand
 from components.flows.operators import WORKER_KINDS
 from components.render.planned_objects import PART_OF, Manifest
@@ -99,10 +100,10 @@ def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
     """The finding that a replication still exists."""
     workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(each)) for each in workers)
-    what = (
-        f"{places} and {len(objects) - len(workers)} more objects exist, and no stack declares them: `{name}` keeps "
-        "replicating as before, and no check or validation covers it"
-    )
+    more = len(objects) - len(workers)
+    others = f" and {number(more, 'more object')}" if more else ""
+    exist = agreeing(len(objects), "[exists, and no stack declares it|exist, and no stack declares them]")
+    what = f"{places}{others} {exist}: `{name}` keeps replicating as before, and no check or validation covers it"
     namespaces = sorted({each["metadata"].get("namespace", "") for each in objects.values()} - {""})
     commands = "; ".join(
         f"`kubectl delete kafkaconnector,kafkaconnect,kafkamirrormaker2,role,rolebinding,configmap -n {namespace} "

@@ -128,7 +128,7 @@ def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Record]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CannotRunError(
             "record-unreadable",
-            f"the record cannot be read: {error!r}",
+            f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}",
             where,
             "Someone edited it, or another version of this project wrote it.",
             again,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from components.contract.wording import number
 from components.flows.naming import validation_run_name
 from components.render.spark_applications import longest_seconds
 from components.topology.in_cluster import InCluster, Workload
@@ -56,7 +57,8 @@ def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
             failed = each["type"] == "Failed"
             failure = f"{each.get('reason', 'Failed')}: {each.get('message', '')}".rstrip(": ") if failed else ""
             return JobEnd(job, _time(status.get("startTime")), failure)
-    raise NotYetError(f"{job.name} has {status.get('active', 0)} active pods and {status.get('failed', 0)} failed ones")
+    active, failed = (int(status.get(each) or 0) for each in ("active", "failed"))
+    raise NotYetError(f"{job.name} has {number(active, 'active pod')} and {number(failed, 'failed pod')}")
 
 
 def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:

@@ -132,7 +132,10 @@ def test_evidence_with_an_unknown_verdict_is_refused(monkeypatch: pytest.MonkeyP
     flows = json.loads(evidence_config_map(an_evidence(), "evidence")["data"]["flows.json"])
     flows["orders"]["verdict"] = "passed"
     data = {**evidence_config_map(an_evidence(), "evidence")["data"], "flows.json": json.dumps(flows)}
-    with pytest.raises(CannotRunError, match="`passed` is not a verdict"):
+    with pytest.raises(CannotRunError, match="the record cannot be read: `passed` is not a verdict"):
+        a_cluster_with(monkeypatch, data).evidence("evidence")
+    del data["flows.json"]
+    with pytest.raises(CannotRunError, match="the record cannot be read: 'flows.json' is missing"):
         a_cluster_with(monkeypatch, data).evidence("evidence")
 
 

@@ -108,8 +108,8 @@ def test_a_failed_job_is_reported_with_its_reason(tmp_path: Path, monkeypatch: p
     ("job", "code", "said"),
     [
         pytest.param(None, "job-missing", "there is no Job mirror-orders/orders-validation-", id="deleted"),
-        pytest.param(a_job(), "job-unfinished", "1 active pods and 2 failed ones", id="runs"),
-        pytest.param(a_job(("Complete", "False", "")), "job-unfinished", "1 active pods", id="not complete"),
+        pytest.param(a_job(), "job-unfinished", "1 active pod and 2 failed pods", id="runs"),
+        pytest.param(a_job(("Complete", "False", "")), "job-unfinished", "1 active pod", id="not complete"),
     ],
 )
 def test_a_missing_or_unfinished_job_is_not_evidence(
