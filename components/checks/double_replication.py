@@ -12,6 +12,7 @@ from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_
 from components.kafka.pairs import OverlappingPair, pairs_that_overlap
 from components.kafka.replication_policy import Policy
 from components.kafka.selection import Selection
+from components.topology.connectors import ConnectorState
 from components.topology.model import Flow
 
 
@@ -95,19 +96,30 @@ def check_offsets_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
         if flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY:
             by_clusters.setdefault(frozenset({flow.settings.source, flow.settings.target}), []).append(flow)
     for together in by_clusters.values():
-        by_name = {flow.name: flow for flow in together}
-        for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings, flow.kafka) for flow in together}):
-            first, second = by_name[pair.first], by_name[pair.second]
-            if first.settings.source != second.settings.source:
-                yield from (
-                    _offsets_both_ways(flow, back, pair.overlap)
-                    for flow, back in ((first, second), (second, first))
-                    if _translates(flow.settings)
-                )
+        yield from _translated_both_ways(together)
+
+
+def _translated_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """Between two clusters: once for each two flows, even if several of their source connectors overlap."""
+    sources = [(flow, settings) for flow in flows for _, settings in each_source(flow.settings)]
+    selections = {str(index): topic_selection(settings, flow.kafka) for index, (flow, settings) in enumerate(sources)}
+    told: set[frozenset[str]] = set()
+    for pair in pairs_that_overlap(selections):
+        first, second = (sources[int(each)][0] for each in (pair.first, pair.second))
+        both = frozenset({first.name, second.name})
+        if first.settings.source != second.settings.source and both not in told:
+            told.add(both)
+            yield from (
+                _offsets_both_ways(flow, back, pair.overlap)
+                for flow, back in ((first, second), (second, first))
+                if _translates(flow.settings)
+            )
 
 
 def _translates(flow: Flow) -> bool:
-    return bool(flow.groups) and flow.connectors.checkpoint.enabled and flow.offset_syncs.enabled
+    checkpoint = flow.connectors.checkpoint
+    runs = checkpoint.state is ConnectorState.RUNNING and checkpoint.emits("emit.checkpoints.enabled")
+    return bool(flow.groups) and runs and flow.offset_syncs.enabled
 
 
 def _offsets_both_ways(flow: ExpandedFlow, back: ExpandedFlow, topics: Overlap) -> Problem:

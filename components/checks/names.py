@@ -82,7 +82,7 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
             yield _not_a_label(where, "replication's name", flow.replication)
     elif settings.namespace.name is not None and not re.fullmatch(LABEL, namespace):
         yield _not_a_label(flow.where("namespace.name"), "namespace's name", namespace)
-    yield from _check_lengths(flow, namespace, sending_workers(topology, flow))
+    yield from _check_lengths(topology, flow, namespace)
     for topic in all_topics(settings):
         remote = replication_policy(settings).remote(topic)
         if is_name(topic) and len(remote) > LONGEST_NAME:
@@ -103,7 +103,8 @@ def topic_too_long(where: str, remote: str, remedy: str = _SHORTER_REMOTE_NAME) 
     )
 
 
-def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[Problem]:
+def _check_lengths(topology: Topology, flow: ExpandedFlow, namespace: str) -> Iterator[Problem]:
+    sender = sending_workers(topology, flow)
     name = connect_name(flow.workers, flow.settings)
     mirrors = flow.shape is Shape.MIRROR_MAKER2
     derived = [f"{name}{_LONGEST_MIRROR_SUFFIX if mirrors else _LONGEST_SUFFIX}"]
@@ -117,7 +118,8 @@ def _check_lengths(flow: ExpandedFlow, namespace: str, sender: str) -> Iterator[
     names = (*derived, *group, *(() if given else (namespace,)))
     own = [text for text in names if len(text) > LABEL_LENGTH]
     if own:
-        yield _too_long(flow.where(), max(own, key=len), "shorten the replication's name")
+        of_alias = f", or the alias `{flow.part}`, which these names contain," if flow.part in topology.clusters else ""
+        yield _too_long(flow.where(), max(own, key=len), f"shorten the replication's name{of_alias}")
     if given and len(namespace) > LABEL_LENGTH:
         yield _too_long(flow.where("namespace.name"), namespace, "shorten it")
 

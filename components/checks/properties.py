@@ -214,8 +214,9 @@ def _nearest_remedy(place: _Place, nearest: str | None) -> str:
 
 def _other_owner(place: _Place, key: str, owners: tuple[Owner, ...]) -> Problem:
     theirs = " and ".join(_OWNERS[owner] for owner in owners)
-    instead = instead_of(key) or f"set it at {' or '.join(f'`{_CONFIG_OF[owner]}`' for owner in owners)}"
-    if place.of_pair and owners == (Owner.CHECKPOINT,):
+    known = [owner for owner in owners if not (place.of_pair and owner is Owner.CHECKPOINT)]
+    instead = instead_of(key) or f"set it at {' or '.join(f'`{_CONFIG_OF[owner]}`' for owner in known)}"
+    if not known:
         instead = "a pair has no checkpoint connector"
     return Problem(
         f"{place.where}.{key}",

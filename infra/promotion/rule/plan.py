@@ -163,8 +163,7 @@ def check_left_out(plan: Plan, topologies: Mapping[str, str]) -> Iterator[Proble
                 "stack-in-no-wave",
                 f"`{stack}` is in no wave",
                 f"It reads the topology `{topology}`, as does `{promoted[topology]}`, which is in a wave. But "
-                f"`replicate promote` never deploys `{stack}`, and `replicate up` deploys it without proof from "
-                "another stack.",
+                f"`replicate promote` never deploys `{stack}`, and no other stack waits for its proof.",
                 "add it to the `stacks` of a wave, or ignore this if you leave it out on purpose.",
                 Severity.WARNING,
             )

@@ -79,12 +79,33 @@ def test_only_the_flow_that_translates_is_told() -> None:
 
 
 @pytest.mark.parametrize(
+    "checkpoint",
+    [
+        pytest.param({"config": {"emit.checkpoints.enabled": False}}, id="it writes none"),
+        pytest.param({"state": "stopped"}, id="it is stopped"),
+    ],
+)
+def test_a_checkpoint_connector_that_does_not_work_translates_nothing(checkpoint: dict[str, Any]) -> None:
+    idle = {**OUT, "connectors": {"checkpoint": checkpoint}}
+    (problem,) = problems_of("offsets-both-ways", idle, BACK)
+    assert problem.where == "replications.second.groups"
+
+
+@pytest.mark.parametrize(
     "back",
     [
         pytest.param({**BACK, "topics": ["payments"]}, id="other topics"),
         pytest.param({**BACK, "target": "b"}, id="to another cluster"),
         pytest.param(OUT, id="the same direction"),
         pytest.param({**BACK, "policy": "default", "loopGuard": False}, id="under another name"),
+        pytest.param(
+            {
+                **BACK,
+                "topics": [],
+                "connectors": {"sources": {"one": {"topics": ["o.*"], "topicsExclude": ["orders"]}}},
+            },
+            id="excluded by its only source connector",
+        ),
     ],
 )
 def test_offsets_are_translated_if_no_guarded_flow_replicates_the_topic_back(back: dict[str, Any]) -> None:

@@ -44,6 +44,19 @@ def test_a_name_that_is_wrong_because_of_an_alias_is_reported_at_the_aliases() -
     assert problem_of({}, target="usWest") == ("between", "rename it, for example to `uswest`.")
 
 
+def test_a_name_that_only_an_alias_makes_too_long_is_not_blamed_on_the_replication() -> None:
+    where, remedy = problem_of({}, target="a" * 60)
+    assert remedy.startswith(
+        f"shorten the replication's name, or the alias `{'a' * 60}`, which these names contain, by"
+    )
+    assert where == "replications.orders"
+
+
+def test_a_workers_property_that_several_connectors_have_is_not_sent_to_one_that_a_pair_lacks() -> None:
+    found = problem_of({"connect": {"config": {"consumer.poll.timeout.ms": 1}}})
+    assert found == ("connect.config.consumer.poll.timeout.ms", "remove it here; set it at `connectors.source.config`.")
+
+
 def test_a_topic_name_that_no_cluster_can_have_is_not_blamed_on_the_alias() -> None:
     remedy = "correct it; no cluster can have a topic of this name."
     assert problem_of({"topics": ["a" * 250]}) == ("topics", remedy)

@@ -135,7 +135,7 @@ def test_evidence_with_an_unknown_verdict_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(CannotRunError, match="the record cannot be read: `passed` is not a verdict"):
         a_cluster_with(monkeypatch, data).evidence("evidence")
     del data["flows.json"]
-    with pytest.raises(CannotRunError, match="the record cannot be read: 'flows.json' is missing"):
+    with pytest.raises(CannotRunError, match=r"the record cannot be read: 'flows\.json' is missing"):
         a_cluster_with(monkeypatch, data).evidence("evidence")
 
 

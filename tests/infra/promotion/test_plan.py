@@ -90,9 +90,8 @@ def test_a_stack_in_no_wave_is_reported_if_another_stack_of_its_topology_is_prom
     assert problem.severity is Severity.WARNING
     assert str(problem).endswith(
         "stack-in-no-wave: `prod-east` is in no wave, at environments. It reads the topology `prod`, as does "
-        "`prod-west`, which is in a wave. But `replicate promote` never deploys `prod-east`, and `replicate up` "
-        "deploys it without proof from another stack. Remedy: add it to the `stacks` of a wave, or ignore this if you "
-        "leave it out on purpose."
+        "`prod-west`, which is in a wave. But `replicate promote` never deploys `prod-east`, and no other stack waits "
+        "for its proof. Remedy: add it to the `stacks` of a wave, or ignore this if you leave it out on purpose."
     )
     (tmp_path / "promotion.yaml").write_text("environments: [{name: prod, waves: [{stacks: [prod-west, prod-east]}]}]")
     assert plan_problems(tmp_path) == {}
