@@ -9,6 +9,7 @@ from components.changes.effect import Effect, Severity, counted, listed, verb
 from components.changes.source_offsets import loses_offsets, skips_to_the_end
 from components.changes.stack_change import StackChange
 from components.changes.topic_matching import ContinuedTopics
+from components.changes.topics import into_existing
 
 _ONLY_NEW_RECORDS = "contain only records produced from now on"
 _ALL_RECORDS = "are filled from the beginning"
@@ -37,6 +38,7 @@ def _source_alias(change: StackChange, pair: ContinuedTopics) -> Effect:
         filled = _ONLY_NEW_RECORDS if latest else _ALL_RECORDS
         consequence = (
             f"{_new_remote_topics(pair, renamed)}; those with the new names {filled}{_orphaned_groups(change, pair)}"
+            f"{into_existing(after, renamed)}"
         )
     elif latest:
         consequence = skips_to_the_end(pair.topics)
@@ -66,7 +68,10 @@ def _remote_names(change: StackChange, pair: ContinuedTopics, topics: list[str])
             f"{_ONLY_NEW_RECORDS}, since Connect's offsets mark earlier records as read; until a partition's next "
             "record, offset syncs still translate to the old topic"
         )
-    what = f"{_new_remote_topics(pair, topics)}; those with the new names {filled}{_orphaned_groups(change, pair)}"
+    what = (
+        f"{_new_remote_topics(pair, topics)}; those with the new names {filled}{_orphaned_groups(change, pair)}"
+        f"{into_existing(after, topics)}"
+    )
     return Effect(Severity.DATA, code, after.flow, key, what)
 
 

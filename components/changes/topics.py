@@ -31,7 +31,7 @@ def topic_effects(change: StackChange) -> Iterator[Effect]:
 def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
     what = (
         f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
-        f"{_into_existing(connector, topics)}"
+        f"{into_existing(connector, topics)}"
     )
     return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
@@ -42,7 +42,7 @@ def _start(connector: DeployedConnector, topics: list[str]) -> str:
     return f"{_beginning(connector)}: {listed(topics)}{not_yet}"
 
 
-def _into_existing(connector: DeployedConnector, topics: Sequence[str]) -> str:
+def into_existing(connector: DeployedConnector, topics: Sequence[str]) -> str:
     """Return what a diff cannot see: without a prefix, records arrive in topics that the target may already have."""
     if any(connector.policy.remote(topic) != topic for topic in topics):
         return ""
@@ -85,7 +85,7 @@ def _added(change: StackChange, connector: DeployedConnector, topics: list[str])
     translated = f"; offsets of {counted(groups, 'group')} are translated" if groups else ""
     what = (
         f"replication from {connector.source_alias} to {connector.target_alias} begins: {counted(topics, 'topic')} "
-        f"from {_start(connector, topics)}{translated}{_into_existing(connector, topics)}"
+        f"from {_start(connector, topics)}{translated}{into_existing(connector, topics)}"
     )
     return Effect(Severity.NONE, "replication-added", connector.flow, connector.topics_key, what)
 
@@ -114,7 +114,7 @@ def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator
     if removed := [pattern for pattern in old if not is_covered(pattern, new)]:
         what = (
             f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
-            f"{_into_existing(after, removed)}"
+            f"{into_existing(after, removed)}"
         )
         yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
 

@@ -106,7 +106,9 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         new.append(each)
 
     def place(flow: str, key: str) -> str:
-        known = after.place(flow, key) or before.place(flow, key)
+        # A replication of another kind has other keys, and other names of its flows.
+        now = after.place(flow, key) or after.place_in(before.replication(flow), key)
+        known = now or before.place(flow, key)
         return known or ".".join(part for part in (flow, key) if part)
 
     effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from components.render.planned_objects import Manifest
 from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Snapshot
 
@@ -29,7 +30,18 @@ def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
         if namespace := body["metadata"].get("namespace"):
             needed.add(("Namespace", "", namespace))
             needed |= {("Secret", namespace, secret) for secret in _secrets(body)}
-    return needed - {identity(body) for body in bodies}
+    return needed - set(_made(snapshot, bodies))
+
+
+def _made(snapshot: Snapshot, bodies: Iterable[Manifest]) -> Iterator[Identity]:
+    """Yield what the stack creates, and the Secrets that Strimzi's User Operator writes for its KafkaUsers."""
+    for body in bodies:
+        kind, namespace, name = identity(body)
+        # Whoever applies a GitOps stack gets no value of a Secret from it.
+        if kind != "Secret" or not snapshot.by_gitops:
+            yield kind, namespace, name
+        if body["kind"] == "KafkaUser":
+            yield "Secret", namespace, name
 
 
 def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]:
@@ -41,10 +53,17 @@ def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]
 
 
 def _secrets(value: Any) -> Iterator[str]:
-    """Yield the Secrets that workers mount, or that a Role lets connectors read, anywhere in an object."""
+    """Yield the Secrets anywhere in an object: those that pods mount, read or pull their image with, and those that a
+    Role lets connectors read.
+    """
     if isinstance(value, Mapping):
         if "secretName" in value:
             yield value["secretName"]
+        for key in ("secret", "secretKeyRef", "secretRef"):
+            if isinstance(named := value.get(key), Mapping) and "name" in named:
+                yield named["name"]
+        for each in value.get("imagePullSecrets") or ():
+            yield each["name"] if isinstance(each, Mapping) else each
         if "secrets" in (value.get("resources") or ()):
             yield from value.get("resourceNames", ())
         for each in value.values():

@@ -32,12 +32,14 @@ class Snapshot:
     """A stack at one point in time.
 
     `deployments` are those of the topology, by the name of their workers. `others` has what is known only as objects:
-    rendered files, Kafka users and monitoring. An empty snapshot means a stack that does not exist.
+    rendered files, Kafka users and monitoring. An empty snapshot means a stack that does not exist. `by_gitops`:
+    another tool applies the objects.
     """
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
     others: Mapping[str, Objects] = field(default_factory=dict)
     kubernetes: str | None = None
+    by_gitops: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +65,16 @@ class Snapshot:
         """The path of a flow's key in the topology file, if the flow is known."""
         expanded = self._expanded.get(flow)
         return expanded.where(key) if expanded is not None else None
+
+    def replication(self, flow: str) -> str | None:
+        """The replication that declares a flow, if the flow is known."""
+        expanded = self._expanded.get(flow)
+        return expanded.replication if expanded is not None else None
+
+    def place_in(self, replication: str | None, key: str) -> str | None:
+        """The path of a key in the first flow of a replication, if the replication is known."""
+        flow = next((each for each in self._expanded.values() if each.replication == replication), None)
+        return flow.where(key) if flow is not None else None
 
     @functools.cached_property
     def _expanded(self) -> Mapping[str, ExpandedFlow]:
@@ -124,6 +136,7 @@ def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
         {each.name: each for each in deployments(flows)},
         {name: _by_key(objects) for name, objects in stack_objects(settings, flows).items() if objects},
         " ".join(each for each in (settings.kubeconfig, settings.context) if each),
+        settings.by_gitops,
     )
 
 

@@ -282,6 +282,34 @@ def test_a_secret_that_the_stack_creates_is_not_required(tmp_path: Path) -> None
     assert found.required == ("Secrets in mirror-ledger: ca",)
 
 
+JOB = {"config": {"validation": {"inCluster": {"image": "r.example.com/job@sha256:" + "0" * 64}}}}
+PULLED = {"image": "r.example.com/connect@sha256:" + "0" * 64, "imagePullSecret": "pull"}
+LOGIN = {"secret": None, "key": None, "config": "mirrorPassword"}
+
+
+def test_every_secret_that_pods_use_is_required(tmp_path: Path) -> None:
+    flow = {"replications": {"orders": {"connect": PULLED}}}
+    assert compared(tmp_path, {}, flow).required == ("Secrets in mirror-orders: pull",)
+
+
+def test_a_secret_that_the_validation_reads_already_is_not_required(tmp_path: Path) -> None:
+    validation = {"authentication": {"type": "scram-sha-512", "username": "v", "password": {"secret": "v", "key": "p"}}}
+    both = {alias: {"validation": validation} for alias in ("useast", "uswest")}
+    (tmp_path / "job").mkdir()
+    (tmp_path / "login").mkdir()
+    begins = compared(tmp_path / "job", {"clusters": both}, {"clusters": both, **JOB})
+    assert begins.required == ("Secrets in mirror-orders: v",)
+    shared = {"useast": {**both["useast"], "authentication": {"password": {"secret": "v", "key": "p"}}}}
+    after = {"clusters": {**both, **shared}, **JOB}
+    assert compared(tmp_path / "login", {"clusters": both, **JOB}, after).required == ()
+
+
+def test_a_gitops_stack_creates_no_secret(tmp_path: Path) -> None:
+    by = {"config": {"deploy": "gitops"}}
+    after = {**by, "clusters": {"useast": {"authentication": {"password": LOGIN}}}}
+    assert compared(tmp_path, by, after).required == ("Secrets in mirror-orders: orders-source-credentials",)
+
+
 def test_square_brackets_are_printed_and_not_read_as_markup(comparison: Comparison) -> None:
     effect = replace(comparison.effects[0], what="topics `[a-z]+` and `[bold]`")
     assert "`[a-z]+` and `[bold]`" in printed(replace(comparison, effects=(effect,)))
