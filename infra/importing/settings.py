@@ -135,10 +135,11 @@ class Settings:
 
     def _agreement(self) -> None:
         for name in (*_AGREED, *_CLASSES):
-            found = {role: config.pop(name) for role, config in self.configs.items() if name in config}
+            found = {role: config.pop(name).strip() for role, config in self.configs.items() if name in config}
             chosen = found.get("source", found.get("checkpoint") if name == "group.filter.class" else None)
             default = _AGREED.get(name)
-            if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and default:
+            stops = bool(default) and self._translates and not any("${" in value for value in found.values())
+            if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and stops:
                 why = (
                     f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
                     f"`{chosen}`: committed offsets are not translated to the records that are copied."
@@ -146,20 +147,29 @@ class Settings:
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
             for role, value in found.items():
-                if value == (default if chosen is None else chosen) or role == "source":
+                same = value == (default if chosen is None else chosen) or (
+                    chosen is None and value in _DEFAULT_CLASSES
+                )
+                if same or role == "source":
                     continue
-                remedy = "make them equal; a flow has one value for all its connectors."
-                if role == "checkpoint" and default:
+                if role == "checkpoint" and stops:
                     why = (
                         f"It is `{value}`, but the source connector has `{chosen or default}`: committed offsets are "
                         "not translated to the records that are copied."
                     )
+                    remedy = "make them equal; a flow has one value for all its connectors."
                     self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
                 else:
                     why = f"It is `{value}`, but the source connector has `{chosen or default or 'the default'}`."
+                    remedy = "none, if this is meant; a flow has one value for all its connectors."
                     self.left_out.append(self.refuse[role](f"config.{name}", "connectors-differ", why, remedy))
             if chosen is not None:
                 self._agreed(name, chosen)
+
+    @property
+    def _translates(self) -> bool:
+        """Whether the checkpoint connector writes checkpoints."""
+        return self.configs.get("checkpoint", {}).get("emit.checkpoints.enabled", "true").strip().lower() != "false"
 
     def _agreed(self, name: str, value: str) -> None:
         if name == "replication.policy.class":

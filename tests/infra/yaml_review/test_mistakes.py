@@ -102,3 +102,32 @@ def test_a_policy_of_the_heartbeat_connector_alone_does_not_fail_the_review() ->
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": f"{FLOW}{heartbeat}{IDENTITY}"})
     assert not found.has_errors
     assert [each.code for each in found.left_out if not each.harmless] == ["connectors-differ"]
+
+
+LOCATION = "    offset-syncs.topic.location: "
+
+
+@pytest.mark.parametrize(
+    ("of_source", "of_checkpoint"),
+    [
+        pytest.param(f"{LOCATION}target\n", f"{LOCATION}' target '\n", id="spaces that Kafka removes"),
+        pytest.param(IDENTITY, "    emit.checkpoints.enabled: 'false'\n", id="no checkpoints are written"),
+        pytest.param("    replication.policy.class: ${env:POLICY}\n", IDENTITY, id="a value that nobody knows"),
+    ],
+)
+def test_a_difference_that_need_not_stop_translation_does_not_fail_the_review(
+    of_source: str, of_checkpoint: str
+) -> None:
+    edits = (
+        (SOURCES_TOPICS, f"{SOURCES_TOPICS}{of_source}"),
+        (CHECKPOINTS_TOPICS, f"{CHECKPOINTS_TOPICS}{of_checkpoint}"),
+    )
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, *edits)})
+    assert "connectors-disagree" not in {each.problem.code for each in found.mistakes}
+    assert not found.has_errors
+
+
+def test_a_default_that_one_connector_writes_out_is_no_difference() -> None:
+    written = f"{CHECKPOINTS_TOPICS}    topic.filter.class: org.apache.kafka.connect.mirror.DefaultTopicFilter\n"
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, (CHECKPOINTS_TOPICS, written))})
+    assert "connectors-differ" not in {each.code for each in found.left_out}
