@@ -8,7 +8,7 @@ from typing import Any
 from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.prefixes import below
-from components.kafka.replication_policy import Side
+from components.kafka.replication_policy import SIDES, Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.references import CONFIG_MAP_PROVIDER
@@ -99,12 +99,29 @@ class _Flow:
         configs = {role: self._config(read) for role, read in self.by_role.items()}
         source = configs["source"]
         aliases = [source.get(f"{side}.cluster.alias", side) for side in ("source", "target")]
+        self._compare_aliases(configs)
         clusters = {aliases[0]: self._source(source, aliases[0]), aliases[1]: self._target(aliases[1])}
         own = {role: _without_connections(config, role) for role, config in configs.items()}
         replication = self._replication(aliases, own)
         read = [self.connect, *self.by_role.values()]
         strimzi = str(self.connect.body["apiVersion"]).rpartition("/")[2]
         return Imported(self.name, strimzi, replication, clusters, read, self.left_out, self.needed)
+
+    def _compare_aliases(self, configs: Mapping[ConnectorRole, Mapping[str, str]]) -> None:
+        """Report aliases by which the checkpoint connector looks for other topics than the source connector writes."""
+        for side in SIDES:
+            key = f"{side}.cluster.alias"
+            found = {role: config.get(key, side).strip() for role, config in configs.items()}
+            known = not any("${" in alias for alias in found.values())
+            if known and found.get("checkpoint", found["source"]) != found["source"]:
+                why = (
+                    f"It is `{found['checkpoint']}`, but the source connector has `{found['source']}`, and topics are "
+                    "named after it: committed offsets are not translated to the records that are copied."
+                )
+                remedy = "give both connectors the same alias."
+                self.left_out.append(
+                    self.by_role["checkpoint"].left_out(f"spec.config.{key}", "connectors-disagree", why, remedy)
+                )
 
     def _config(self, read: ReadObject) -> dict[str, str]:
         given = read.spec.get("config") or {}

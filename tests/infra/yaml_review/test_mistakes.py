@@ -131,3 +131,16 @@ def test_a_default_that_one_connector_writes_out_is_no_difference() -> None:
     written = f"{CHECKPOINTS_TOPICS}    topic.filter.class: org.apache.kafka.connect.mirror.DefaultTopicFilter\n"
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, (CHECKPOINTS_TOPICS, written))})
     assert "connectors-differ" not in {each.code for each in found.left_out}
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_checkpoint_connector_with_another_alias_fails_the_review(side: str) -> None:
+    """It reads offset syncs, and names remote topics, after clusters that the source connector does not know."""
+    source, checkpoint = FLOW.split("name: checkpoint,")
+    alias = {"source": "east", "target": "west"}[side]
+    other = edited(checkpoint, (f"{side}.cluster.alias: {alias}", f"{side}.cluster.alias: north"))
+    found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": f"{source}name: checkpoint,{other}"})
+    (mistake,) = [each for each in found.mistakes if each.problem.code == "connectors-disagree"]
+    assert found.has_errors
+    assert mistake.problem.where == f"spec.config.{side}.cluster.alias"
+    assert f"It is `north`, but the source connector has `{alias}`" in mistake.problem.why
