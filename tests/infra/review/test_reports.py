@@ -304,6 +304,13 @@ def test_a_secret_that_the_validation_reads_already_is_not_required(tmp_path: Pa
     assert compared(tmp_path / "login", {"clusters": both, **JOB}, after).required == ()
 
 
+def test_the_secret_that_the_user_operator_writes_is_not_required(tmp_path: Path) -> None:
+    orders = {"orders": {"namespace": {"name": "kafka", "create": False}}}
+    user = {"uswest": {"kafkaUser": {"cluster": "my", "namespace": "kafka"}}}
+    found = compared(tmp_path, {}, {"replications": orders, "clusters": user})
+    assert found.required == ("Namespaces: kafka", "Secrets in kafka: ca")
+
+
 def test_a_gitops_stack_creates_no_secret(tmp_path: Path) -> None:
     by = {"config": {"deploy": "gitops"}}
     after = {**by, "clusters": {"useast": {"authentication": {"password": LOGIN}}}}
