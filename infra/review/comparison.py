@@ -10,6 +10,7 @@ from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
+from components.flows.expansion import ExpandedFlow
 from infra.review.bases import Base
 from infra.review.drift import Drift
 from infra.review.grants import needed_grants
@@ -106,10 +107,8 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         new.append(each)
 
     def place(flow: str, key: str) -> str:
-        # A replication of another kind has other keys, and other names of its flows.
-        now = after.place(flow, key) or after.place_in(before.replication(flow), key)
-        known = now or before.place(flow, key)
-        return known or ".".join(part for part in (flow, key) if part)
+        declared = _declared(flow, before, after)
+        return declared.where(key) if declared is not None else ".".join(part for part in (flow, key) if part)
 
     effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))
     ordered = tuple(sorted(effects, key=lambda each: -each.severity.rank))
@@ -121,6 +120,19 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         grants=needed_grants(before, after),
         required=required_objects(before, after, {each.deployment for each in objects}),
     )
+
+
+def _declared(name: str, before: Snapshot, after: Snapshot) -> ExpandedFlow | None:
+    """The flow as the topology declares it now, else as it did: in a replication whose kind has changed, its old keys
+    are gone.
+    """
+    was = before.expanded.get(name)
+    of_other_kind = (
+        each
+        for each in after.expanded.values()
+        if was is not None and each.replication == was.replication and each.shape is not was.shape
+    )
+    return after.expanded.get(name) or next(of_other_kind, was)
 
 
 def _left_without_namespace(

@@ -61,23 +61,9 @@ class Snapshot:
         known = self.deployments.get(name)
         return {flow.settings.source: flow.name for flow in known.flows} if known is not None else {}
 
-    def place(self, flow: str, key: str) -> str | None:
-        """The path of a flow's key in the topology file, if the flow is known."""
-        expanded = self._expanded.get(flow)
-        return expanded.where(key) if expanded is not None else None
-
-    def replication(self, flow: str) -> str | None:
-        """The replication that declares a flow, if the flow is known."""
-        expanded = self._expanded.get(flow)
-        return expanded.replication if expanded is not None else None
-
-    def place_in(self, replication: str | None, key: str) -> str | None:
-        """The path of a key in the first flow of a replication, if the replication is known."""
-        flow = next((each for each in self._expanded.values() if each.replication == replication), None)
-        return flow.where(key) if flow is not None else None
-
     @functools.cached_property
-    def _expanded(self) -> Mapping[str, ExpandedFlow]:
+    def expanded(self) -> Mapping[str, ExpandedFlow]:
+        """The flows that the topology declares, by name; empty if the topology is unknown."""
         return {flow.name: flow.expanded for each in self.deployments.values() for flow in each.flows}
 
 
