@@ -8,11 +8,12 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import group_selection, topic_selection
 from components.flows.sources import each_source
+from components.kafka.mirror_connectors import EMIT_CHECKPOINTS
 from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_selections
 from components.kafka.pairs import OverlappingPair, pairs_that_overlap
 from components.kafka.replication_policy import Policy
 from components.kafka.selection import Selection
-from components.topology.connectors import ConnectorState
+from components.render.alerts import translates
 from components.topology.model import Flow
 
 
@@ -117,9 +118,8 @@ def _translated_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _translates(flow: Flow) -> bool:
-    checkpoint = flow.connectors.checkpoint
-    runs = checkpoint.state is ConnectorState.RUNNING and checkpoint.emits("emit.checkpoints.enabled")
-    return bool(flow.groups) and runs and flow.offset_syncs.enabled
+    emits = flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS)
+    return bool(flow.groups) and translates(flow) and emits and flow.offset_syncs.enabled
 
 
 def _offsets_both_ways(flow: ExpandedFlow, back: ExpandedFlow, topics: Overlap) -> Problem:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.kafka.internal_topics import default_topics_exclude
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.mirror_connectors import EMIT_CHECKPOINTS, ConnectorRole
 from components.kafka.replication_policy import POLICY_CLASSES, Policy
 from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE
 from components.properties.definitions import Owner, definitions
@@ -169,7 +169,7 @@ class Settings:
     @property
     def _translates(self) -> bool:
         """Whether the checkpoint connector writes checkpoints."""
-        return self.configs.get("checkpoint", {}).get("emit.checkpoints.enabled", "true").strip().lower() != "false"
+        return self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
 
     def _agreed(self, name: str, value: str) -> None:
         if name == "replication.policy.class":
