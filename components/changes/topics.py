@@ -46,12 +46,17 @@ def into_existing(connector: DeployedConnector, topics: Sequence[str]) -> str:
     """Return what a diff cannot see: without a prefix, records arrive in topics that the target may already have."""
     if any(connector.policy.remote(topic) != topic for topic in topics):
         return ""
-    these = "a topic of this name" if len(topics) == 1 and is_name(topics[0]) else "topics of these names"
-    exist, their = ("exists", "its") if these.startswith("a ") else ("exist", "their")
+    if _is_one(topics):
+        these, their = "a topic of this name already exists", "its"
+    else:
+        these, their = "topics of these names already exist", "their"
     return (
-        f". If {these} already {exist} on {connector.target_alias}, {their} consumers also get the records of "
-        f"{connector.source_alias}"
+        f". If {these} on {connector.target_alias}, {their} consumers also get the records of {connector.source_alias}"
     )
+
+
+def _is_one(topics: Sequence[str]) -> bool:
+    return len(topics) == 1 and is_name(topics[0])
 
 
 def _beginning(connector: DeployedConnector) -> str:
@@ -59,8 +64,7 @@ def _beginning(connector: DeployedConnector) -> str:
 
 
 def _stopped(change: StackChange, connector: DeployedConnector, topics: list[str]) -> Effect:
-    is_one = len(topics) == 1 and is_name(topics[0])
-    plural, stay, get = ("", "stays", "gets") if is_one else ("s", "stay", "get")
+    plural, stay, get = ("", "stays", "gets") if _is_one(topics) else ("s", "stay", "get")
     remote = listed([connector.policy.remote(topic) for topic in topics])
     groups = change.translated_groups(connector.flow, change.before)
     offsets = ", and committed offsets there no longer advance" if groups else ""

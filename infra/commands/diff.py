@@ -59,7 +59,7 @@ def diff(
 
     Each effect has a severity: with `restart`, replication is interrupted for seconds, or for minutes while workers
     restart; with `re-read`, records are replicated again; with `data`, records or offsets are skipped, left behind or
-    orphaned; with `none`, nothing of that happens.
+    orphaned; with `none`, none of these happens.
 
     The exit code is 0 even if something differs; 1 if an effect is as severe as `--fail-on` says, or a stack has a
     mistake; 2 if something could not be compared.
