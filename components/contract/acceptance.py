@@ -69,6 +69,7 @@ NOT_ACCEPTABLE = frozenset(
             "remote-name-too-long",
             "heartbeats-shared",
             "order-not-proven",
+            "own-records-not-judged",
             "group-left-out",
             "source-topic-recreated",
             "start-not-proven",

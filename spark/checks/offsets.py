@@ -48,6 +48,7 @@ from spark.checks.standing import (
     past_translation,
     standings,
     without_copies,
+    without_own_records,
 )
 from spark.checks.sync_reading import SyncsRead, read_syncs
 from spark.checks.translation import Position, Proof
@@ -196,6 +197,8 @@ def _outcome(
         )
     if not_copied := without_copies(flow.parameters, look.positions):
         findings.append(not_copied)
+    if own := without_own_records(flow.parameters, sum(proof.proven for proof in proven.by_position.values())):
+        findings.append(own)
     if undecodable := look.checkpoints.found.undecodable:
         what = (
             f"{flow.parameters.checkpoints.topic} holds "

@@ -127,6 +127,22 @@ def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Findi
     )
 
 
+def without_own_records(flow: FlowParameters, proven: int) -> Finding | None:
+    """The note about the records of the target's own producers, which no offset of a guarded flow says anything about.
+
+    They are on the source as well, in another order. `proven` is the number of proven offsets.
+    """
+    if flow.guard is None or not proven:
+        return None
+    return note(
+        "own-records-not-judged",
+        f"{numbered(proven, 'offset[|s] [is|are] proven by')} records of {flow.source.alias} only. A group that "
+        f"continues on {flow.target.alias} skips records of {flow.target.alias}'s own producers that precede its "
+        f"offset there, even if it has not read them on {flow.source.alias}",
+        proven,
+    )
+
+
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:
     """The note for a group whose offset is older than the flow's start: it cannot be translated."""
     if history.latest is None:

@@ -11,11 +11,13 @@ from components.contract.wording import named
 _FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
 _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
 _WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
+_OWN_RECORDS = "own-records-not-judged"
 #: Notes about groups that may skip records although nothing is wrong with the flow, and what the page says of them.
 _MAY_SKIP = {
     "group-before-the-start": "groups of {flow} have offsets from before the flow's start",
     "group-active": "groups of {flow} already consume on {target}",
     "group-offsets-not-copied": "{flow} does not copy group offsets to {target}",
+    _OWN_RECORDS: "nothing shows whether groups of {flow} have read the records of {target}'s own producers",
 }
 #: The topology excludes these groups by name, which counts like an accepted finding.
 _LEFT_OUT = "group-excluded"
@@ -152,6 +154,8 @@ def _without_offsets(flow: FlowOutcome) -> Iterator[str]:
 def _may_skip(flow: FlowOutcome) -> Iterator[str]:
     check = _check(flow, CheckName.OFFSETS)
     codes = {each.code for each in check.findings} if check is not None else set()
+    if (parity := _check(flow, CheckName.PARITY)) is not None and parity.counts.get("setAsideOnTarget") == 0:
+        codes.discard(_OWN_RECORDS)
     for code, said in _MAY_SKIP.items():
         if code in codes:
             yield f"{said.format(flow=flow.name, target=flow.target)} ({code})"

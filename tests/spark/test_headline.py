@@ -22,6 +22,11 @@ from tests.spark.reports import a_report, flow, group, heartbeats, offsets, pari
 from tests.spark.test_page import Parsed
 
 
+def guarded(aside: int) -> CheckOutcome:
+    """The parity of a flow with a loop guard, whose target has `aside` records of its own."""
+    return replace(parity(), counts={**parity().counts, "setAsideOnTarget": aside})
+
+
 @pytest.mark.parametrize(
     ("flows", "line"),
     [
@@ -83,6 +88,23 @@ from tests.spark.test_page import Parsed
             (flow("orders", "a", "b", offsets(note("group-offsets-not-copied", "…"))),),
             "not proven, because orders does not copy group offsets to b (group-offsets-not-copied)",
             id="no group has an offset on the target",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("own-records-not-judged", "…"))),),
+            "not proven, because nothing shows whether groups of orders have read the records of b's own producers "
+            "(own-records-not-judged)",
+            id="the target may have records of its own",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("own-records-not-judged", "…")), guarded(aside=3)),),
+            "not proven, because nothing shows whether groups of orders have read the records of b's own producers "
+            "(own-records-not-judged)",
+            id="the target has records of its own",
+        ),
+        pytest.param(
+            (flow("orders", "a", "b", offsets(note("own-records-not-judged", "…")), guarded(aside=0)),),
+            "loses 0.9 s, re-reads 14, skips 0",
+            id="the target has no record of its own",
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("group-excluded", "…"))),),
