@@ -99,7 +99,7 @@ def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
                 yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target)
         case Split():
             for part, flow in _parts(replication).items():
-                elsewhere = {"": f"parts.{part}", **_below(f"parts.{part}", replication.parts[part])}
+                elsewhere = {**_OF_SPLIT, "": f"parts.{part}", **_below(f"parts.{part}", replication.parts[part])}
                 yield ExpandedFlow(f"{name}-{part}", name, Shape.SPLIT, flow, part, elsewhere=elsewhere)
         case MirrorMaker2():
             yield from _mirrors(name, replication)
@@ -121,6 +121,9 @@ _OF_PAIR = {
     **_BETWEEN,
     "namespace": "createNamespaces",
 }
+#: The same for a split, whose first part has the heartbeats, and for a KafkaMirrorMaker2.
+_OF_SPLIT = {**dict.fromkeys(_keys_without(Flow, Split), "kind"), "replicateHeartbeats": "parts"}
+_OF_MIRROR = dict.fromkeys(_keys_without(Flow, MirrorMaker2), "kind")
 
 
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
@@ -140,17 +143,17 @@ def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
     if replication.between is not None:
         for source, target in _directions(replication.between):
             flow = _mirror(replication, source, target, {})
-            yield ExpandedFlow(f"{name}-to-{target}", name, shape, flow, target, elsewhere=_BETWEEN)
+            yield ExpandedFlow(f"{name}-to-{target}", name, shape, flow, target, elsewhere={**_OF_MIRROR, **_BETWEEN})
     elif replication.sources:
         for alias, of_source in replication.sources.items():
             own = {key: value for key, value in of_source if value is not None}
             flow = _mirror(replication, alias, replication.target or "", own)
             path = f"sources.{alias}"
-            elsewhere = {"": path, "source": path, **_below(path, of_source)}
+            elsewhere = {**_OF_MIRROR, "": path, "source": path, **_below(path, of_source)}
             yield ExpandedFlow(f"{name}-from-{alias}", name, shape, flow, alias, name, elsewhere)
     else:
         flow = _mirror(replication, replication.source or "", replication.target or "", {})
-        yield ExpandedFlow(name, name, shape, flow)
+        yield ExpandedFlow(name, name, shape, flow, elsewhere=_OF_MIRROR)
 
 
 def _mirror(replication: MirrorMaker2, source: str, target: str, of_source: Mapping[str, Any]) -> Flow:

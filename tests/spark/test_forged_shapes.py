@@ -9,10 +9,11 @@ from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, end_offsets
 from infra.waiting import NotYetError, wait_for
-from tests.spark.documents import without_offset_syncs
+from spark.report.failover import failover_of
+from tests.spark.documents import a_guard, without_offset_syncs
 from tests.spark.outcomes import Check, failures, named
-from tests.spark.pair_scenes import RECORDS, PairScene, copying
-from tests.spark.scenes import Scene
+from tests.spark.pair_scenes import RECORDS, PairScene, Row, copying
+from tests.spark.scenes import SYNC_EVERY, Scene, produce
 
 
 def test_a_guarded_pair_is_proven_in_both_directions(check: Check, endpoints: Endpoints) -> None:
@@ -31,6 +32,24 @@ def test_a_guarded_pair_is_proven_in_both_directions(check: Check, endpoints: En
         assert retention["removedNothing"] == retention["partitions"] > 0
         assert "not translated" in outcome.advice[0]
         assert "must seek by timestamp" in outcome.advice[2]
+
+
+def test_proven_offsets_of_a_guarded_flow_say_nothing_of_the_targets_own_producers(
+    check: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "guarded", policy="identity").replicate(records=0, partitions=1)
+    guard = a_guard()
+    rows: list[Row] = [(None, f"{number}".encode(), scene.began_ms + number, []) for number in range(RECORDS)]
+    produce(scene.source, "guarded", 0, rows)
+    produce(scene.target, "guarded", 0, [(*row[:3], [(guard["mark"], None)]) for row in rows])
+    produce(scene.target, "guarded", 0, [(None, b"own", scene.began_ms, [])])
+    scene.sync("guarded", 0, *((offset, offset) for offset in range(0, RECORDS, SYNC_EVERY)))
+    scene.translate("guarded-a", RECORDS, RECORDS)
+    outcome = check(scene.parameters(guard=guard))
+    assert outcome.verdict is Verdict.PASS, outcome.document()
+    assert named(outcome, "offsets-translate").counts["proven"] == 1
+    assert [each.code for each in named(outcome, "offsets-translate").findings] == ["own-records-not-judged"]
+    assert failover_of(outcome).skips.number is None
 
 
 def test_each_fault_of_a_guarded_pair_has_its_own_finding(check: Check, endpoints: Endpoints) -> None:

@@ -61,6 +61,8 @@ def test_a_problem_of_a_half_or_part_is_reported_at_its_path_in_the_file() -> No
     assert half.where("connectors.source.config") == "replications.ledger.connectors.source.config"
     assert half.where("topics.0") == "replications.ledger.topics.0"
     assert fast.where("topics.0") == "replications.ledger.parts.fast.topics.0"
+    assert fast.where("replicateHeartbeats") == "replications.ledger.parts"
+    assert fast.where("loopGuard") == "replications.ledger.kind"
     assert fast.where("groups.0") == "replications.ledger.groups.0"
     assert fast.where() == "replications.ledger.parts.fast"
 
