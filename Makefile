@@ -12,6 +12,9 @@ BASE ?= origin/main
 OUT ?= review
 export BASE OUT
 
+# Images often set it. Every Python process of the tests, workers included, would compile the project once more.
+export PYTHONDONTWRITEBYTECODE :=
+
 help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
 	@echo "make test    run all tests, on local stacks"
