@@ -1,4 +1,4 @@
-"""offsets-translate: a consumer group that moves to the target continues there without skipping a record.
+"""offsets-translate: a consumer group that moves to the target continues there without skipping a record of the flow.
 
 Everything moves while it is read, so the order of reading decides what may be concluded:
 
@@ -37,6 +37,7 @@ from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark.checks import proofs
 from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
+from spark.checks.group_notes import without_copies, without_own_records
 from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
@@ -47,8 +48,6 @@ from spark.checks.standing import (
     beyond_translation,
     past_translation,
     standings,
-    without_copies,
-    without_own_records,
 )
 from spark.checks.sync_reading import SyncsRead, read_syncs
 from spark.checks.translation import Position, Proof
@@ -121,6 +120,7 @@ def _settled(
         before, now = first_syncs.histories, look.syncs.histories
         return standings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
+    before_look = _movement(flow, groups)
     look = _look(flow, groups, first_syncs, CheckpointsRead())
     found = found_in(look, {})
     # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
@@ -130,21 +130,21 @@ def _settled(
         flow.progress(
             f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
         )
-        _wait_for_movement(flow, groups, left)
+        # What moves during a look may have come too late for it.
+        _wait_while(flow, groups, before_look, left)
+        before_look = _movement(flow, groups)
         look = _look(flow, groups, look.syncs, look.checkpoints)
         found = found_in(look, at_first)
     return look, found
 
 
-def _wait_for_movement(flow: OpenFlow, groups: list[str], seconds: float) -> None:
-    """Return when a checkpoint is written or a group's offset on the target changes, or after `seconds`."""
+def _wait_while(flow: OpenFlow, groups: list[str], seen: object, seconds: float) -> None:
+    wait_until(lambda: _movement(flow, groups) != seen, seconds)
 
-    def state() -> object:
-        ends = flow.target.ends(_checkpoint_partitions(flow))
-        return ends, flow.target.committed(groups)
 
-    before = state()
-    wait_until(lambda: state() != before, seconds)
+def _movement(flow: OpenFlow, groups: list[str]) -> object:
+    """Differs once a checkpoint has been written or a group's offset on the target has changed."""
+    return flow.target.ends(_checkpoint_partitions(flow)), flow.target.committed(groups)
 
 
 def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead) -> Look:
@@ -197,7 +197,7 @@ def _outcome(
         )
     if not_copied := without_copies(flow.parameters, look.positions):
         findings.append(not_copied)
-    if own := without_own_records(flow.parameters, sum(proof.proven for proof in proven.by_position.values())):
+    if own := without_own_records(flow.parameters, len(look.positions)):
         findings.append(own)
     if undecodable := look.checkpoints.found.undecodable:
         what = (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
-from components.contract.wording import agreeing, numbered
+from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark.checks.translation import Checkpoint, Position, Proof, SyncHistory
 
@@ -108,39 +108,6 @@ def _patience_with_group(position: Position, finding: Finding, patience: Patienc
     if position.active:
         return 0
     return patience.running if finding.code == PAST_TRANSLATION else patience.checkpoint
-
-
-def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:
-    """The note about groups that would start on the target without an offset, because the flow writes none there."""
-    if flow.checkpoints.sync_group_offsets:
-        return None
-    without = {each.group for each in positions if each.on_target is None and not each.active}
-    if not without:
-        return None
-    begin = agreeing(len(without), "[the group begins|the groups begin] at the offset that `auto.offset.reset` of ")
-    return note(
-        "group-offsets-not-copied",
-        f"{numbered(len(without), 'group[|s] [has|have] no offset on ')}{flow.target.alias}, because the flow does not "
-        f"copy group offsets (`syncGroupOffsets: false`). After a failover, {begin}"
-        f"{agreeing(len(without), '[its|their]')} consumers selects",
-        len(without),
-    )
-
-
-def without_own_records(flow: FlowParameters, proven: int) -> Finding | None:
-    """The note about the records of the target's own producers, which no offset of a guarded flow says anything about.
-
-    They are on the source as well, in another order. `proven` is the number of proven offsets.
-    """
-    if flow.guard is None or not proven:
-        return None
-    return note(
-        "own-records-not-judged",
-        f"{numbered(proven, 'offset[|s] [is|are] proven by')} records of {flow.source.alias} only. A group that "
-        f"continues on {flow.target.alias} skips records of {flow.target.alias}'s own producers that precede its "
-        f"offset there, even if it has not read them on {flow.source.alias}",
-        proven,
-    )
 
 
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:

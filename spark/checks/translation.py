@@ -291,7 +291,7 @@ def _not_found(
         return error(
             "source-record-not-found",
             f"{position}: the target's record at {found.record.offset} was not found on the source. Where to look is "
-            "not certain, because of transactions, compaction, duplicates or transforms",
+            "not certain, because of transactions, compaction, duplicates, transforms or records of other producers",
         )
     return fail(
         "translated-record-differs",

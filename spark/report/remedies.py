@@ -147,8 +147,9 @@ REMEDIES: Mapping[str, str] = {
     "open-transaction": "find its producer with `kafka-transactions.sh find-hanging`, and end it",
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
     "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
-    "own-records-not-judged": "if {target} also produces to these topics, set `connectors.checkpoint.enabled: false` "
-    "and remove the flow's `groups`; `replicate explain offsets-both-ways` says more",
+    "own-records-not-judged": "if anything else writes to these topics on {target}, set "
+    "`connectors.checkpoint.enabled: false` and remove the flow's `groups`; `replicate explain offsets-both-ways` says "
+    "more",
     "partitions-not-replicated": _RUNS + ". The connector needs ALTER on the remote topic to add partitions",
     "possible-markers": "find out whether producers of the topic use transactions, whether the topic is compacted, and "
     "whether transforms of the flow drop records. If none of these is true, these records are lost on {target}",

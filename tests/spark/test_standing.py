@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import Severity, error, fail
+from components.contract.report import error, fail
 from components.kafka.positions import TopicPartition
 from spark.checks.standing import (
     Patience,
@@ -13,11 +13,9 @@ from spark.checks.standing import (
     beyond_translation,
     past_translation,
     standings,
-    without_copies,
-    without_own_records,
 )
 from spark.checks.translation import Checkpoint, Position, Proof, Sync, SyncHistory
-from tests.spark.documents import a_flow, a_pair
+from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)
 POSITION = Position("checkout-a", ORDERS, 105, Checkpoint(105, 101), 101)
@@ -30,30 +28,6 @@ def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: in
     return standings(
         [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow(), PATIENCE
     )
-
-
-def test_groups_without_an_offset_on_the_target_are_noted_if_the_flow_copies_no_offsets() -> None:
-    flow = a_flow()
-    silent = flow.model_copy(update={"checkpoints": flow.checkpoints.model_copy(update={"sync_group_offsets": False})})
-    alone, active = replace(POSITION, on_target=None), replace(POSITION, group="b", on_target=None, active=True)
-    noted = without_copies(silent, [POSITION, alone, active])
-    assert noted is not None
-    assert noted.message.startswith("1 group has no offset on uswest, because the flow does not copy group offsets")
-    assert without_copies(silent, [POSITION, active]) is None
-    assert without_copies(flow, [alone]) is None
-
-
-def test_the_offsets_of_a_guarded_flow_prove_nothing_of_the_records_of_the_targets_own_producers() -> None:
-    guarded, _ = a_pair()
-    noted = without_own_records(guarded, 3)
-    assert noted is not None
-    assert (noted.severity, noted.count) == (Severity.NOTE, 3)
-    assert noted.message == (
-        "3 offsets are proven by records of useast only. A group that continues on uswest skips records of uswest's "
-        "own producers that precede its offset there, even if it has not read them on useast"
-    )
-    assert without_own_records(guarded, 0) is None
-    assert without_own_records(a_flow(), 3) is None
 
 
 def test_a_translated_and_synced_group_has_no_finding() -> None:

@@ -1,0 +1,35 @@
+"""What groups of a flow that works would miss after a failover."""
+
+from dataclasses import replace
+
+from components.contract.report import Severity
+from components.kafka.positions import TopicPartition
+from spark.checks.group_notes import without_copies, without_own_records
+from spark.checks.translation import Checkpoint, Position
+from tests.spark.documents import a_flow, a_pair
+
+POSITION = Position("checkout-a", TopicPartition("orders", 0), 105, Checkpoint(105, 101), 101)
+
+
+def test_groups_without_an_offset_on_the_target_are_noted_if_the_flow_copies_no_offsets() -> None:
+    flow = a_flow()
+    silent = flow.model_copy(update={"checkpoints": flow.checkpoints.model_copy(update={"sync_group_offsets": False})})
+    alone, active = replace(POSITION, on_target=None), replace(POSITION, group="b", on_target=None, active=True)
+    noted = without_copies(silent, [POSITION, alone, active])
+    assert noted is not None
+    assert noted.message.startswith("1 group has no offset on uswest, because the flow does not copy group offsets")
+    assert without_copies(silent, [POSITION, active]) is None
+    assert without_copies(flow, [alone]) is None
+
+
+def test_the_offsets_of_a_guarded_flow_prove_nothing_of_records_that_came_another_way() -> None:
+    guarded, _ = a_pair()
+    noted = without_own_records(guarded, 3)
+    assert noted is not None
+    assert (noted.severity, noted.count) == (Severity.NOTE, 3)
+    assert noted.message == (
+        "records on uswest that did not come through this flow were not judged. A group that continues on uswest skips "
+        "those before its offset there, unless it has read them on useast"
+    )
+    assert without_own_records(guarded, 0) is None
+    assert without_own_records(a_flow(), 3) is None
