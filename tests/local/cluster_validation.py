@@ -21,6 +21,7 @@ from infra.settings import StackSettings, read_settings, stack_file
 from infra.waiting import NotYetError, wait_for
 from tests.local.flows import Deployed
 from tests.repository import STACKS
+from tests.spark.submitting import WITHOUT_COMPILING
 
 STACK, FLOW = "local-pair", "depot"
 NAMESPACE, EVIDENCE = f"mirror-{FLOW}", "depot-evidence"
@@ -128,7 +129,10 @@ def configure(stacks: Path, **asked: Any) -> None:
     """Ask for the job in the cluster in the stack's file."""
     file = stack_file(STACK, STACKS)
     config = yaml.safe_load(file.read_text())
-    config["config"]["replication:validation"] = {"inCluster": {**ASKED, **asked}}
+    config["config"]["replication:validation"] = {
+        "inCluster": {**ASKED, **asked},
+        "spark": {"conf": WITHOUT_COMPILING},
+    }
     stack_file(STACK, stacks).write_text(yaml.safe_dump(config))
 
 

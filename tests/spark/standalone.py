@@ -16,7 +16,7 @@ from infra.waiting import NotYetError, wait_for
 SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"
 _DEPLOY = "org.apache.spark.deploy"
-_HEAP = "-Xmx256m"
+_SMALL_AND_QUICK = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _START_SECONDS = 180
 _GRACE_SECONDS = 30
 
@@ -65,7 +65,7 @@ def standalone(folder: Path, workers: int, memory: str = "1g") -> Iterator[Stand
 
 def _start(folder: Path, name: str, program: str, arguments: list[str]) -> ProcessRecord:
     java = find_jdk()
-    command = [str(java.java), _HEAP, "-cp", f"{SPARK_HOME}/jars/*", f"{_DEPLOY}.{program}", *arguments]
+    command = [str(java.java), *_SMALL_AND_QUICK, "-cp", f"{SPARK_HOME}/jars/*", f"{_DEPLOY}.{program}", *arguments]
     return processes.start(name, command, folder / f"{name}.log", _environment(java.home), cwd=folder)
 
 

@@ -13,7 +13,15 @@ from infra.local.endpoints import Endpoints, Region
 from tests.spark.documents import Json
 from tests.spark.scenes import Scene, cluster_document, passwords
 from tests.spark.standalone import Standalone, standalone
-from tests.spark.submitting import SUBMIT, job_environment, pack, recipe_words, run_job, without_the_repository
+from tests.spark.submitting import (
+    SUBMIT,
+    WITHOUT_COMPILING,
+    job_environment,
+    pack,
+    recipe_words,
+    run_job,
+    without_the_repository,
+)
 from tests.spark.submitting import write_document as a_document
 
 PAGE_SECONDS = 60
@@ -71,6 +79,7 @@ def test_two_workers_find_the_same_as_one_process_and_no_password_is_shown(
         "spark.eventLog.dir": f"file:{tmp_path}/events",
         "spark.pyspark.driver.python": alone["PYSPARK_PYTHON"],
         "spark.pyspark.python": "/nowhere/python",
+        **WITHOUT_COMPILING,
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     reports, output = [], ""
