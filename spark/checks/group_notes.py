@@ -25,11 +25,9 @@ def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Findi
     )
 
 
-def without_own_records(flow: FlowParameters, positions: int) -> Finding | None:
-    """The note about records that a guarded flow's target does not have from the flow, whatever its offsets prove.
-
-    `positions` is the number of committed offsets.
-    """
+def unjudged_records(flow: FlowParameters, positions: int) -> Finding | None:
+    """The note that records which reached a guarded flow's target another way were not judged. `positions` is the
+    number of committed offsets."""
     if flow.guard is None or not positions:
         return None
     return note(

@@ -37,7 +37,7 @@ from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
 from spark.checks import proofs
 from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
-from spark.checks.group_notes import without_copies, without_own_records
+from spark.checks.group_notes import unjudged_records, without_copies
 from spark.checks.rows import group_rows
 from spark.checks.standing import (
     BEFORE_START,
@@ -197,7 +197,7 @@ def _outcome(
         )
     if not_copied := without_copies(flow.parameters, look.positions):
         findings.append(not_copied)
-    if own := without_own_records(flow.parameters, len(look.positions)):
+    if own := unjudged_records(flow.parameters, len(look.positions)):
         findings.append(own)
     if undecodable := look.checkpoints.found.undecodable:
         what = (

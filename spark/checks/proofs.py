@@ -164,7 +164,7 @@ def _expected(
         history = syncs.get(each.partition, SyncHistory())
         guess = history.guess(landed.record.offset) if landed is not None else None
         if guess is not None and flow.parameters.guard is not None:
-            # The target holds records of other producers between those of the flow.
+            # The target may hold records of other producers between those of the flow.
             guess = guess._replace(exact=False)
         found[each] = landed, guess
     unsure = {

@@ -17,7 +17,7 @@ _MAY_SKIP = {
     "group-before-the-start": "groups of {flow} have offsets from before the flow's start",
     "group-active": "groups of {flow} already consume on {target}",
     "group-offsets-not-copied": "{flow} does not copy group offsets to {target}",
-    _OWN_RECORDS: "groups of {flow} may skip records on {target} that did not come through it",
+    _OWN_RECORDS: "groups of {flow} may skip records on {target} that did not come through {flow}",
 }
 #: The topology excludes these groups by name, which counts like an accepted finding.
 _LEFT_OUT = "group-excluded"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from components.contract.report import Severity
 from components.kafka.positions import TopicPartition
-from spark.checks.group_notes import without_copies, without_own_records
+from spark.checks.group_notes import unjudged_records, without_copies
 from spark.checks.translation import Checkpoint, Position
 from tests.spark.documents import a_flow, a_pair
 
@@ -24,12 +24,12 @@ def test_groups_without_an_offset_on_the_target_are_noted_if_the_flow_copies_no_
 
 def test_the_offsets_of_a_guarded_flow_prove_nothing_of_records_that_came_another_way() -> None:
     guarded, _ = a_pair()
-    noted = without_own_records(guarded, 3)
+    noted = unjudged_records(guarded, 3)
     assert noted is not None
     assert (noted.severity, noted.count) == (Severity.NOTE, 3)
     assert noted.message == (
         "records on uswest that did not come through this flow were not judged. A group that continues on uswest skips "
         "those before its offset there, unless it has read them on useast"
     )
-    assert without_own_records(guarded, 0) is None
-    assert without_own_records(a_flow(), 3) is None
+    assert unjudged_records(guarded, 0) is None
+    assert unjudged_records(a_flow(), 3) is None

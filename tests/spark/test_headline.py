@@ -91,13 +91,13 @@ def guarded(aside: int) -> CheckOutcome:
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("own-records-not-judged", "…"))),),
-            "not proven, because groups of orders may skip records on b that did not come through it "
+            "not proven, because groups of orders may skip records on b that did not come through orders "
             "(own-records-not-judged)",
             id="the target may have records of its own",
         ),
         pytest.param(
             (flow("orders", "a", "b", offsets(note("own-records-not-judged", "…")), guarded(aside=3)),),
-            "not proven, because groups of orders may skip records on b that did not come through it "
+            "not proven, because groups of orders may skip records on b that did not come through orders "
             "(own-records-not-judged)",
             id="the target has records of its own",
         ),
