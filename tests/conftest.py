@@ -14,19 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.spark.uncompiled import INTERPRETED, conf_words
+
 # Read when infra.local.paths is imported: the tests' stack keeps its state, ports and processes to itself.
 _OWN = Path(__file__).resolve().parent.parent / ".local" / "test"
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
-os.environ["REPLICATE_LOCAL"] = str(
-    Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER
-)  # Compiling well costs the short Spark jobs of tests more than it gains them.
+os.environ["REPLICATE_LOCAL"] = str(Path(os.environ.get("REPLICATE_TEST_LOCAL") or _OWN) / _WORKER)
+# Compiling well costs the short Spark jobs of tests more than it gains them.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 # A third of the processor time of an API server is the collection of garbage in a small heap.
 os.environ.setdefault("GOGC", "400")
 # Nor does compiling their queries pay off. The job that tests start by spark-submit reads no such variable.
-os.environ["PYSPARK_SUBMIT_ARGS"] = (
-    "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN pyspark-shell"
-)
+os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join((*conf_words(INTERPRETED), "pyspark-shell"))
 
 import psutil
 import pytest

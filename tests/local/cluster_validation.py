@@ -21,7 +21,7 @@ from infra.settings import StackSettings, read_settings, stack_file
 from infra.waiting import NotYetError, wait_for
 from tests.local.flows import Deployed
 from tests.repository import STACKS
-from tests.spark.submitting import WITHOUT_COMPILING
+from tests.spark.uncompiled import WITHOUT_COMPILING
 
 STACK, FLOW = "local-pair", "depot"
 NAMESPACE, EVIDENCE = f"mirror-{FLOW}", "depot-evidence"

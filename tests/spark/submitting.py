@@ -23,12 +23,6 @@ README = (ROOT / "spark" / "README.md").read_text()
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 #: The packages that the job needs besides those in the zip.
 NEEDED = ("pyspark", "pydantic", "rich", "kubernetes")
-#: Settings for few records, for which compiling costs more than it gains. The driver has SPARK_SUBMIT_OPTS.
-WITHOUT_COMPILING = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
 #: Ends a job that hangs; no job takes this long, even on a busy machine.
 HANGING_SECONDS = 3600
 

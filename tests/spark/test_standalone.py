@@ -13,16 +13,9 @@ from infra.local.endpoints import Endpoints, Region
 from tests.spark.documents import Json
 from tests.spark.scenes import Scene, cluster_document, passwords
 from tests.spark.standalone import Standalone, standalone
-from tests.spark.submitting import (
-    SUBMIT,
-    WITHOUT_COMPILING,
-    job_environment,
-    pack,
-    recipe_words,
-    run_job,
-    without_the_repository,
-)
+from tests.spark.submitting import SUBMIT, job_environment, pack, recipe_words, run_job, without_the_repository
 from tests.spark.submitting import write_document as a_document
+from tests.spark.uncompiled import WITHOUT_COMPILING, conf_words
 
 PAGE_SECONDS = 60
 #: The keys of a report that depend on when the job ran and how long it took.
@@ -81,10 +74,9 @@ def test_two_workers_find_the_same_as_one_process_and_no_password_is_shown(
         "spark.pyspark.python": "/nowhere/python",
         **WITHOUT_COMPILING,
     }
-    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     reports, output = [], ""
     for where in ("local[2]", master.url):
-        recipe = [*words, *recipe_words(jars), "--catch-up-seconds", "2"]
+        recipe = [*conf_words(settings), *recipe_words(jars), "--catch-up-seconds", "2"]
         answer = run_job([SUBMIT, "--master", where, *recipe], folder, alone)
         written = (folder / "report.json").read_text()
         output += answer.stdout + answer.stderr + written

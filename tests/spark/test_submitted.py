@@ -15,7 +15,6 @@ from tests.repository import ROOT
 from tests.spark.scenes import Scene, passwords
 from tests.spark.submitting import (
     SUBMIT,
-    WITHOUT_COMPILING,
     job_environment,
     pack,
     recipe_words,
@@ -23,6 +22,7 @@ from tests.spark.submitting import (
     without_the_repository,
     write_document,
 )
+from tests.spark.uncompiled import WITHOUT_COMPILING, conf_words
 
 SCHEMA = json.loads((ROOT / "spark" / "report" / "schema.json").read_text())
 NAMESPACE = "submitted-tests"
@@ -53,8 +53,8 @@ def test_spark_submit_proves_a_flow_in_an_empty_folder_and_shows_no_password(
     scene = Scene(endpoints, "submitted").replicate()
     scene.translate("submitted-a", 45, 41)
     a_document(scene, elsewhere)
-    settings = [word for key, value in WITHOUT_COMPILING.items() for word in ("--conf", f"{key}={value}")]
-    answer = run_job([SUBMIT, "--master", "local[2]", *settings, *recipe_words(jars)], elsewhere, alone)
+    words = [*conf_words(WITHOUT_COMPILING), *recipe_words(jars)]
+    answer = run_job([SUBMIT, "--master", "local[2]", *words], elsewhere, alone)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     written = (elsewhere / "report.json").read_text()
     Draft202012Validator(SCHEMA).validate(json.loads(written))
