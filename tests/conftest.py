@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.scheduling import ON_A_STACK, UnitScheduling, place_of, runs_without_stack, unit_of
 from tests.spark.uncompiled import INTERPRETED, conf_words
 
 # Read when infra.local.paths is imported: the tests' stack keeps its state, ports and processes to itself.
@@ -31,7 +32,6 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
 from infra.local import stack
 from infra.local.build.artifacts import COLD_BUILD_SECONDS
@@ -45,89 +45,9 @@ from infra.project import local_folder
 from infra.waiting import NotYetError, wait_for
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 
-_OTHER_RUN_SECONDS = 3600
+_OTHER_RUN_SECONDS = 900
 _TEAR_DOWN_SECONDS = 300
-_APART = {"local", "spark", "infra/operator", "infra/provider"}
-"""Folders of which each file is a unit."""
-
-_ALONE = {"contract/test_running_connect.py"}
-"""Files that are a unit of their own, although the rest of their folder is one: that shares three API servers."""
-
-_LONGEST = (
-    "local/example",
-    "local/test_promotion.py",
-    "local/test_pair.py",
-    "local/test_announced_effects.py",
-    "infra/operator/test_running_stack.py",
-    "local/test_api_switch.py",
-    "infra/provider/test_deployment.py",
-    "local/",
-    "spark/test_standalone.py",
-    "infra/operator/test_running_v1beta2.py",
-    "infra/operator/test_worker_pods.py",
-    "spark/test_incremental.py",
-    "spark/test_forged_flows.py",
-    "infra/operator/test_running_mirror_maker2.py",
-    "contract",
-    "model",
-    "spark/",
-    "infra/",
-)
-"""Beginnings of the names of units, the longest unit first."""
-
-_SPARK_ON_A_STACK = (
-    "arriving_heartbeats changed_headers checkpoint_reading deleted_topics few_records filtered forged_flows "
-    "forged_shapes forged_starts forged_transactions heartbeats incremental kept_on_clusters movement "
-    "open_transactions quick recreated refusals short_partitions small_reads standalone submitted sync_reading "
-    "timeouts topic_settings"
-)
-
-_ON_A_STACK = (
-    "local/",
-    "contract/test_running_connect.py",
-    "infra/operator/test_running",
-    "infra/operator/test_worker_pods.py",
-    "infra/provider/test_deployment.py",
-    "infra/provider/test_own_process.py",
-    *(f"spark/test_{name}.py" for name in _SPARK_ON_A_STACK.split()),
-)
-"""Beginnings of the names of units whose tests ask for `endpoints`."""
-
 _workers: list[Any] = []
-
-
-class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives whole units to a process: the tests of a unit share what they start, and some depend on their order."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return _unit(nodeid)
-
-    def _assign_work_unit(self, node: Any) -> None:
-        if _without_stack(node.gateway.id, self.numnodes):
-            unit = next((each for each in self.workqueue if not each.startswith(_ON_A_STACK)), None)
-            if unit is None:
-                node.shutdown()
-                return
-            self.workqueue.move_to_end(unit, last=False)
-        super()._assign_work_unit(node)
-
-
-def _without_stack(worker: str, workers: int) -> bool:
-    """Whether this process, such as gw2 of 3, only runs units that need no local stack: the last of three or more."""
-    return workers > 2 and int(worker.removeprefix("gw")) == workers - 1
-
-
-def _unit(nodeid: str) -> str:
-    """The file of a test, or its folder if the tests of the folder share more."""
-    file = nodeid.split("::")[0].removeprefix("tests/")
-    folder = file.rpartition("/")[0]
-    return file if folder in _APART or file in _ALONE else folder
-
-
-def _place(unit: str) -> tuple[bool, int]:
-    """Units on a stack come first, so that none of them waits for a process that runs anything else."""
-    longest = next((place for place, name in enumerate(_LONGEST) if unit.startswith(name)), len(_LONGEST))
-    return not unit.startswith(_ON_A_STACK), longest
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduling:
@@ -137,17 +57,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduli
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest units first, so that all processes end at about the same time."""
-    asking = {_unit(item.nodeid) for item in items if "endpoints" in getattr(item, "fixturenames", ())}
-    if unknown := sorted(unit for unit in asking if not unit.startswith(_ON_A_STACK)):
-        raise pytest.UsageError(f"tests/conftest.py: _ON_A_STACK lacks {', '.join(unknown)}")
-    items.sort(key=lambda item: _place(_unit(item.nodeid)))
+    asking = {unit_of(item.nodeid) for item in items if "endpoints" in getattr(item, "fixturenames", ())}
+    if unknown := sorted(unit for unit in asking if not unit.startswith(ON_A_STACK)):
+        raise pytest.UsageError(f"tests/scheduling.py: ON_A_STACK lacks {', '.join(unknown)}")
+    items.sort(key=lambda item: place_of(unit_of(item.nodeid)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
         os.setpgrp()
-        if _without_stack(_WORKER, int(os.environ["PYTEST_XDIST_WORKER_COUNT"])):
+        if runs_without_stack(_WORKER, int(os.environ["PYTEST_XDIST_WORKER_COUNT"])):
             # Those that wait for a stack have deadlines.
             os.nice(10)
 
