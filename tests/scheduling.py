@@ -52,7 +52,11 @@ ON_A_STACK = (
 
 
 class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives whole units to a process: the tests of a unit share what they start, and some depend on their order."""
+    """Gives whole units to a process: the tests of a unit share what they start, and some depend on their order.
+
+    A process that ends within a test leaves its other tests to the rest. xdist would run that test again, which may end
+    the next process too. It would also give away units without a test to run, and then wait forever for their results.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
@@ -65,9 +69,12 @@ class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
                 return
             self.workqueue.move_to_end(unit, last=False)
         super()._assign_work_unit(node)
+        # A process begins its last test only once it knows whether another test follows.
+        if self.workqueue and self._pending_of(self.assigned_work[node]) < 2:
+            self._assign_work_unit(node)
 
     def remove_node(self, node: Any) -> str | None:
-        """Give what a process that ended left to the others, without the test that it ran: that may end them too."""
+        """Return the test that the process ran when it ended, if any."""
         left = self.assigned_work.pop(node)
         waiting = [(unit, test) for unit, tests in left.items() for test, is_done in tests.items() if not is_done]
         if not waiting:

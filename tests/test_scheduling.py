@@ -5,43 +5,57 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.repository import ROOT
 
 CONFTEST = """
 from tests.scheduling import UnitScheduling
 
 def pytest_xdist_make_scheduler(config, log):
+    config.option.loadscopereorder = False
     return UnitScheduling(config, log)
 """
-HANGING = """
+ENDING = """
 import threading
 
 def test_before():
     pass
 
-def test_that_hangs():
-    threading.Event().wait()
+def test_that_ends_its_process():
+    {ends}
 
 def test_after():
     pass
 """
-OTHERS = """
-import pytest
-
-@pytest.mark.parametrize("number", range(5))
-def test_other(number):
+SHORT = """
+def test_short():
     pass
 """
+UNITS = {"a": SHORT, "b": ENDING, "c": SHORT, "d": SHORT}
 
 
-def test_a_test_that_hangs_fails_once_with_its_stack_and_the_others_still_run(tmp_path: Path) -> None:
-    for name, text in (("conftest", CONFTEST), ("test_hanging", HANGING), ("test_others", OTHERS)):
-        (tmp_path / f"{name}.py").write_text(text)
+@pytest.mark.parametrize(
+    ("ends", "processes"),
+    [
+        pytest.param("threading.Event().wait()", 1, id="hangs"),
+        pytest.param("import os; os._exit(3)", 1, id="crashes"),
+        pytest.param("import os; os._exit(3)", 3, id="crashes beside others"),
+    ],
+)
+def test_a_test_that_ends_its_process_fails_once_and_all_others_run(ends: str, processes: int, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    for name, text in UNITS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"test_{name}.py").write_text(text.replace("{ends}", ends))
     limits = ("-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "-q", *limits]
+    command = [sys.executable, "-m", "pytest", "-n", str(processes), "-p", "no:cacheprovider", "-q", *limits]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
-    answer = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
-    assert "1 failed, 7 passed" in answer.stdout, answer.stdout
-    assert "crashed while running 'test_hanging.py::test_that_hangs'" in answer.stdout
-    assert "in test_that_hangs" in answer.stderr
+    answer = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
+    assert "1 failed, 5 passed" in answer.stdout, answer.stdout
+    assert "crashed while running 'b/test_b.py::test_that_ends_its_process'" in answer.stdout
+    assert ("in test_that_ends_its_process" in answer.stderr) == ("wait" in ends), (
+        "a test that hangs is seen by its stack"
+    )
     assert answer.returncode == 1
