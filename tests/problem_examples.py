@@ -54,6 +54,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "infra/local/test_starting": (
         "test_a_part_that_never_becomes_ready_is_reported_with_its_last_problem_and_stopped",
     ),
+    "infra/machine/test_steps": ("test_a_step_that_stalls_is_ended_with_its_last_lines",),
     "infra/operations/test_failing_back": ("test_records_that_only_the_source_has_are_exported_whole",),
     "infra/operations/test_failing_over": (
         "test_the_failover_is_undone_if_a_group_starts_after_the_look",

@@ -68,7 +68,7 @@ def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
     run_step(
         console,
         f"fetch jars: {jars.purpose}",
-        [mvn, "-B", "-q", "-f", jars.pom, COPY_DEPENDENCIES, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"],
+        [mvn, "-B", "-f", jars.pom, COPY_DEPENDENCIES, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"],
         # JAVA_HOME may name any JDK; Maven runs on the same one as our other JVMs.
         env={**os.environ, "JAVA_HOME": str(jdk.home)},
         remedy="see Maven's lines above; Maven's central repository or your mirror of it must be reachable",

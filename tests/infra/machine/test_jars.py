@@ -12,7 +12,7 @@ from infra.machine.jdk import Jdk
 
 FAKE_MAVEN = """#!/bin/sh
 for word; do case "$word" in -DoutputDirectory=*) out="${word#-DoutputDirectory=}";; esac; done
-mkdir -p "$out" && echo "$JAVA_HOME" > "$out/$(sed -n 's/.*<jar>//p' "$4")" && echo run >> "$COUNT"
+mkdir -p "$out" && echo "$JAVA_HOME" > "$out/$(sed -n 's/.*<jar>//p' "$3")" && echo run >> "$COUNT"
 """
 
 
