@@ -45,7 +45,6 @@ demo: $(READY)
 
 # Three processes with a local stack each, because their tests mostly wait, and one for tests that need none.
 test: $(READY)
-	@$(BIN)/replicate local build
 	$(BIN)/python -m pytest -v -n 4 --durations=40
 
 check: $(READY)

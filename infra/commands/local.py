@@ -1,4 +1,4 @@
-"""The commands `replicate local build|up|down|status|traffic|demo`."""
+"""The commands `replicate local up|down|status|traffic|demo`."""
 
 import json
 import os
@@ -16,12 +16,10 @@ from components.contract.exported_series import ADDRESS
 from infra.commands.console import out
 from infra.commands.options import InProject, Json, chosen_project
 from infra.local import paths, stack
-from infra.local.build import artifacts
 from infra.local.endpoints import REGIONS, load_endpoints
 from infra.local.example_traffic import make_example_traffic
 from infra.local.parts.control_plane import KUBE_APISERVER
 from infra.local.stack import PartStatus
-from infra.machine import paths as machine_paths
 
 MIB = 1024 * 1024
 
@@ -46,18 +44,6 @@ class Shape(StrEnum):
     PAIR = "pair"
     SPLIT = "split"
     MIRROR_MAKER2 = "mirrormaker2"
-
-
-@local.command()
-def build() -> None:
-    """Build the programs of the local stack and fetch its jars, without starting anything.
-
-    `up` does this too. On two cores it takes about 15 minutes the first time, and a second after that.
-
-    Example: `replicate local build`
-    """
-    artifacts.ensure(out)
-    out.print(f"  everything that the local stack runs is in {escape(str(machine_paths.cache()))}", soft_wrap=True)
 
 
 @local.command()

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -11,14 +10,13 @@ from components.contract.problems import CannotRunError
 from infra.commands.app import main
 from infra.commands.local import local
 from infra.local import paths, stack
-from infra.local.build import artifacts
 from infra.local.stack import PartStatus
 
 RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
 DOWN = PartStatus("kafka-useast", False, False, None, (20003,), None, None)
 
 
-@pytest.mark.parametrize("command", ["build", "up", "down", "status", "traffic"])
+@pytest.mark.parametrize("command", ["up", "down", "status", "traffic"])
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = CliRunner().invoke(local, [command, "--help"])
     assert result.exit_code == 0
@@ -73,21 +71,16 @@ def error_of(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "module", "function"), [("build", artifacts, "ensure"), ("up", stack, "up")])
 def test_a_command_that_cannot_run_prints_the_reason_and_the_remedy(
-    command: str,
-    module: ModuleType,
-    function: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_: object, **__: object) -> None:
         raise CannotRunError(
             "jdk-missing", "no JDK", "PATH", "Kafka needs one.", "install one", "JDKs that were found:\n  [none]"
         )
 
-    monkeypatch.setattr(module, function, fail)
-    assert error_of(command, monkeypatch, capsys).splitlines() == [
+    monkeypatch.setattr(stack, "up", fail)
+    assert error_of("up", monkeypatch, capsys).splitlines() == [
         "✗ jdk-missing: no JDK, at PATH. Kafka needs one. Remedy: install one",
         "JDKs that were found:",
         "  [none]",
