@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.building import building, without_limit
 from tests.scheduling import ON_A_STACK, UnitScheduling, place_of, runs_without_stack, unit_of
 from tests.spark.uncompiled import INTERPRETED, conf_words
 
@@ -34,10 +35,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from infra.local import stack
-from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.endpoints import Endpoints
 from infra.machine import jars as maven
-from infra.machine import paths as machine_paths
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import find_jdk
 from infra.machine.locks import exclusive
@@ -45,7 +44,7 @@ from infra.project import local_folder
 from infra.waiting import NotYetError, wait_for
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 
-_OTHER_RUN_SECONDS = 900
+_OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
 _workers: list[Any] = []
 
@@ -91,6 +90,7 @@ def _expect_torn_down() -> None:
 @pytest.fixture(scope="session")
 def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
     """The running local stack of the tests: API server, two Kafka regions, operator."""
+    without_limit()
     capture = request.config.pluginmanager.getplugin("capturemanager")
     # Another run of the tests would share this stack, and remove it at its own end.
     with exclusive(local_folder() / "tests.lock", Console(), "running the tests", _OTHER_RUN_SECONDS):
@@ -107,8 +107,7 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
 @pytest.fixture(scope="session")
 def jars() -> Path:
     """The jars of spark/pom.xml; a local stack that starts at the same time fetches them too."""
-    console = Console(stderr=True)
-    with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
+    with building("building the local stack's parts") as console:
         return maven.ensure_jars(maven.SPARK, find_jdk(), console)
 
 

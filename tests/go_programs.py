@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
-from infra.local.build.artifacts import COLD_BUILD_SECONDS
-from infra.machine import paths as machine_paths
 from infra.machine.go_tools import GoTool, ensure_go_tool
-from infra.machine.locks import exclusive
+from tests.building import building
 
 ACTIONLINT = GoTool("actionlint", "1.7.12", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version")
 KUSTOMIZE = GoTool("kustomize", "5.8.1", "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", "version")
@@ -17,6 +13,5 @@ FOR_TESTS = (ACTIONLINT, KUSTOMIZE)
 
 def go_program(tool: GoTool) -> Path:
     """The program in its pinned version: from PATH, else built."""
-    console = Console()
-    with exclusive(machine_paths.build_lock(), console, "building Go programs", COLD_BUILD_SECONDS):
+    with building("building Go programs") as console:
         return ensure_go_tool(tool, console)

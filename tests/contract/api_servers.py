@@ -24,6 +24,7 @@ from infra.local.parts import control_plane, processes
 from infra.local.parts.part import Site
 from infra.local.parts.starting import settle_ports, start_part
 from infra.local.state import State
+from tests.building import without_limit
 
 DEFINITIONS = {each.version: each for each in (crds.V1, crds.V1BETA2)}
 """The definitions of each version's release; `BOTH` stands for those that the local stack serves."""
@@ -89,6 +90,7 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("REPLICATE_LOCAL", str(folder))
             kubeconfig = paths.kubeconfig()
+            without_limit()
             artifacts = ensure(Console(quiet=True))
             if version != BOTH:
                 artifacts = replace(artifacts, crds=DEFINITIONS[version].files)

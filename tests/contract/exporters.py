@@ -11,19 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from components.flows.resolved import ResolvedFlow
 from components.properties.values import value_text
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
 from components.render.metrics import ALLOW_LIST, jmx_rules
-from infra.local.build.artifacts import COLD_BUILD_SECONDS
-from infra.machine import paths
 from infra.machine.jars import JarSet, ensure_jars
 from infra.machine.jdk import find_jdk
-from infra.machine.locks import exclusive
 from tests.builders import a_resolved_flow
+from tests.building import building
 from tests.contract.property_definitions import KAFKAS
 
 PROGRAM = Path(__file__).with_name("metrics") / "Metrics.java"
@@ -97,8 +93,8 @@ def exported(kafka: str) -> dict[str, dict[str, Any]]:
 
 def _run(kafka: str, asked: dict[str, Any]) -> dict[str, dict[str, str]]:
     jdk, (_, jars) = find_jdk(), KAFKAS[kafka]
-    with exclusive(paths.build_lock(), Console(), "fetching the exporters' jars", COLD_BUILD_SECONDS):
-        exporters, connect = (ensure_jars(each, jdk, Console()) for each in (EXPORTERS, jars))
+    with building("fetching the exporters' jars") as console:
+        exporters, connect = (ensure_jars(each, jdk, console) for each in (EXPORTERS, jars))
     command = [jdk.java, "-XX:TieredStopAtLevel=1", "-cp", f"{exporters}/*:{connect}/*", PROGRAM]
     ran = subprocess.run(
         [str(word) for word in command], input=json.dumps(asked), capture_output=True, text=True, check=False

@@ -17,14 +17,13 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from components.kafka import plugins
-from infra.local.build.artifacts import COLD_BUILD_SECONDS
 from infra.local.parts.part import java_command
 from infra.machine import jars as maven
 from infra.machine import paths as machine_paths
 from infra.machine import versions
 from infra.machine.jars import JarSet, ensure_jars
 from infra.machine.jdk import Jdk, find_jdk
-from infra.machine.locks import exclusive
+from tests.building import building
 
 PROGRAM = Path(__file__).with_name("ConfigDefs.java")
 DATA = machine_paths.PACKAGES / "components" / "properties"
@@ -73,13 +72,13 @@ REPEATING = {
 }
 
 
-def generate(kafka: str, jdk: Jdk, console: Console) -> str:
+def generate(kafka: str, jdk: Jdk) -> str:
     """The data file of one Kafka minor version as text. The same jars always give the same text.
 
     Raises CannotRunError if the jars cannot be downloaded or lack one of the ConfigDefs.
     """
     exact, jars = KAFKAS[kafka]
-    with exclusive(machine_paths.build_lock(), console, "fetching Kafka's jars", COLD_BUILD_SECONDS):
+    with building("fetching Kafka's jars") as console:
         directory = ensure_jars(jars, jdk, console)
     read = read_config_defs(jdk, directory)
     sections = {name: {prop["name"]: definition(prop) for prop in props} for name, props in read.items()}
@@ -156,7 +155,7 @@ def main() -> None:
     console, jdk = Console(), find_jdk()
     for kafka in KAFKAS:
         path = data_file(kafka)
-        path.write_text(generate(kafka, jdk, console), encoding="utf-8")
+        path.write_text(generate(kafka, jdk), encoding="utf-8")
         console.print(f"  [green]✓[/] {path.relative_to(machine_paths.PACKAGES)}", highlight=False)
 
 

@@ -4,7 +4,6 @@ Otherwise, after a new Kafka is pinned, its new properties stay unknown, and pro
 """
 
 import pytest
-from rich.console import Console
 
 from components.properties.definitions import supported_versions
 from infra.machine.jdk import find_jdk
@@ -13,7 +12,7 @@ from tests.contract.property_definitions import KAFKAS, data_file, generate
 
 @pytest.mark.parametrize("kafka", KAFKAS)
 def test_the_definitions_are_those_of_the_pinned_artifacts(kafka: str) -> None:
-    generated = generate(kafka, find_jdk(), Console(quiet=True))
+    generated = generate(kafka, find_jdk())
     stale = "the definitions are not those of the pinned Kafka; run `make properties`"
     assert generated == data_file(kafka).read_text(encoding="utf-8"), stale
 

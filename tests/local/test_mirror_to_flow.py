@@ -52,7 +52,7 @@ def producing(source: Region) -> Iterator[None]:
     def work() -> None:
         first = dict.fromkeys(GOODS.topics, 100000)
         try:
-            while not ended.wait(0.02):
+            while not ended.wait(0.1):
                 for topic in GOODS.topics:
                     produce(source, topic, 20, seed=SEED, first=first[topic])
                     first[topic] += 20
