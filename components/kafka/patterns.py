@@ -3,7 +3,6 @@ two differ, a pattern is translated, or reported as one that cannot be evaluated
 """
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -46,6 +45,11 @@ _TRANSLATED = re.compile(
     r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[(?:\\.|[^\]\\])*\]"
 )
 _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
+#: An escape, or a class with its content; the class need not end.
+_CLASS = re.compile(r"\\.|\[\^?((?:\\.|[^\]\\])*)")
+_ESCAPED = re.compile(r"\\.")
+#: Operations on sets: Java has `&&`, and Python warns that it may have all of them one day.
+_SET_OPERATION = re.compile(r"&&|--|~~|\|\|")
 #: Flags that apply to everything after them, not only to a group.
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]+\)")
 #: What ends or hides an alternative: an escape, a class, the ends of a group, and the operator itself.
@@ -89,21 +93,18 @@ def pattern_error(pattern: str) -> PatternError | None:
 
 
 def _compile_error(pattern: str) -> PatternError | None:
-    with warnings.catch_warnings():
-        # Python warns if a class contains `[`, `&&`, `--`, `~~` or `||`: nested sets in Java, literals in Python.
-        warnings.simplefilter("error")
-        try:
-            parsed = _parser.parse(pattern)
-            re.compile(pattern)
-        except re.error as error:
-            repeats = _NOTHING_REPEATED.match(error.msg) and not _REPEATED_IN_JAVA.search(pattern)
-            if repeats or _REFUSED.match(error.msg):
-                return PatternError(f"it does not compile: {error}")
-            return PatternError(f"Python does not compile it: {error}", refused=False)
-        except OverflowError:
-            return PatternError("it does not compile: the repetition number is too large")
-        except FutureWarning:
-            return PatternError("it has a set within a set", refused=False)
+    if _has_set_in_class(pattern):
+        return PatternError("it has a set within a set", refused=False)
+    try:
+        parsed = _parser.parse(pattern)
+        re.compile(pattern)
+    except re.error as error:
+        repeats = _NOTHING_REPEATED.match(error.msg) and not _REPEATED_IN_JAVA.search(pattern)
+        if repeats or _REFUSED.match(error.msg):
+            return PatternError(f"it does not compile: {error}")
+        return PatternError(f"Python does not compile it: {error}", refused=False)
+    except OverflowError:
+        return PatternError("it does not compile: the repetition number is too large")
     if _repeats_a_repetition(parsed):
         reason = "it repeats a repetition, as in `(.*)*`, so testing a name that does not match may take forever"
         return PatternError(reason)
@@ -154,6 +155,15 @@ def alternatives(pattern: str) -> tuple[str, ...]:
             parts.append(pattern[begin : found.start()])
             begin = found.end()
     return tuple(part for part in (*parts, pattern[begin:]) if part) or (pattern,)
+
+
+def _has_set_in_class(pattern: str) -> bool:
+    """Whether Java reads a set within a class, as in `[a[b]]`, or Python would warn that it may do so one day.
+
+    Python's own warnings would have to become errors, for all threads of the process at once.
+    """
+    classes = (_ESCAPED.sub("x", found[1] or "") for found in _CLASS.finditer(pattern))
+    return any("[" in each or _SET_OPERATION.search(each, 1) for each in classes)
 
 
 def _repeats_a_repetition(parsed: Iterable[Any]) -> bool:

@@ -76,12 +76,15 @@ def test_a_pattern_that_connectors_cannot_use_is_refused(pattern: str) -> None:
         pytest.param(r"\101", id="Python's octal, Java's reference"),
         pytest.param("[a&&b]", id="an intersection"),
         pytest.param("[[a]b]", id="a union"),
+        pytest.param("[b[a]]", id="a union that does not begin with its set"),
+        pytest.param("[^[a]]", id="a union within a negation"),
         pytest.param("[]a]", id="a bracket that opens a class"),
         pytest.param("(?<=a+)b", id="a look-behind without a fixed length"),
         pytest.param("a{2}{3}", id="a repetition of a repetition"),
         pytest.param(r"(a)\2", id="a reference to a group that is not there"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_a_pattern_that_only_java_can_evaluate_is_not_judged(pattern: str) -> None:
     error = pattern_error(pattern)
     assert error is not None
