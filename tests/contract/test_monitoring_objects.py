@@ -23,7 +23,7 @@ from infra.waiting import NotYetError, wait_for
 from tests.builders import a_flow, a_topology
 from tests.contract.api_servers import BOTH, NAMESPACE, ApiServer, running, strict_apply
 
-SERVED_SECONDS = 120
+SERVED_SECONDS = 300
 OBJECTIVES = {"lagSeconds": 30, "readAgain": 100}
 METRICS = {"metrics": {"type": "jmxPrometheusExporter"}}
 MONITORING = {"namespace": NAMESPACE, "exporter": True, "labels": {"release": "prometheus"}, "runbooks": "https://r"}

@@ -32,7 +32,7 @@ ASKED: dict[str, Any] = {
     "catchUpSeconds": 60,
     "retries": 0,
 }
-JOB_SECONDS = 300
+JOB_SECONDS = 900
 #: It drops nothing: no record has such a header.
 FILTER = {
     "type": "org.apache.kafka.connect.transforms.Filter",

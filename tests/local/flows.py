@@ -30,8 +30,8 @@ from spark.sessions import SessionOptions, spark_jvm
 from tests.local.observed import Watch
 from tests.repository import STACKS
 
-READY_SECONDS = 480.0
-ARRIVAL_SECONDS = 240.0
+READY_SECONDS = 900.0
+ARRIVAL_SECONDS = 600.0
 _CALL_SECONDS = 60
 _STRIMZI = ("kafka.strimzi.io", "v1")
 

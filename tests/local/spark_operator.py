@@ -24,7 +24,7 @@ from infra.machine.jdk import find_jdk
 from infra.waiting import NotYetError, wait_for
 from tests.definitions import definition
 
-SUBMISSION_SECONDS, SERVED_SECONDS = 120, 30
+SUBMISSION_SECONDS, SERVED_SECONDS = 600, 120
 #: The phase of the driver's pod -> the state of the application.
 _STATES = {"Pending": "SUBMITTED", "Running": "RUNNING", "Succeeded": "COMPLETED", "Failed": "FAILED"}
 _LABEL = "sparkoperator.k8s.io/app-name"

@@ -108,7 +108,7 @@ def _produce_and_kill(stack: Deployed, topic: str) -> None:
             if any(half in worker.name for half in HALVES):
                 psutil.Process(worker.pid).send_signal(signal.SIGKILL)
         for each in running:
-            each.result(120)
+            each.result(ARRIVAL_SECONDS)
 
 
 def _held(stack: Deployed, topic: str) -> int:

@@ -17,7 +17,7 @@ SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"
 _DEPLOY = "org.apache.spark.deploy"
 _SMALL_AND_QUICK = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-_START_SECONDS = 180
+_START_SECONDS = 600
 _GRACE_SECONDS = 30
 
 

@@ -43,7 +43,7 @@ def test_the_users_settings_apply_and_what_spark_refuses_is_reported(jars: Path)
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     variables["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1"
     command = [sys.executable, "-c", _ASK]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT, env=variables)
     assert answer.returncode == 0, answer.stderr
     before, refused, *lazily, kept = answer.stdout.splitlines()
     assert before.startswith("spark-refused: Executor memory must be a positive number, at Spark master local[2]. ")
@@ -75,7 +75,7 @@ def test_a_jvm_that_is_started_early_and_fails_raises_its_error_when_it_is_neede
     """Otherwise the thread would print a trace, and the job would start a second JVM."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     command = [sys.executable, "-c", _ASK_EARLY]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT, env=variables)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT, env=variables)
     assert "Traceback" not in answer.stderr
     assert answer.stderr.count("Exception in thread") == 1, "there were two JVMs"
     assert answer.stdout.startswith(
@@ -115,7 +115,7 @@ def test_executor_pods_are_requested_only_when_a_task_needs_them(jars: Path) -> 
     """If there are none, they are not requested a second time: each check would wait for them again."""
     variables = {**os.environ, JARS_VARIABLE: str(jars), "JAVA_HOME": str(find_jdk().home)}
     command = [sys.executable, "-c", _ASK_PODS]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT, env=variables)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT, env=variables)
     assert answer.returncode == 0, answer.stderr
     before, failure, missing = answer.stdout.splitlines()
     assert before == "False 2"

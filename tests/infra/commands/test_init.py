@@ -85,7 +85,7 @@ def test_a_fact_that_a_person_only_accepts_with_enter_is_listed_as_assumed(
     terminal, stdin = os.openpty()
     os.write(terminal, b"\n" * 8)
     command = [*REPLICATE, "init", "mine", *GIVEN]
-    answer = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=60)
+    answer = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=300)
     os.close(stdin)
     os.close(terminal)
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -132,7 +132,7 @@ def test_ctrl_c_at_a_question_ends_with_130_and_writes_nothing(tmp_path: Path) -
         question = process.stdout.read(len("Name of the project"))
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(timeout=60) == 130, question
+            assert process.wait(timeout=300) == 130, question
         finally:
             process.kill()
     os.close(stdin)
@@ -144,7 +144,7 @@ def test_a_folder_that_is_not_empty_is_refused_before_any_question(tmp_path: Pat
     (tmp_path / "kept").write_text("theirs")
     terminal, stdin = os.openpty()
     command = [*REPLICATE, "init", str(tmp_path)]
-    answer = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=60)
+    answer = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False, timeout=300)
     os.close(stdin)
     os.close(terminal)
     assert (answer.returncode, answer.stdout) == (2, "")

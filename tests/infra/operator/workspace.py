@@ -17,7 +17,7 @@ from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
 from infra.waiting import NotYetError, wait_for
 
-DEADLINE_SECONDS = 240.0
+DEADLINE_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
