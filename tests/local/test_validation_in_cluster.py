@@ -173,7 +173,7 @@ def test_the_job_can_neither_write_nor_delete_anything_else(job_account: Kuberne
 
 
 def test_a_promoted_stack_has_no_drift_and_nothing_left_to_deploy(promoted: Promoted) -> None:
-    wait_for("no drift", promoted.deployed.expect_no_drift, 60)
+    wait_for("no drift", promoted.deployed.expect_no_drift, JOB_SECONDS)
     assert set(deployment.preview(promoted.settings, lambda _: None)) == {"same"}
     code, printed = promote(promoted.stacks)
     assert code == 0
@@ -207,7 +207,7 @@ def test_a_job_that_exceeds_its_deadline_is_ended_and_is_not_evidence(promoted: 
     assert "DeadlineExceeded" in refused.value.what
     assert promoted.job()["metadata"]["name"] != before, "a Job cannot be changed, so a change makes a new one"
     assert promoted.verdict() == verdict
-    wait_for("the process to end", expect_no_process, 30)
+    wait_for("the process to end", expect_no_process, JOB_SECONDS)
 
 
 def test_a_deleted_job_is_reported_as_missing(promoted: Promoted) -> None:
@@ -219,9 +219,9 @@ def test_a_deleted_job_is_reported_as_missing(promoted: Promoted) -> None:
         if not any(alive(each) and each.name.startswith(f"{NAMESPACE}/{job}") for each in pods()):
             raise NotYetError("no process")
 
-    wait_for("the pod", started, 60)
+    wait_for("the pod", started, JOB_SECONDS)
     promoted.api.delete(Reference("batch/v1", "Job", NAMESPACE, job))
-    wait_for("the process to end", expect_no_process, 60)
+    wait_for("the process to end", expect_no_process, JOB_SECONDS)
     with pytest.raises(CannotRunError, match="job-missing"):
         await_jobs(promoted.settings, [promoted.deployed.flow(FLOW)], lambda _: None)
 
@@ -249,7 +249,7 @@ def test_executors_in_pods_give_the_same_verdict_and_leave_no_pod_behind(
         assert each["metadata"]["ownerReferences"][0]["name"].startswith(name), "they do not end with the driver"
         assert [mount["mountPath"] for mount in each["spec"]["containers"][0]["volumeMounts"]] == ["/tmp"]
         assert each["spec"]["automountServiceAccountToken"] is False
-    wait_for("no executor", lambda: expect_no_executor(promoted), 60)
+    wait_for("no executor", lambda: expect_no_executor(promoted), JOB_SECONDS)
     expect_same_verdict(promoted.report(), validated_here(), RECORDS)
 
 
@@ -271,7 +271,7 @@ def test_a_spark_application_gives_the_same_verdict_and_leaves_only_its_driver(
     assert f"{STACK}: {promoted.application()['metadata']['name']} is complete" in printed
     assert operator.executors, "the driver has read everything"
     expect_same_verdict(promoted.report(), validated_here(), RECORDS)
-    wait_for("no executor", lambda: expect_no_executor(promoted), 60)
+    wait_for("no executor", lambda: expect_no_executor(promoted), JOB_SECONDS)
     assert [promoted.of_kind("batch/v1", kind) for kind in ("Job", "CronJob")] == [[], []]
     driver = promoted.api.get(Reference("v1", "Pod", NAMESPACE, f"{promoted.application()['metadata']['name']}-driver"))
     assert driver is not None
@@ -279,7 +279,7 @@ def test_a_spark_application_gives_the_same_verdict_and_leaves_only_its_driver(
     shown = json.dumps([*operator.executors.values(), kept]) + log(driver)
     assert [value for value in promoted.passwords() if value in shown] == []
     assert all(each["spec"]["automountServiceAccountToken"] is False for each in operator.executors.values())
-    wait_for("no drift", promoted.deployed.expect_no_drift, 60)
+    wait_for("no drift", promoted.deployed.expect_no_drift, JOB_SECONDS)
 
 
 def test_a_job_may_list_pods_for_its_executors_but_no_other_kind_or_namespace(job_account: KubernetesApi) -> None:

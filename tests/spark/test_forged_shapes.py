@@ -134,7 +134,7 @@ def test_a_loop_is_reported_while_it_runs(check: Check, endpoints: Endpoints) ->
 
     with copying(scene.east, scene.west, "round"), copying(scene.west, scene.east, "round"):
         # Records that arrive for the first time are no copies yet.
-        wait_for("the records to come by a second time", both_hold_copies, 60)
+        wait_for("the records to come by a second time", both_hold_copies, 300)
         outcome = check(there, back)
     parity = named(outcome, "parity")
     assert parity.verdict is Verdict.FAIL

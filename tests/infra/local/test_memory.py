@@ -27,7 +27,7 @@ def large(tmp_path: Path) -> Iterator[ProcessRecord]:
         if "ready" not in processes.last_lines(record.log):
             raise NotYetError("an empty log")
 
-    wait_for("the large process", expect_ready, 20)
+    wait_for("the large process", expect_ready, 120)
     yield record
     processes.stop(record, grace_seconds=0)
 
@@ -41,7 +41,7 @@ def test_a_part_and_this_process_are_counted_once_each(large: ProcessRecord) -> 
 
 def test_the_watch_keeps_the_peak_after_the_process_ended(large: ProcessRecord) -> None:
     with MemoryWatch(sample_seconds=0.01) as watch:
-        wait_for("a sample", lambda: _expect_peak(watch), 20)
+        wait_for("a sample", lambda: _expect_peak(watch), 120)
         processes.stop(large, grace_seconds=0)
     assert watch.peak_bytes > 100 * MIB
     assert f"large/{large.pid}" in watch.peak_by_process

@@ -38,7 +38,7 @@ def a_process(started: list[ProcessRecord], folder: Path, command: tuple[str, ..
         if "ready" not in processes.last_lines(record.log):
             raise NotYetError("an empty log")
 
-    wait_for("the process", expect_ready, 20)
+    wait_for("the process", expect_ready, 120)
     return record
 
 
@@ -77,7 +77,7 @@ def test_a_killed_process_counts_as_dead_although_it_is_our_zombie(
         if processes.alive(record):
             raise NotYetError("alive")
 
-    wait_for("the end of the process", expect_dead, 20)
+    wait_for("the end of the process", expect_dead, 120)
 
 
 def test_a_process_that_ended_counts_as_dead_before_its_parent_reaps_it(
@@ -114,7 +114,7 @@ def test_the_log_is_private_and_goes_on_after_a_restart(started: list[ProcessRec
         if processes.last_lines(again.log) != "ready\nready":
             raise NotYetError(processes.last_lines(again.log))
 
-    wait_for("the lines of both processes", expect_both, 20)
+    wait_for("the lines of both processes", expect_both, 120)
 
 
 def test_the_family_includes_what_a_part_started(started: list[ProcessRecord], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from infra.kubernetes.api import Object, Reference
 from infra.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, NAMESPACE, ConnectFlow
+from tests.infra.operator.workspace import DEADLINE_SECONDS
 
 SMALL = {"requests": {"memory": "64Mi"}, "limits": {"memory": "128Mi"}}
 MIDDLE = {"requests": {"memory": "96Mi"}, "limits": {"memory": "192Mi"}}
@@ -37,7 +38,7 @@ def expect_pod(flow: ConnectFlow, index: int, *, other_than: str = "") -> Object
             raise NotYetError(f"{seen and seen['metadata']['uid']}, Ready {ready}")
         return seen
 
-    return wait_for(f"Pod {index} to be ready", met, 120)
+    return wait_for(f"Pod {index} to be ready", met, DEADLINE_SECONDS)
 
 
 def expect_no_pod(flow: ConnectFlow, index: int) -> None:
@@ -45,7 +46,7 @@ def expect_no_pod(flow: ConnectFlow, index: int) -> None:
         if pod(flow, index) is not None:
             raise NotYetError("the Pod is still there")
 
-    wait_for(f"Pod {index} to go", met, 60)
+    wait_for(f"Pod {index} to go", met, DEADLINE_SECONDS)
 
 
 @pytest.fixture
@@ -124,4 +125,4 @@ def test_the_pods_of_a_deleted_connect_cluster_are_deleted(unlimited: ConnectFlo
     expect_pod(flow, 0)
     flow.delete("KafkaConnect")
     expect_no_pod(flow, 0)
-    wait_for("the workers to end", flow.expect_no_worker, 60)
+    wait_for("the workers to end", flow.expect_no_worker, DEADLINE_SECONDS)

@@ -26,7 +26,7 @@ from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_
 from tests.repository import ROOT
 
 #: Every question has a deadline: the command ends within this time, however many parts are down.
-WITHIN_SECONDS = 60
+WITHIN_SECONDS = 180
 _HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
 _FAILING = {"transforms": "hoist", "transforms.hoist.type": _HOIST, "transforms.hoist.field": "wrapped"}
 

@@ -75,7 +75,7 @@ def ended(kubelet: Kubelet, cluster: Cluster) -> tuple[str, dict[str, Any]]:
             raise NotYetError(str(cluster.status))
         return cluster.status
 
-    return wait_for("the end of the pod", rounds, 60)
+    return wait_for("the end of the pod", rounds, 300)
 
 
 def test_a_pod_waits_until_what_it_mounts_exists(kubelet: Kubelet, cluster: Cluster) -> None:
@@ -148,7 +148,7 @@ def test_a_pod_that_no_longer_exists_leaves_no_process_and_no_folder(kubelet: Ku
         if kubelet.processes.uids():
             raise NotYetError("its process runs")
 
-    wait_for("the process to end", forgotten, 30)
+    wait_for("the process to end", forgotten, 300)
     assert not kubelet.processes.folder("mirror-orders", "a").exists()
 
 
