@@ -3,8 +3,11 @@
 tests/contract/test_patterns.py asks Java about the same patterns.
 """
 
+import warnings
+
 import pytest
 
+from components.kafka import patterns
 from components.kafka.patterns import alternatives, flags_for_later_entries, matches, pattern_error
 from components.kafka.selection import Selection
 
@@ -89,6 +92,23 @@ def test_a_pattern_that_only_java_can_evaluate_is_not_judged(pattern: str) -> No
     error = pattern_error(pattern)
     assert error is not None
     assert not error.refused
+
+
+def test_a_pattern_is_read_without_turning_the_warnings_of_other_threads_into_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Filters of warnings belong to the process, and a thread that restores them may leave it those of another."""
+    before, meanwhile = list(warnings.filters), []
+    parse = patterns._parser.parse
+
+    def noting(*given: object) -> object:
+        meanwhile.append(list(warnings.filters))
+        return parse(*given)
+
+    monkeypatch.setattr(patterns._parser, "parse", noting)
+    assert pattern_error("read-in-a-thread-[a-z]+") is None
+    assert meanwhile
+    assert all(each == before for each in meanwhile)
 
 
 @pytest.mark.parametrize(
