@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.building import building, without_limit
 from tests.scheduling import ON_A_STACK, UnitScheduling, place_of, runs_without_stack, unit_of
 from tests.spark.uncompiled import INTERPRETED, conf_words
 
@@ -43,6 +42,7 @@ from infra.machine.locks import exclusive
 from infra.project import local_folder
 from infra.waiting import NotYetError, wait_for
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
+from tests.building import building, without_limit
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300

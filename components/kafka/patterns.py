@@ -158,9 +158,9 @@ def alternatives(pattern: str) -> tuple[str, ...]:
 
 
 def _has_set_in_class(pattern: str) -> bool:
-    """Whether Java reads a set within a class, as in `[a[b]]`, or Python would warn that it may do so one day.
+    """Whether Java reads a set within a class, as in `[a[b]]`, or Python warns that it may do so one day.
 
-    Python's own warnings would have to become errors, for all threads of the process at once.
+    To notice Python's own warning, it would have to become an error in all threads of the process.
     """
     classes = (_ESCAPED.sub("x", found[1] or "") for found in _CLASS.finditer(pattern))
     return any("[" in each or _SET_OPERATION.search(each, 1) for each in classes)
