@@ -24,7 +24,7 @@ SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 #: The packages that the job needs besides those in the zip.
 NEEDED = ("pyspark", "pydantic", "rich", "kubernetes")
 #: Ends a job that hangs; no job takes this long, even on a busy machine.
-HANGING_SECONDS = 3600
+HANGING_SECONDS = 900
 
 
 def job_environment(endpoints: Endpoints) -> Mapping[str, str]:
