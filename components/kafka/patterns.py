@@ -39,7 +39,7 @@ _REFUSED = re.compile(
 )
 #: The same for repetitions, unless they repeat an anchor or another repetition.
 _NOTHING_REPEATED = re.compile(r"(nothing to|multiple) repeat")
-_REPEATED_IN_JAVA = re.compile(r"[$^})][*+?{]")
+_REPEATED_IN_JAVA = re.compile(r"(?:[$^})]|\\[AbB])[*+?{]")
 #: Java constructs that Python writes differently, and the text between them.
 _TRANSLATED = re.compile(
     r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[(?:\\.|[^\]\\])*\]"

@@ -79,6 +79,7 @@ def test_a_pattern_that_connectors_cannot_use_is_refused(pattern: str) -> None:
         pytest.param(r"\101", id="Python's octal, Java's reference"),
         pytest.param("[a&&b]", id="an intersection"),
         pytest.param("[[a]b]", id="a union"),
+        pytest.param(r"a\b+", id="a repeated anchor"),
         pytest.param("[b[a]]", id="a union that does not begin with its set"),
         pytest.param("[^[a]]", id="a union within a negation"),
         pytest.param("[]a]", id="a bracket that opens a class"),
