@@ -49,10 +49,10 @@ def test_a_test_that_ends_its_process_fails_once_and_all_others_run(ends: str, p
         folder = tmp_path / name
         folder.mkdir()
         (folder / f"test_{name}.py").write_text(text.replace("{ends}", ends))
-    limits = ("-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
+    limits = ("-o", "faulthandler_timeout=10", "-o", "faulthandler_exit_on_timeout=true")
     command = [sys.executable, "-m", "pytest", "-n", str(processes), "-p", "no:cacheprovider", "-q", *limits]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
-    answer = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=900)
     assert "1 failed, 5 passed" in answer.stdout, answer.stdout
     assert "crashed while running 'b/test_b.py::test_that_ends_its_process'" in answer.stdout
     assert ("in test_that_ends_its_process" in answer.stderr) == ("wait" in ends), (
