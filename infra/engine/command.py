@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Self
 
 from pulumi import automation
 from pulumi.automation import CommandResult
@@ -40,6 +40,7 @@ class EngineCommand(automation.PulumiCommand):
         if Path(self.command).is_absolute():
             environment["PATH"] = os.pathsep.join([str(Path(self.command).parent), environment["PATH"]])
         with (
+            _Interrupts() as interrupts,
             subprocess.Popen(
                 [self.command, "--non-interactive", *(each for each in args if each != "--non-interactive")],
                 stdin=subprocess.DEVNULL,
@@ -52,12 +53,17 @@ class EngineCommand(automation.PulumiCommand):
             ) as process,
             ThreadPoolExecutor(2) as readers,
         ):
+            interrupts.pass_on_to(process)
             outputs = [
                 readers.submit(_lines, *each) for each in ((process.stdout, on_output), (process.stderr, on_error))
             ]
-            interrupted = _wait_passing_interrupts(process)
+            while process.returncode is None:
+                # Python runs a signal handler between two looks; during one endless wait, it would not run.
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_LOOK_SECONDS)
+            interrupts.restore()
             stdout, stderr = (each.result() for each in outputs)
-        if interrupted:
+        if interrupts.heard:
             raise KeyboardInterrupt
         result = CommandResult(stdout=stdout, stderr=stderr, code=process.returncode)
         if result.code != 0:
@@ -75,27 +81,43 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
     return "\n".join(lines)
 
 
-def _wait_passing_interrupts(process: "subprocess.Popen[str]") -> bool:
-    """Wait for a process and pass each Ctrl-C on to it; returns whether there was one.
+class _Interrupts:
+    """Passes each Ctrl-C on to a process, from before it starts until it has ended.
 
     A signal handler passes it on: with exceptions, a second Ctrl-C that arrives while the first is handled could get
-    lost. Python runs the handler between two looks at the process; during one endless wait, it would not run.
+    lost, and one that arrives before the process is waited for would only be heeded after its end.
     """
-    interrupted = False
 
-    def pass_on(_signal: int, _frame: object) -> None:
-        nonlocal interrupted
-        interrupted = True
-        process.send_signal(signal.SIGINT)
+    def __init__(self) -> None:
+        self.heard = False
+        self._process: subprocess.Popen[str] | None = None
+        self._early = 0
+        self._before: Any = None
 
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        process.wait()
-        return False
-    before = signal.signal(signal.SIGINT, pass_on)
-    try:
-        while process.returncode is None:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_LOOK_SECONDS)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return interrupted
+    def __enter__(self) -> Self:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            self._before = signal.signal(signal.SIGINT, self._pass_on)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.restore()
+
+    def pass_on_to(self, process: "subprocess.Popen[str]") -> None:
+        """The process has started: it gets the Ctrl-Cs that came before, and each later one."""
+        self._process = process
+        for _ in range(self._early):
+            process.send_signal(signal.SIGINT)
+
+    def restore(self) -> None:
+        """From now on, Ctrl-C does what it did before."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            self._before = None
+
+    def _pass_on(self, _signal: int, _frame: object) -> None:
+        self.heard = True
+        if self._process is None:
+            self._early += 1
+        else:
+            self._process.send_signal(signal.SIGINT)

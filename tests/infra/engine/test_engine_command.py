@@ -3,9 +3,13 @@
 import os
 import signal
 import stat
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 from pulumi import automation
 
@@ -66,6 +70,36 @@ def test_a_second_ctrl_c_reaches_the_engine_too(engine: EngineCommand, tmp_path:
     with pytest.raises(KeyboardInterrupt):
         engine.run(["up-at-once"], str(tmp_path), {}, hear)
     assert said[-1] == "the state is saved ^C ^C"
+
+
+class InterruptedStart(subprocess.Popen[str]):
+    def __init__(self, *given: Any, **options: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        super().__init__(*given, **options)
+
+
+class InterruptedReaders(ThreadPoolExecutor):
+    def submit(self, *given: Any, **options: Any) -> Any:
+        reading = super().submit(*given, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+        return reading
+
+
+@pytest.mark.usefixtures("heeded")
+@pytest.mark.parametrize(
+    ("place", "interrupted"),
+    [
+        pytest.param("subprocess.Popen", InterruptedStart, id="before it runs"),
+        pytest.param("ThreadPoolExecutor", InterruptedReaders, id="before it is waited for"),
+    ],
+)
+def test_a_ctrl_c_ends_an_engine_that_is_starting(
+    engine: EngineCommand, tmp_path: Path, place: str, interrupted: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"infra.engine.command.{place}", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.run(["up-at-once"], str(tmp_path), {})
+    assert "pulumi" not in [each.name() for each in psutil.Process().children()]
 
 
 @pytest.mark.usefixtures("heeded")
