@@ -40,20 +40,22 @@ _REFUSED = re.compile(
 #: The same for repetitions, unless they repeat an anchor or another repetition.
 _NOTHING_REPEATED = re.compile(r"(nothing to|multiple) repeat")
 _REPEATED_IN_JAVA = re.compile(r"(?:[$^})]|\\[AbB])[*+?{]")
+#: The content of a class, after its opening bracket.
+_CONTENT = r"(?:\\.|[^\]\\])*"
 #: Java constructs that Python writes differently, and the text between them.
 _TRANSLATED = re.compile(
-    r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[(?:\\.|[^\]\\])*\]"
+    r"\\Q(?P<quoted>.*?)\\E|\\k<(?P<again>\w+)>|\(\?<(?P<group>[A-Za-z][A-Za-z0-9]*)>|\\.|\[" + _CONTENT + r"\]"
 )
 _GROUP_OPENING = re.compile(r"\(\?([:=!]|<[=!])")
 #: An escape, or a class with its content; the class need not end.
-_CLASS = re.compile(r"\\.|\[\^?((?:\\.|[^\]\\])*)")
+_CLASS = re.compile(rf"\\.|\[\^?({_CONTENT})")
 _ESCAPED = re.compile(r"\\.")
 #: Operations on sets: Java has `&&`, and Python warns that it may have all of them one day.
 _SET_OPERATION = re.compile(r"&&|--|~~|\|\|")
 #: Flags that apply to everything after them, not only to a group.
 _FLAGS = re.compile(r"\(\?[a-zA-Z-]+\)")
 #: What ends or hides an alternative: an escape, a class, the ends of a group, and the operator itself.
-_ALTERNATION = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[()|]")
+_ALTERNATION = re.compile(rf"\\.|\[{_CONTENT}\]|[()|]")
 #: A quotation, and references to groups, whose numbers change with the position of their alternative.
 _BEYOND_ALTERNATIVES = re.compile(_ESCAPE + r"[Qk1-9]")
 #: A repetition that is repeated this often or more can match a name in so many ways that matching takes too long.
