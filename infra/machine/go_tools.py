@@ -160,6 +160,6 @@ def _build(tool: GoTool, console: Console) -> None:
         [go, "build", "-v", "-trimpath", "-ldflags", tool.link_flags, "-o", building / "bin" / tool.name, tool.package],
         cwd=tool.module_dir,
         env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
-        remedy="see the lines above; it needs the Go module proxy and some GB of free disk. Then run the command again",
+        remedy="see the lines below; it needs the Go module proxy and some GB of free disk. Then run the command again",
     )
     building.replace(folder)

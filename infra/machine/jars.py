@@ -71,7 +71,7 @@ def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
         [mvn, "-B", "-f", jars.pom, COPY_DEPENDENCIES, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"],
         # JAVA_HOME may name any JDK; Maven runs on the same one as our other JVMs.
         env={**os.environ, "JAVA_HOME": str(jdk.home)},
-        remedy="see Maven's lines above; Maven's central repository or your mirror of it must be reachable",
+        remedy="see Maven's lines below; Maven's central repository or your mirror of it must be reachable",
     )
     fresh.replace(jars.directory)
     return jars.directory

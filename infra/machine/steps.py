@@ -18,8 +18,8 @@ PLAIN_TICK_SECONDS = 30.0
 """How often a line is printed if there is no terminal to update one in place."""
 
 STALLED_SECONDS = 600.0
-"""Builds and downloads print something more often, unless a connection has stalled: Go and Maven wait for that for half
-an hour or for ever."""
+"""A build or download that makes progress prints something more often. Maven waits for a stalled connection for half an
+hour, Go for ever."""
 
 
 class _Output:

@@ -82,7 +82,7 @@ def _ensure_generated(api: Api, jdk: Jdk, console: Console) -> tuple[Path, ...]:
             f"generate Strimzi's CRDs, {api.version}",
             [jdk.java, "-cp", f"{jars}/*", MAIN_CLASS, *api.options, *outputs],
             env=os.environ,
-            remedy="see the lines above; the generator needs a complete JDK, so check the one named there",
+            remedy="see the lines below; the generator needs a complete JDK, so check the one named there",
         )
         making.replace(api.folder)
     return api.files

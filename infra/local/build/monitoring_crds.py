@@ -33,7 +33,7 @@ def ensure_monitoring_crds(console: Console) -> tuple[Path, ...]:
                 [program, *_GENERATE, f"output:crd:dir={making}"],
                 cwd=module,
                 env={**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
-                remedy="see the lines above; the first build needs `go` and access to the Go module proxy",
+                remedy="see the lines below; the first build needs `go` and access to the Go module proxy",
             )
             making.replace(folder)
     return tuple(folder / name for name in _FILES)
