@@ -55,40 +55,40 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_part_that_never_becomes_ready_is_reported_with_its_last_problem_and_stopped",
     ),
     "infra/machine/test_steps": ("test_a_step_that_stalls_is_ended_with_its_last_lines",),
-    "infra/operations/test_failing_back": ("test_records_that_only_the_source_has_are_exported_whole",),
-    "infra/operations/test_failing_over": (
+    "infra/operate/test_failing_back": ("test_records_that_only_the_source_has_are_exported_whole",),
+    "infra/operate/test_failing_over": (
         "test_the_failover_is_undone_if_a_group_starts_after_the_look",
         "test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer",
     ),
-    "infra/operations/test_fencing": (
+    "infra/operate/test_fencing": (
         "test_the_fence_is_removed_if_records_do_not_arrive_in_time",
         "test_a_fence_that_would_also_affect_replication_is_refused",
         "test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it",
     ),
-    "infra/operations/test_interventions": (
+    "infra/operate/test_interventions": (
         "test_a_restart_that_makes_no_sense_is_refused",
         "test_nothing_is_planned_if_one_of_several_connectors_is_refused",
         "test_a_change_that_does_not_fit_the_connectors_state_is_refused",
     ),
-    "infra/operations/test_offsets": (
+    "infra/operate/test_offsets": (
         "test_a_malformed_file_is_refused",
         "test_a_partition_in_two_lines_is_refused_in_either_order",
         "test_offsets_are_not_set_while_somebody_else_controls_the_connector",
         "test_a_mistake_is_named_with_its_line",
     ),
-    "infra/operations/test_offsets_run": (
+    "infra/operate/test_offsets_run": (
         "test_an_operator_that_is_down_leaves_nothing_armed",
         "test_every_task_of_a_stopped_connector_is_waited_for",
         "test_a_refusal_by_connect_is_reported_and_the_request_is_withdrawn",
     ),
-    "infra/operations/test_return": (
+    "infra/operate/test_return": (
         "test_a_flow_that_has_already_run_is_refused_with_a_remedy",
         "test_a_partition_that_mixes_records_of_both_origins_is_refused",
     ),
     "infra/promotion/test_applied": ("test_what_was_edited_or_not_deleted_is_reported_with_the_remedy_of_the_drift",),
     "infra/promotion/test_evidence": ("test_evidence_with_an_unknown_verdict_is_refused",),
     "infra/promotion/test_jobs_in_cluster": ("test_a_missing_or_unfinished_job_is_not_evidence",),
-    "infra/rehearsal/test_drill": (
+    "infra/operate/rehearse/test_drill": (
         "test_a_drill_is_refused_if_a_position_is_not_proven",
         "test_a_record_that_does_not_arrive_fails_the_drill_and_counts_as_skipped",
     ),

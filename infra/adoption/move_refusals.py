@@ -10,9 +10,9 @@ from components.render.planned_objects import Manifest
 from infra.adoption.agreements import Refusal
 from infra.adoption.facts import Facts
 from infra.adoption.moves import Move, Moves
-from infra.operations.flow_connectors import connector_places
-from infra.operations.interventions import OFFSETS, wanted_state
-from infra.operations.restarts import connector_in
+from infra.operate.flow_connectors import connector_places
+from infra.operate.interventions import OFFSETS, wanted_state
+from infra.operate.restarts import connector_in
 
 
 def refusals_of_moves(facts: Facts, moves: Moves) -> Iterator[Refusal]:

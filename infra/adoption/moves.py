@@ -18,7 +18,7 @@ from infra.importing.mirrors import ends_of_mirrors
 from infra.importing.placeholders import Placeholders, providers_of
 from infra.importing.reading import ReadObject
 from infra.kubernetes.api import Reference, reference
-from infra.operations.flow_connectors import ConnectorPlace, connector_places
+from infra.operate.flow_connectors import ConnectorPlace, connector_places
 from infra.review.object_changes import identity
 
 _KIND = "KafkaMirrorMaker2"

@@ -24,14 +24,14 @@ from infra.engine import deployment
 from infra.engine.changed_objects import Change
 from infra.engine.command import Say
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.operations.ended_tasks import wait_until_ended
-from infra.operations.facts import UnaskedError
-from infra.operations.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operations.interventions import Change as StateChange
-from infra.operations.interventions import Request, planned, wanted_state
-from infra.operations.offsets_patches import disarm
-from infra.operations.offsets_reader import OffsetsReader
-from infra.operations.offsets_run import Run
+from infra.operate.ended_tasks import wait_until_ended
+from infra.operate.facts import UnaskedError
+from infra.operate.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
+from infra.operate.interventions import Change as StateChange
+from infra.operate.interventions import Request, planned, wanted_state
+from infra.operate.offsets_patches import disarm
+from infra.operate.offsets_reader import OffsetsReader
+from infra.operate.offsets_run import Run
 from infra.settings import StackSettings
 from infra.stack_checks import resolved_flows
 from infra.waiting import DeadlineError, NotYetError, wait_for

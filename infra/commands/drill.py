@@ -14,7 +14,7 @@ from infra.files.positions import shown
 from infra.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
-    from infra.rehearsal.drill import Drill
+    from infra.operate.rehearse.drill import Drill
 
 
 def drill(
@@ -43,8 +43,8 @@ def drill(
     Example: `replicate drill prod-us-west-2 orders`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operations import failing_back, failover_looking
-    from infra.rehearsal.drill import Drill
+    from infra.operate import failing_back, failover_looking
+    from infra.operate.rehearse.drill import Drill
 
     settings = read_settings(stack, project.stacks)
     with failover_looking.opened(settings, flow) as scene:
@@ -54,8 +54,8 @@ def drill(
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:
     """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
-    from infra.rehearsal.drill import run
-    from infra.rehearsal.drill_record import write_record
+    from infra.operate.rehearse.drill import run
+    from infra.operate.rehearse.drill_record import write_record
 
     flow = drill.flow
     if drill.group in flow.group_selection:

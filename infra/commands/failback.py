@@ -45,7 +45,7 @@ def failback(
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.failback_call import Call, go_back
-    from infra.operations import failing_back, failover_looking
+    from infra.operate import failing_back, failover_looking
 
     with failover_looking.opened(read_settings(stack, project.stacks), flow) as scene:
         go_back(

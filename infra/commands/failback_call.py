@@ -13,20 +13,20 @@ from components.contract.wording import named, number
 from components.kafka.replication_policy import Policy
 from infra.commands.console import err, out
 from infra.commands.intervention import who
-from infra.operations import fencing
-from infra.operations.failback_looking import look_back, reverse_flows
-from infra.operations.failback_plan import plan_back, refuse_unsuited_back
-from infra.operations.failing_back import commit_back, expect_idle
-from infra.operations.failing_over import Who
-from infra.operations.failover_facts import Checked
-from infra.operations.failover_looking import Scene
-from infra.operations.failover_text import document, print_plan, print_preconditions
-from infra.operations.group_writer import GroupWriter
-from infra.operations.kafka_reader import KafkaReader
-from infra.operations.return_looking import look_at_return, offsets_reader
-from infra.operations.return_plan import ReturnPlan, plan_return
-from infra.operations.return_run import not_stopped, set_beginning
-from infra.operations.source_only import SourceOnly, export
+from infra.operate import fencing
+from infra.operate.failback_looking import look_back, reverse_flows
+from infra.operate.failback_plan import plan_back, refuse_unsuited_back
+from infra.operate.failing_back import commit_back, expect_idle
+from infra.operate.failing_over import Who
+from infra.operate.failover_facts import Checked
+from infra.operate.failover_looking import Scene
+from infra.operate.failover_text import document, print_plan, print_preconditions
+from infra.operate.group_writer import GroupWriter
+from infra.operate.kafka_reader import KafkaReader
+from infra.operate.return_looking import look_at_return, offsets_reader
+from infra.operate.return_plan import ReturnPlan, plan_return
+from infra.operate.return_run import not_stopped, set_beginning
+from infra.operate.source_only import SourceOnly, export
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import who
-from infra.operations import failing_over, failover_looking
-from infra.operations.disaster_plan import consumed_topics, disaster_plan
-from infra.operations.facts import UnaskedError
-from infra.operations.failover_facts import Looked, Mode, Plan
-from infra.operations.failover_looking import Scene
-from infra.operations.failover_plan import only_waits, plan
-from infra.operations.failover_text import document, next_steps, print_plan, topics_of
-from infra.operations.fencing import Fence
-from infra.operations.partition_logs import Say
+from infra.operate import failing_over, failover_looking
+from infra.operate.disaster_plan import consumed_topics, disaster_plan
+from infra.operate.facts import UnaskedError
+from infra.operate.failover_facts import Looked, Mode, Plan
+from infra.operate.failover_looking import Scene
+from infra.operate.failover_plan import only_waits, plan
+from infra.operate.failover_text import document, next_steps, print_plan, topics_of
+from infra.operate.fencing import Fence
+from infra.operate.partition_logs import Say
 from infra.settings import StackSettings
 from infra.waiting import DeadlineError, NotYetError, wait_for
 

@@ -8,11 +8,11 @@ from rich.markup import escape
 from components.contract.wording import named
 from infra.commands.console import err
 from infra.commands.failover_call import DONE, Call, carry_out, go_on, wait_until_drained
-from infra.operations import failover_looking, fencing
-from infra.operations.failover_facts import Looked, Mode, Plan
-from infra.operations.failover_looking import Scene
-from infra.operations.failover_plan import plan
-from infra.operations.partition_logs import Say
+from infra.operate import failover_looking, fencing
+from infra.operate.failover_facts import Looked, Mode, Plan
+from infra.operate.failover_looking import Scene
+from infra.operate.failover_plan import plan
+from infra.operate.partition_logs import Say
 
 
 def with_fence(call: Call, scene: Scene) -> None:

@@ -2,9 +2,9 @@
 
 from infra.commands.failover_call import Call, after_disaster, with_both
 from infra.commands.failover_fence import lift_only, with_fence
-from infra.operations import failover_looking
-from infra.operations.failover_facts import Mode
-from infra.operations.failover_plan import refuse_unsuited
+from infra.operate import failover_looking
+from infra.operate.failover_facts import Mode
+from infra.operate.failover_plan import refuse_unsuited
 
 
 def fail_over(call: Call) -> None:

@@ -56,8 +56,8 @@ def offsets(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.offsets_call import Call, change, print_list
     from infra.flow_choice import flow_named
-    from infra.operations.intervening import OFFSETS_PERMISSION, chosen_places, cluster_of
-    from infra.operations.offsets_reader import OffsetsReader
+    from infra.operate.intervening import OFFSETS_PERMISSION, chosen_places, cluster_of
+    from infra.operate.offsets_reader import OffsetsReader
     from infra.stack_checks import resolved_flows
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):

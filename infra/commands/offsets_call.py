@@ -14,14 +14,14 @@ from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import who
 from infra.files.positions import shown
 from infra.kubernetes.api import KubernetesApi
-from infra.operations import offsets_file
-from infra.operations.flow_connectors import ConnectorPlace
-from infra.operations.intervening import read_live
-from infra.operations.interventions import Request
-from infra.operations.offsets_patches import PURPOSE, refuse
-from infra.operations.offsets_plan import Known, Move, of_those
-from infra.operations.offsets_reader import OffsetsReader
-from infra.operations.offsets_run import Run, left_behind
+from infra.operate import offsets_file
+from infra.operate.flow_connectors import ConnectorPlace
+from infra.operate.intervening import read_live
+from infra.operate.interventions import Request
+from infra.operate.offsets_patches import PURPOSE, refuse
+from infra.operate.offsets_plan import Known, Move, of_those
+from infra.operate.offsets_reader import OffsetsReader
+from infra.operate.offsets_run import Run, left_behind
 
 
 @dataclass(frozen=True)

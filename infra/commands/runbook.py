@@ -24,8 +24,8 @@ def runbook(
 
     Example: `replicate runbook prod-us-west-2 --output runbook.md`
     """
-    from infra.rehearsal.model import runbook_model
-    from infra.rehearsal.page import runbook as page
+    from infra.operate.rehearse.model import runbook_model
+    from infra.operate.rehearse.page import runbook as page
 
     settings = read_settings(stack, project.stacks)
     file = settings.topology_file.resolve()

@@ -24,10 +24,10 @@ from components.render import metrics
 from components.render.dashboard import dashboard
 from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
-from infra.operations.exported_metrics import families
+from infra.operate.exported_metrics import families
 from tests.bench.alerts_of_pairs import pair_tests
 from tests.builders import a_flow, a_topology
-from tests.infra.operations.exported import a_document, a_lag, a_status, behind
+from tests.infra.operate.exported import a_document, a_lag, a_status, behind
 
 _MINUTES = 80
 _EVALUATED_SECONDS = (_MINUTES - 10) * 60

@@ -6,9 +6,9 @@ No cluster is asked, because a scrape never asks one. `make bench` runs it.
 import sys
 import time
 
-from infra.operations.exporting import Newest
-from infra.operations.status_document import FlowStatus, GroupStatus
-from tests.infra.operations.exported import a_document, a_lag, a_status, behind, scraped, some_groups
+from infra.operate.exporting import Newest
+from infra.operate.status_document import FlowStatus, GroupStatus
+from tests.infra.operate.exported import a_document, a_lag, a_status, behind, scraped, some_groups
 
 _WORST = 20
 _SCRAPES = 20

@@ -18,9 +18,9 @@ from components.contract.report import FlowOutcome
 from infra.local import stack
 from infra.local.endpoints import Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
-from infra.operations.flow_connectors import connector_places
-from infra.operations.intervening import carry_out, cluster_of, flow_of_stack, read_live
-from infra.operations.interventions import Request, planned
+from infra.operate.flow_connectors import connector_places
+from infra.operate.intervening import carry_out, cluster_of, flow_of_stack, read_live
+from infra.operate.interventions import Request, planned
 from infra.settings import read_settings, stack_file
 from infra.waiting import wait_for
 from spark.documents import chosen_flows

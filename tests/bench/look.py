@@ -16,14 +16,14 @@ from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.operations.exporting import Newest
-from infra.operations.facts import FlowFacts
-from infra.operations.flow_status import flow_status
-from infra.operations.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
-from infra.operations.kafka_reader import KafkaReader
+from infra.operate.exporting import Newest
+from infra.operate.facts import FlowFacts
+from infra.operate.flow_status import flow_status
+from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
+from infra.operate.kafka_reader import KafkaReader
 from tests.builders import a_resolved_flow
-from tests.infra.operations.brokers import Cluster
-from tests.infra.operations.exported import a_document, scraped
+from tests.infra.operate.brokers import Cluster
+from tests.infra.operate.exported import a_document, scraped
 
 #: Brokers within a process create topics with four partitions.
 _PARTITIONS_EACH = 4

@@ -15,10 +15,10 @@ from components.kafka.exact_positions import PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.kafka_login import ClientConfig
-from infra.operations.exact_reading import read_positions
-from infra.operations.kafka_reader import KafkaReader
+from infra.operate.exact_reading import read_positions
+from infra.operate.kafka_reader import KafkaReader
 from tests.builders import a_resolved_flow
-from tests.infra.operations.brokers import Cluster
+from tests.infra.operate.brokers import Cluster
 
 GROUPS, PARTITIONS, RECORDS = 1_000, 100, 10_000
 SENT_AGAIN = 1_000

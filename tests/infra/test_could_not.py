@@ -28,17 +28,17 @@ from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.kubernetes.readiness import wait_until_ready
 from infra.listed_names import read_names
 from infra.machine.steps import run_step
-from infra.operations.failover_facts import Mode
-from infra.operations.flow_connectors import connector_places
-from infra.operations.intervening import carry_out, chosen_places, read_live
-from infra.operations.interventions import planned
-from infra.operations.source_only import export
+from infra.operate.failover_facts import Mode
+from infra.operate.flow_connectors import connector_places
+from infra.operate.intervening import carry_out, chosen_places, read_live
+from infra.operate.interventions import planned
+from infra.operate.source_only import export
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.infra.adoption.test_moves import plan_of
-from tests.infra.operations.brokers import Cluster, Reader
-from tests.infra.operations.night import Operator, Writer, a_call, a_night
-from tests.infra.operations.test_interventions import a_request
+from tests.infra.operate.brokers import Cluster, Reader
+from tests.infra.operate.night import Operator, Writer, a_call, a_night
+from tests.infra.operate.test_interventions import a_request
 from tests.repository import ROOT
 
 FLOW = a_resolved_flow()

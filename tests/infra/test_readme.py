@@ -18,7 +18,7 @@ from components.contract.problems import Problem
 from components.topology.model import Topology
 from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
-from infra.operations.offsets_file import OffsetsFile, entries
+from infra.operate.offsets_file import OffsetsFile, entries
 from infra.promotion.rule.plan import Plan, check_plan
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operations.kafka_reader import KafkaReader
-from infra.operations.partition_logs import PartitionLog
-from infra.operations.record_stream import RecordStream
+from infra.operate.kafka_reader import KafkaReader
+from infra.operate.partition_logs import PartitionLog
+from infra.operate.record_stream import RecordStream
 from tests.model.partition import ORDERS
 
 

@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions_back import PartitionBack
-from infra.operations.exact_reading import Crossing, walk_across
-from infra.operations.failback_looking import walk_back
-from infra.operations.partition_logs import PartitionLog
+from infra.operate.exact_reading import Crossing, walk_across
+from infra.operate.failback_looking import walk_back
+from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 from tests.model.partition import Partition
 

@@ -9,7 +9,7 @@ import pytest
 from components.kafka.positions_back import PartitionBack
 from components.kafka.return_beginning import Beginning, beginning
 from components.kafka.walked_records import Walked
-from infra.operations import exact_reading, return_looking
+from infra.operate import exact_reading, return_looking
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
 from tests.model.return_machine import Return

@@ -8,7 +8,7 @@ import pytest
 from components.kafka import pair_positions
 from components.kafka.exact_positions import PartitionPositions, exact_positions
 from components.kafka.pair_positions import PairSides
-from infra.operations import exact_reading
+from infra.operate import exact_reading
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_night_machine import PairNight
 

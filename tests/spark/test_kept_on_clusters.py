@@ -11,9 +11,9 @@ from components.contract.published_verdict import config_map_name
 from components.contract.report import FlowOutcome, Report, Verdict
 from components.kafka.kept_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
-from infra.operations.disaster_facts import Silence, read_evidence
-from infra.operations.disaster_plan import disaster_plan
-from infra.operations.kafka_reader import KafkaReader
+from infra.operate.disaster_facts import Silence, read_evidence
+from infra.operate.disaster_plan import disaster_plan
+from infra.operate.kafka_reader import KafkaReader
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.published import published_data

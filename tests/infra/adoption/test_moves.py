@@ -17,7 +17,7 @@ from components.render.planned_objects import Manifest
 from infra.adoption.facts import Facts
 from infra.adoption.plan import Plan, planned
 from infra.adoption.text import print_plan
-from infra.operations.interventions import OFFSETS
+from infra.operate.interventions import OFFSETS
 from infra.review.object_changes import identity
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written

@@ -16,9 +16,9 @@ from components.render.job_parameters import flow_parameters
 from infra.adoption.moves import Move
 from infra.adoption.moving import Moving
 from infra.kubernetes.api import KubernetesApi
-from infra.operations.facts import UnaskedError
-from infra.operations.kafka_reader import Read
-from infra.operations.offsets_reader import OffsetsReader
+from infra.operate.facts import UnaskedError
+from infra.operate.kafka_reader import Read
+from infra.operate.offsets_reader import OffsetsReader
 from infra.settings import StackSettings
 from tests.infra.adoption.test_moves import SOURCE, plan_of, stopped
 

@@ -7,10 +7,10 @@ import pytest
 
 from infra.commands.offsets_call import Call, change
 from infra.kubernetes.api import KubernetesApi
-from infra.operations.offsets_plan import Move
-from infra.operations.offsets_reader import OffsetsReader
-from tests.infra.operations.test_interventions import SOURCE
-from tests.infra.operations.test_offsets_run import BACK, ORDERS, Cluster, a_connector
+from infra.operate.offsets_plan import Move
+from infra.operate.offsets_reader import OffsetsReader
+from tests.infra.operate.test_interventions import SOURCE
+from tests.infra.operate.test_offsets_run import BACK, ORDERS, Cluster, a_connector
 
 EARLIER = Move(SOURCE.name, ORDERS, 40, 0, None)
 MOVED = "Offsets have moved since the plan was printed"

@@ -1,6 +1,6 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
-from infra.operations.looking import look
+from infra.operate.looking import look
 from infra.review.live_comparison import compare_with_cluster
 from infra.waiting import wait_for
 from tests import commands

@@ -1,0 +1,76 @@
+"""Both sides of a flow's partitions, read one partition after the other. Only reads."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar, cast
+
+from confluent_kafka import Message
+
+from components.contract.parameters import FlowParameters
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import Headers, Identified, identity
+from infra.operate.kafka_reader import KafkaReader
+from infra.operate.record_stream import RecordStream
+
+T = TypeVar("T")
+Say: TypeAlias = Callable[[str], object]
+#: The headers to compare if a record counts; None if it does not.
+Compared: TypeAlias = Callable[[Headers], Headers | None]
+
+
+def every(headers: Headers) -> Headers:
+    """Every record counts, with all its headers."""
+    return headers
+
+
+@dataclass(frozen=True)
+class PartitionLog:
+    """One side of a partition, up to an end that was read earlier."""
+
+    reader: KafkaReader
+    stream: RecordStream
+    partition: TopicPartition
+    log: OffsetRange
+
+    def records(self, start: int, compared: Compared = every) -> Iterator[Identified]:
+        for message in self.stream.messages(self.partition, OffsetRange(start, self.log.end)):
+            headers = compared(cast(Headers, message.headers() or ()))
+            if headers is not None:
+                yield _identified(message, headers)
+
+    def not_before(self, first: Identified) -> int:
+        """An offset before which no record has the timestamp of `first`."""
+        found = self.reader.offset_at(self.partition, first.time_ms)
+        return self.log.end if found is None else max(found, self.log.start)
+
+
+def walk_partitions(
+    flow: FlowParameters,
+    source: KafkaReader,
+    target: KafkaReader,
+    committed: Mapping[TopicPartition, Iterable[int]],
+    say: Say,
+    walk: Callable[[PartitionLog, PartitionLog, list[int]], T],
+) -> dict[TopicPartition, T]:
+    """The results of `walk`, for these offsets in each source partition and its remote partition, in order.
+
+    Each partition is read once, however many offsets there are. Raises UnaskedError.
+    """
+    remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
+    isolation = flow.exactly_once
+    # Read the target's ends first: every record before them then comes from before the source's ends.
+    targets = target.logs(remote.values(), committed=isolation)
+    sources = source.logs(committed, committed=isolation)
+    found = {}
+    with source.stream(committed=isolation) as on_source, target.stream(committed=isolation) as on_target:
+        for number, (partition, offsets) in enumerate(committed.items(), start=1):
+            say(f"computing positions: partition {number} of {len(committed)}, {partition}")
+            ours = PartitionLog(source, on_source, partition, sources[partition])
+            theirs = PartitionLog(target, on_target, remote[partition], targets[remote[partition]])
+            found[partition] = walk(ours, theirs, sorted(offsets))
+    return found
+
+
+def _identified(message: Message, headers: Headers) -> Identified:
+    time_ms = message.timestamp()[1]
+    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

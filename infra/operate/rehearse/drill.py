@@ -1,0 +1,200 @@
+"""Rehearses a failover with a group that nobody uses, on live data. Nothing but that group is changed.
+
+Its name is always the same, so a drill begins by removing what an earlier drill left, even if that was killed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.contract.wording import number
+from components.kafka.exact_positions import NotProvenError
+from components.kafka.positions import OffsetRange, TopicPartition
+from infra.operate.exact_reading import read_positions
+from infra.operate.failover_facts import Group, Looked, Mode, Move
+from infra.operate.failover_looking import Scene, read_groups
+from infra.operate.failover_plan import LeftAloneError, group_moves, refuse_unsuited
+from infra.operate.group_moves import commit_moves
+from infra.operate.group_writer import GroupWriter
+from infra.operate.kafka_reader import KafkaReader
+from infra.operate.partition_logs import Say
+from infra.operate.rehearse.drill_counting import Count, count
+from infra.operate.rehearse.drill_record import DrillRecord, Step
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+_NAMED = 3
+
+
+def drill_group(flow: str) -> str:
+    """The group of a flow's drills."""
+    return f"replication-drill-{flow}"
+
+
+@dataclass(frozen=True)
+class Drill:
+    """One drill: the writers of both sides, and how many of the newest records of a partition are unread.
+
+    `catch_up_seconds` is how long those records may take to reach the target.
+    """
+
+    scene: Scene
+    on_source: GroupWriter
+    on_target: GroupWriter
+    records: int
+    catch_up_seconds: float
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def flow(self) -> FlowParameters:
+        return self.scene.parameters
+
+    @property
+    def group(self) -> str:
+        return drill_group(self.flow.name)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.steps.append(Step(name=name, seconds=round(time.monotonic() - began, 2)))
+
+    def remove_group(self) -> None:
+        """On the source first: a flow that selects every group could otherwise sync its offsets again."""
+        self.on_source.delete(self.group)
+        self.on_target.delete(self.group)
+
+
+def run(drill: Drill, say: Say) -> DrillRecord:
+    """Run a drill, and remove its group whatever happens.
+
+    Raises CannotRunError, UnaskedError, and RefusedError for a flow that cannot be rehearsed now.
+    """
+    flow, scene = drill.flow, drill.scene
+    refuse_unsuited(flow, Mode.PLANNED)
+    source, target = scene.reader(flow.source), scene.reader(flow.target)
+    say("removing what an earlier drill left")
+    drill.remove_group()
+    try:
+        return _rehearsed(drill, source, target, say)
+    finally:
+        say("removing the group of the drill")
+        drill.remove_group()
+
+
+def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say) -> DrillRecord:
+    flow, group = drill.flow, drill.group
+    with drill.timed("group"):
+        logs = _logs(flow, source, target)
+        chosen = {each: max(log.start, log.end - drill.records) for each, log in logs.items() if log.size}
+        if not chosen:
+            why = "A drill rehearses with records that exist, and no topic of the flow has one."
+            what = "there is no record to rehearse with"
+            raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
+        drill.on_source.commit(group, chosen, f"replicate drill {flow.name}")
+    with drill.timed("positions"):
+        (found,) = read_groups(flow, source, target, [group], frozenset(chosen))
+        moves = _moves(flow, found, source, target, say)
+    with drill.timed("commit"):
+        commit_moves(drill.on_target, target, moves, f"replicate drill {flow.name}", say)
+    with drill.timed("read"):
+        counts = _counted(drill, source, target, moves, logs, say)
+    return _record(drill, moves, counts)
+
+
+def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dict[TopicPartition, OffsetRange]:
+    """The source's partitions as they are when the drill begins. Raises RefusedError if one is not on the target."""
+    policy = flow.replication_policy
+    logs = source.logs(source.partitions(flow.replicated(source.topics())), committed=flow.exactly_once)
+    existing = set(target.partitions({policy.remote(each.topic) for each in logs}))
+    absent = sorted(each for each, log in logs.items() if log.size and policy.remote_partition(each) not in existing)
+    if absent:
+        named = ", ".join(str(policy.remote_partition(each)) for each in absent[:_NAMED])
+        others = f", and {number(len(absent) - _NAMED, 'other partition')}" if absent[_NAMED:] else ""
+        raise RefusedError(
+            "drill-without-partition",
+            f"{flow.target.alias} does not have {named}{others}",
+            f"flow {flow.name}",
+            f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow.",
+            "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again.",
+        )
+    return {each: log for each, log in logs.items() if policy.remote_partition(each) in existing}
+
+
+def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[Move]:
+    """The positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
+    wanted = {partition: {offset} for partition, offset in group.committed.items()}
+    positions = read_positions(flow, source, target, wanted, say)
+    unproven = {each: why for each, why in positions.items() if isinstance(why, NotProvenError)}
+    if unproven:
+        partition, unproved = next(iter(sorted(unproven.items())))
+        raise _without_position(flow, f"its position in {partition} is not proven: {unproved}")
+    try:
+        return list(group_moves(flow, group, Looked((), None, (group,), positions, {})))
+    except LeftAloneError as error:
+        raise _without_position(flow, str(error)) from None
+
+
+def _without_position(flow: FlowParameters, what: str) -> RefusedError:
+    why = "A failover would not move a group at this position."
+    remedy = "correct it: a failover of real groups needs it, too."
+    return RefusedError("drill-without-position", what, f"flow {flow.name}", why, remedy)
+
+
+def _counted(
+    drill: Drill,
+    source: KafkaReader,
+    target: KafkaReader,
+    moves: list[Move],
+    logs: dict[TopicPartition, OffsetRange],
+    say: Say,
+) -> list[Count]:
+    """Read each partition from the position that the target has committed; wait for records that are still being
+    replicated.
+    """
+    committed = target.committed([drill.group])[drill.group]
+    found = []
+    for place, move in enumerate(moves, start=1):
+        say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
+        at = Move(move.group, move.source, move.committed, move.target, committed[move.target])
+        found.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
+    return found
+
+
+def _settled(drill: Drill, look: Callable[[], Count]) -> Count:
+    """The count once no record is missing, or the last count before the time is up."""
+    seen: list[Count] = []
+
+    def probe() -> Count:
+        seen.append(look())
+        if seen[-1].skipped:
+            raise NotYetError(f"{seen[-1].skipped} records missing")
+        return seen[-1]
+
+    try:
+        return wait_for("the records to reach the target", probe, drill.catch_up_seconds, interval_seconds=1)
+    except DeadlineError:
+        return seen[-1]
+
+
+def _record(drill: Drill, moves: list[Move], counts: list[Count]) -> DrillRecord:
+    announced, again = sum(each.read_again for each in moves), sum(each.read_again for each in counts)
+    at_least = any(each.bound == "at least" for each in moves)
+    skipped = sum(each.skipped for each in counts)
+    as_announced = again >= announced if at_least else again == announced
+    return DrillRecord(
+        flow=drill.flow.name,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        passed=skipped == 0 and as_announced,
+        partitions=len(moves),
+        expected=sum(each.expected for each in counts),
+        skipped=skipped,
+        announced=announced,
+        announced_at_least=at_least,
+        read_again=again,
+        steps=tuple(drill.steps),
+    )

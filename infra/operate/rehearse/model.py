@@ -1,0 +1,44 @@
+"""The data for a runbook: the flows of a stack, and what the last drills measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from components.contract.parameters import FlowParameters
+from components.flows.resolved import ResolvedFlow
+from components.render.acls import flows_without_addresses
+from components.render.job_parameters import flow_parameters
+from infra.environment import stack_environment
+from infra.operate.rehearse.drill_record import DrillRecord, read_record
+from infra.settings import StackSettings
+from infra.stack_checks import raise_mistakes
+
+
+@dataclass(frozen=True)
+class RunbookModel:
+    """A stack; `drills` are by flow. `topology_file` is the file's path in the project."""
+
+    settings: StackSettings
+    topology_file: str
+    flows: tuple[ResolvedFlow, ...]
+    drills: Mapping[str, DrillRecord]
+
+    @property
+    def stack(self) -> str:
+        return self.settings.stack
+
+    @property
+    def on_this_machine(self) -> bool:
+        return stack_environment(self.settings).on_this_machine
+
+    def parameters(self) -> tuple[FlowParameters, ...]:
+        """What the validation job and `failover` know of each flow, with sentences for unknown addresses."""
+        return tuple(map(flow_parameters, self.flows))
+
+
+def runbook_model(settings: StackSettings, topology_file: str) -> RunbookModel:
+    """Read what a runbook needs. Raises ReplicationError for a topology with mistakes."""
+    raise_mistakes(settings)
+    flows = flows_without_addresses(settings.topology, settings.region)
+    found = {flow.name: read_record(settings, flow.name) for flow in flows}
+    drills = {name: record for name, record in found.items() if record is not None}
+    return RunbookModel(settings, topology_file, flows, drills)

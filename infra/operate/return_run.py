@@ -1,0 +1,43 @@
+"""Sets where a flow back starts after a failover; it can be run again at any time."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from infra.operate.failing_over import Who
+from infra.operate.failover_looking import Scene
+from infra.operate.flow_connectors import ConnectorPlace
+from infra.operate.intervening import disown, read_live, seen
+from infra.operate.interventions import Request
+from infra.operate.offsets_patches import PURPOSE, config_map_reference
+from infra.operate.offsets_plan import Move
+from infra.operate.offsets_run import Run, left_behind
+from infra.operate.partition_logs import Say
+from infra.operate.return_looking import offsets_reader
+
+
+def not_stopped(scene: Scene, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
+    """The connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
+    with scene.kubernetes() as api:
+        live = read_live(api, places)
+    states = {place.name: seen(place, live[place.resource]).state for place in places}
+    return tuple(name for name, state in states.items() if state != "STOPPED")
+
+
+def set_beginning(scene: Scene, who: Who, moves: Sequence[Move], say: Say) -> None:
+    """Set the offsets of the stopped source connectors, and read them back; without moves, only remove leftovers.
+
+    Raises CannotRunError.
+    """
+    reader = offsets_reader(scene)
+    moved = {each.connector for each in moves}
+    by, now = f"{who.name}{PURPOSE}", datetime.now(UTC)
+    request = Request(scene.settings.stack, scene.flow.name, "stopped", by, now)
+    with scene.kubernetes() as api:
+        left = left_behind(api, reader.places)
+        if concerned := [place for place in reader.places if place.name in moved or place in left]:
+            Run(api, reader, request, "alter", who.seconds, say).set(concerned, lambda: moves)
+            return
+        # A call that was killed at its very end leaves these two.
+        for place in reader.places:
+            api.delete(config_map_reference(place))
+            disown(api, place.resource)

@@ -1,0 +1,128 @@
+"""Records that only the source of a flow has: counted, dated, and exported as JSON lines. Only reads from Kafka."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from confluent_kafka import Message
+
+from components.contract.problems import CannotRunError, RefusedError
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import Headers
+from infra.operate.kafka_reader import KafkaReader
+from infra.operate.partition_logs import Say
+
+
+@dataclass(frozen=True)
+class SourceOnly:
+    """`records` records of a partition at the offsets [start, end) that never reached the target.
+
+    `first_ms` and `last_ms` are the lowest and the highest of their timestamps, in ms since 1970. Groups have `passed`
+    them if later records reached the target.
+    """
+
+    partition: TopicPartition
+    offsets: OffsetRange
+    records: int
+    first_ms: int
+    last_ms: int
+    passed: bool
+
+    @property
+    def text(self) -> str:
+        last = self.offsets.end - 1
+        offsets = f"offset {last}" if self.offsets.size == 1 else f"offsets {self.offsets.start} to {last}"
+        times = {at_ms: _time(at_ms) for at_ms in (self.first_ms, self.last_ms)}
+        return f"{self.partition}, {offsets}, written {' to '.join(dict.fromkeys(times.values()))}"
+
+    def document(self) -> dict[str, object]:
+        return {
+            "topic": self.partition.topic,
+            "partition": self.partition.partition,
+            "firstOffset": self.offsets.start,
+            "lastOffset": self.offsets.end - 1,
+            "records": self.records,
+            "firstTime": _time(self.first_ms),
+            "lastTime": _time(self.last_ms),
+            "passed": self.passed,
+        }
+
+
+def _time(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def source_only(
+    source: KafkaReader,
+    tails: Mapping[TopicPartition, OffsetRange],
+    gaps: Mapping[TopicPartition, Iterable[OffsetRange]],
+    say: Say,
+    *,
+    committed: bool,
+) -> tuple[SourceOnly, ...]:
+    """Read these ranges and describe what they hold: `tails` end the log, `gaps` do not. Raises UnaskedError."""
+    ranges = [(each, offsets, False) for each, offsets in tails.items()]
+    ranges += [(each, offsets, True) for each, several in gaps.items() for offsets in several]
+    found = []
+    with source.stream(committed=committed) as stream:
+        for partition, offsets, passed in sorted(ranges):
+            say(f"reading what only {source.alias} has of {partition}")
+            count, first_ms, last_ms = 0, 0, 0
+            for message in stream.messages(partition, offsets):
+                at_ms = message.timestamp()[1]
+                first_ms, last_ms = (min(first_ms, at_ms), max(last_ms, at_ms)) if count else (at_ms, at_ms)
+                count += 1
+            if count:
+                found.append(SourceOnly(partition, offsets, count, first_ms, last_ms, passed))
+    return tuple(found)
+
+
+def export(source: KafkaReader, found: Iterable[SourceOnly], file: Path, say: Say, *, committed: bool) -> int:
+    """Write the records to a new file that only this user can read, one JSON object a line, and return their number.
+
+    The file gets its name when it is complete. Raises RefusedError, CannotRunError and UnaskedError.
+    """
+    if file.exists():
+        why, remedy = "An export never replaces a file.", "name a file that does not exist."
+        raise RefusedError("file-exists", f"{file} exists", "--export", why, remedy)
+    part = file.with_name(f"{file.name}.part")
+    try:
+        part.touch(mode=0o600)
+        with part.open("w") as lines, source.stream(committed=committed) as stream:
+            count = 0
+            for each in found:
+                say(f"exporting {each.partition}")
+                for line in map(_line, stream.messages(each.partition, each.offsets)):
+                    lines.write(f"{line}\n")
+                    count += 1
+        part.rename(file)
+    except OSError as error:
+        why, remedy = "The records must be in the file before anything is changed.", "name a file that can be written."
+        raise CannotRunError("not-exported", f"{file}: {error.strerror}", "--export", why, remedy) from None
+    return count
+
+
+def _line(message: Message) -> str:
+    """A record: its bytes in base64, its timestamp in ms since 1970."""
+    headers = [[name, _base64(value)] for name, value in cast(Headers, message.headers() or ())]
+    return json.dumps(
+        {
+            "topic": message.topic(),
+            "partition": message.partition(),
+            "offset": message.offset(),
+            "timestamp": message.timestamp()[1],
+            "key": _base64(message.key()),
+            "value": _base64(message.value()),
+            "headers": headers,
+        }
+    )
+
+
+def _base64(data: str | bytes | None) -> str | None:
+    if data is None:
+        return None
+    return b64encode(data.encode() if isinstance(data, str) else data).decode("ascii")

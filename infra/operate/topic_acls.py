@@ -1,0 +1,120 @@
+"""The ACLs of a cluster's topics: reads them, and adds and deletes single ones."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from components.contract.problems import CannotRunError
+from components.kafka.acls import AclEntry
+from infra.kafka_login import ClientConfig
+from infra.operate.facts import UnaskedError
+
+_SECONDS = 15.0
+_ANY: Any = None  # Its stubs do not know that this means every name.
+
+
+@dataclass(frozen=True)
+class Access:
+    """Every ACL of a topic, and what this login may do with them; `seen` is false if it may not see them."""
+
+    entries: tuple[AclEntry, ...] = ()
+    has_authorizer: bool = True
+    may_change: bool = True
+    seen: bool = True
+
+
+class TopicAcls:
+    """The ACLs of the cluster `alias`."""
+
+    def __init__(self, alias: str, config: ClientConfig) -> None:
+        self.alias = alias
+        self._admin = AdminClient(dict(config))
+
+    def access(self) -> Access:
+        """Look without changing anything. Raises UnaskedError if the cluster does not answer."""
+        every = AclBindingFilter(
+            *(ResourceType.TOPIC, _ANY, ResourcePatternType.ANY, _ANY, _ANY), AclOperation.ANY, AclPermissionType.ANY
+        )
+        try:
+            found = self._result(self._admin.describe_acls(every, request_timeout=_SECONDS))
+            cluster = self._result(
+                self._admin.describe_cluster(include_authorized_operations=True, request_timeout=_SECONDS)
+            )
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code == KafkaError.SECURITY_DISABLED:
+                return Access(has_authorizer=False, may_change=False)
+            if code == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+                return Access(may_change=False, seen=False)
+            raise UnaskedError(f"Kafka cluster {self.alias}: ACLs could not be asked: {error.args[0].str()}") from None
+        may_change = AclOperation.ALTER in (cluster.authorized_operations or ())
+        return Access(tuple(_entry(each) for each in found), may_change=may_change)
+
+    def add(self, entries: Sequence[AclEntry]) -> None:
+        """Add ACLs; they may already exist. Raises CannotRunError."""
+        if entries:
+            self._change(self._admin.create_acls([_binding(each) for each in entries], request_timeout=_SECONDS))
+
+    def delete(self, entries: Sequence[AclEntry]) -> None:
+        """Delete ACLs; they need not exist. Raises CannotRunError."""
+        if entries:
+            filters = [AclBindingFilter(*_words(each)) for each in entries]
+            self._change(self._admin.delete_acls(filters, request_timeout=_SECONDS))
+
+    def _change(self, asked: "dict[Any, Future[Any]]") -> None:
+        try:
+            for future in asked.values():
+                self._result(future)
+        except KafkaException as error:
+            what = f"ACLs of topics were not changed: {error.args[0].str()}"
+            why = "The connectors' user needs Alter on the cluster."
+            raise CannotRunError(
+                "acls-refused", what, self.alias, why, "correct it, and run the command again."
+            ) from None
+
+    @staticmethod
+    def _result(future: "Future[Any]") -> Any:
+        try:
+            return future.result(_SECONDS + 1)
+        except TimeoutError:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer in time")) from None
+
+
+def _entry(found: AclBinding) -> AclEntry:
+    return AclEntry(
+        found.principal,
+        ResourceType(found.restype).name,
+        ResourcePatternType(found.resource_pattern_type).name,
+        found.name,
+        AclOperation(found.operation).name,
+        AclPermissionType(found.permission_type).name,
+        found.host,
+    )
+
+
+def _words(entry: AclEntry) -> tuple[Any, ...]:
+    return (
+        ResourceType[entry.resource],
+        entry.name,
+        ResourcePatternType[entry.pattern],
+        entry.principal,
+        entry.host,
+        AclOperation[entry.operation],
+        AclPermissionType[entry.permission],
+    )
+
+
+def _binding(entry: AclEntry) -> AclBinding:
+    return AclBinding(*_words(entry))

@@ -1,0 +1,203 @@
+"""What Prometheus scrapes: every known fact once, nothing for unknown facts, nothing outdated, and not too much."""
+
+from typing import Any
+
+import pytest
+
+from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
+from components.contract.report import Verdict
+from infra.operate.exported_metrics import Drift
+from infra.operate.exporting import Newest
+from infra.operate.status_document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
+from tests.infra.operate.exported import (
+    NOT_ASKED,
+    a_connector,
+    a_document,
+    a_lag,
+    a_login,
+    a_status,
+    behind,
+    scraped,
+    some_groups,
+    values,
+)
+
+BEHIND = (behind("orders-0", 5, 3.5), behind("orders-1", 900, 1.0), behind("a-b-12", 40, 2.0))
+NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("orders-0",))
+
+
+NOT_TRIED = a_login(accepted=None, why="no answer", certificates=())
+#: Somebody changed two things of `orders` by hand.
+DRIFT = {"prod": {"orders": 2}}
+
+
+def served(document: StatusDocument, worst: int = 20, drift: Drift = DRIFT) -> str:
+    newest = Newest(worst, every_seconds=60)
+    newest.take(document, drift)
+    return scraped(newest)
+
+
+def series_of(flow: FlowStatus, worst: int = 20) -> dict[str, float]:
+    return values(served(a_document(flow), worst))
+
+
+def test_every_known_fact_about_a_flow_has_a_series() -> None:
+    status = a_status(
+        lag=a_lag(BEHIND, missing=("useast.audit",)),
+        read_again=some_groups(GroupStatus(name="checkout-web", records=3), NO_POSITION),
+        connectors=(a_connector(running_tasks=1, failures=("orders-source task 0: x",)),),
+        could_fail_over=False,
+        reasons=(Reason(kind=Kind.PROBLEM, text="a task failed"),),
+    )
+    assert series_of(status, worst=2) == {
+        "mirror_look_timestamp_seconds": 1769828400,
+        "mirror_flow_could_fail_over": 0,
+        "mirror_flow_unasked connectors": 0,
+        "mirror_flow_unasked heartbeatSeconds": 0,
+        "mirror_flow_unasked lag": 0,
+        "mirror_flow_unasked readAgain": 0,
+        "mirror_flow_unasked verdict": 0,
+        "mirror_flow_unasked logins": 0,
+        "mirror_flow_unasked drift": 0,
+        "mirror_connector_running orders-source": 1,
+        "mirror_connector_running_tasks orders-source": 1,
+        "mirror_connector_failures orders-source": 1,
+        "mirror_heartbeat_age_seconds": 0.8,
+        "mirror_partitions": 6,
+        "mirror_partitions_behind": 3,
+        "mirror_missing_topics": 1,
+        "mirror_lag_records": 945,
+        "mirror_lag_seconds": 3.5,
+        "mirror_source_end_offsets": 9000,
+        # The partitions that are behind for the longest time, not those with the most records.
+        "mirror_partition_lag_records 0 orders": 5,
+        "mirror_partition_lag_seconds 0 orders": 3.5,
+        "mirror_partition_position 0 orders": 70,
+        "mirror_partition_position 12 a-b": 70,
+        "mirror_partition_lag_records 12 a-b": 40,
+        "mirror_partition_lag_seconds 12 a-b": 2,
+        "mirror_other_partitions_lag_records": 900,
+        "mirror_groups": 2,
+        "mirror_read_again_records": 3,
+        "mirror_groups_without_position": 1,
+        "mirror_group_read_again_records checkout-web": 3,
+        "mirror_group_read_again_records checkout-new": 0,
+        "mirror_other_groups_read_again_records": 0,
+        "mirror_verdict pass": 1,
+        "mirror_verdict fail": 0,
+        "mirror_verdict error": 0,
+        "mirror_verdict none": 0,
+        "mirror_verdict_timestamp_seconds": 1769827800,
+        "mirror_verdict_current": 1,
+        "mirror_login_refused useast": 0,
+        "mirror_certificate_expiry_timestamp_seconds useast user.crt mirror-orders/useast-client": 1777518000,
+        "mirror_drift": 2,
+    }
+
+
+def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
+    newest = Newest(20, every_seconds=60)
+    newest.take(a_document(a_status(lag=a_lag(BEHIND))), DRIFT)
+    found = {metric.name: metric.samples for metric in newest.collect()}
+    assert set(found) == {LOOKED.name, *(each.name for each in ABOUT_FLOWS)}
+    for each in ABOUT_FLOWS:
+        for sample in found[each.name]:
+            assert set(sample.labels) == {*FLOW_LABELS, *each.more}
+            assert [sample.labels[key] for key in FLOW_LABELS] == ["prod", "orders", "useast", "uswest"]
+
+
+@pytest.mark.parametrize(
+    ("given", "question", "missing"),
+    [
+        ({"connectors": None}, "connectors", "mirror_connector"),
+        ({"heartbeat_seconds": None}, "heartbeatSeconds", "mirror_heartbeat"),
+        (
+            {"lag": None},
+            "lag",
+            ("mirror_lag", "mirror_partition", "mirror_missing", "mirror_source", "mirror_other_partitions"),
+        ),
+        ({"logins": (NOT_TRIED,)}, "logins", ("mirror_login", "mirror_certificate")),
+        ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
+        ({"verdict": None}, "verdict", "mirror_verdict"),
+    ],
+)  # fmt: skip
+def test_an_unknown_fact_has_no_series_and_is_counted_as_unasked(
+    given: dict[str, Any], question: str, missing: str | tuple[str, ...]
+) -> None:
+    unasked = series_of(a_status(**given, unasked=(question,), could_fail_over=False, reasons=NOT_ASKED))
+    assert unasked[f"mirror_flow_unasked {question}"] == 1
+    assert sum(value for name, value in unasked.items() if name.startswith("mirror_flow_unasked")) == 1
+    assert not [name for name in unasked if name.startswith(missing)]
+    assert "mirror_flow_could_fail_over" not in unasked
+    assert [name for name in series_of(a_status()) if name.startswith(missing)]
+
+
+def test_a_flow_with_a_problem_could_not_fail_over_even_if_other_facts_are_unknown() -> None:
+    reasons = (*NOT_ASKED, Reason(kind=Kind.PROBLEM, text="a task failed"))
+    assert series_of(a_status(lag=None, unasked=("lag",), could_fail_over=False, reasons=reasons))[
+        "mirror_flow_could_fail_over"
+    ] == 0  # fmt: skip
+
+
+def test_lag_seconds_is_zero_without_lag_and_absent_if_the_age_is_unknown() -> None:
+    assert series_of(a_status())["mirror_lag_seconds"] == 0
+    assert "mirror_lag_seconds" not in series_of(a_status(lag=a_lag(BEHIND).model_copy(update={"seconds": None})))
+
+
+def test_a_validation_that_was_never_published_has_the_verdict_none_and_no_time() -> None:
+    never = series_of(a_status(verdict=None))
+    assert (never["mirror_verdict none"], never["mirror_verdict pass"]) == (1, 0)
+    assert not [name for name in never if name.startswith("mirror_verdict_")]
+    other = VerdictStatus(verdict=Verdict.FAIL, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=False)
+    failed = series_of(a_status(verdict=other))
+    assert (failed["mirror_verdict fail"], failed["mirror_verdict_current"]) == (1, 0)
+
+
+def test_refused_logins_and_the_certificates_of_untried_logins_have_series() -> None:
+    """A certificate is read from a Secret, so its expiry is known even if its cluster does not answer."""
+    logins = (a_login(accepted=False, why="no"), a_login("uswest", accepted=None, why="no answer"))
+    found = series_of(a_status(logins=logins, unasked=("logins",)))
+    assert found["mirror_login_refused useast"] == 1
+    assert "mirror_login_refused uswest" not in found
+    assert len([name for name in found if name.startswith("mirror_certificate_expiry")]) == 2
+
+
+def test_drift_is_absent_and_not_zero_if_a_stack_could_not_be_compared() -> None:
+    found = values(served(a_document(a_status()), drift={"test": {"orders": 2}}))
+    assert found["mirror_flow_unasked drift"] == 1
+    assert "mirror_drift" not in found
+    assert values(served(a_document(a_status()), drift={"prod": {}}))["mirror_drift"] == 0
+
+
+def test_flows_with_the_same_name_in_two_stacks_have_separate_series() -> None:
+    (first,), (second,) = a_document(a_status()).stacks, a_document(a_status(), stack="test").stacks
+    text = served(StatusDocument(asked_at="2026-01-31T03:00:00+00:00", stacks=(first, second)))
+    assert 'mirror_lag_records{flow="orders",source="useast",stack="prod",target="uswest"} 0.0\n' in text
+    assert 'mirror_lag_records{flow="orders",source="useast",stack="test",target="uswest"} 0.0\n' in text
+
+
+@pytest.mark.parametrize("many", [30, 300])
+def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int) -> None:
+    partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
+    groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
+    found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
+    assert len(found) == 4 * 20 + 33
+    for total, one, others in (
+        ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
+        ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),
+    ):
+        assert found[total] == sum(range(many))
+        assert sum(value for name, value in found.items() if name.startswith(one)) + found[others] == found[total]
+
+
+def test_only_the_time_of_an_outdated_look_is_still_exported() -> None:
+    now = 0.0
+    newest = Newest(20, every_seconds=30, clock=lambda: now)
+    assert values(scraped(newest)) == {}
+    newest.take(a_document(a_status()))
+    now = 3 * 30 + 60
+    assert "mirror_lag_records" in values(scraped(newest))
+    now += 1
+    assert values(scraped(newest)) == {"mirror_look_timestamp_seconds": 1769828400}
+    newest.take(a_document(a_status()))
+    assert "mirror_lag_records" in values(scraped(newest))

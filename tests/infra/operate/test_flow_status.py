@@ -1,0 +1,287 @@
+"""The status that follows from facts: reasons against a failover, printed lines, exit code. Needs no cluster."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from components.contract.parameters import FlowParameters
+from components.contract.report import Verdict
+from components.contract.temporary_states import TemporaryState
+from components.kafka.connector_status import Failure
+from components.kafka.positions import TopicPartition
+from components.render.acls import flows_without_addresses
+from components.render.job_parameters import flow_parameters
+from components.topology.parsing import parse_topology
+from infra.operate.facts import (
+    CertificateFacts,
+    ConnectorFacts,
+    FlowFacts,
+    GroupFacts,
+    Lag,
+    LoginFacts,
+    PartitionLag,
+    Task,
+    Unasked,
+    VerdictFacts,
+)
+from infra.operate.flow_status import flow_status
+from infra.operate.status_document import FlowStatus, Kind, StackStatus, StatusDocument
+from infra.operate.status_text import print_status
+from tests.builders import a_cluster, a_resolved_flow, a_topology
+from tests.infra.readmes import READMES
+
+NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
+NOW_MS = round(NOW.timestamp() * 1000)
+ORDERS = TopicPartition("orders", 0)
+FLOW = flow_parameters(a_resolved_flow())
+
+
+def a_connector(**given: Any) -> ConnectorFacts:
+    running = {"wanted": "running", "state": "RUNNING", "tasks": (Task(0, "RUNNING"),)}
+    where = "KafkaConnector mirror-orders/orders-source"
+    return ConnectorFacts(**{"name": "orders-source", "role": "source", "resource": where, **running, **given})
+
+
+def facts(**given: Any) -> FlowFacts:
+    """The facts of a healthy flow, with overrides."""
+    well = {
+        "now_ms": NOW_MS,
+        "connectors": (a_connector(),),
+        "heartbeat_ms": NOW_MS - 800,
+        "lag": Lag(6),
+        "groups": (GroupFacts("checkout-web", {ORDERS: 3}),),
+        "verdict": VerdictFacts(Verdict.PASS, NOW - timedelta(minutes=10), current=True),
+    }
+    return FlowFacts(**{**well, **given})
+
+
+def reasons(found: FlowFacts, flow: FlowParameters = FLOW) -> list[tuple[str, str]]:
+    return [(each.kind.value, each.text) for each in flow_status(flow, found).reasons]
+
+
+def test_a_healthy_flow_could_fail_over() -> None:
+    status = flow_status(FLOW, facts())
+    assert (status.could_fail_over, status.reasons, status.unasked) == (True, (), ())
+
+
+def behind(records: int, seconds: int) -> Lag:
+    return Lag(6, (PartitionLag(ORDERS, records, NOW_MS - seconds * 1000),))
+
+
+FAILED = Failure(
+    0, "org.apache.kafka.connect.errors.ConnectException: no\n\tat line\nCaused by: java.io.IOException: x"
+)
+PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
+ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
+NO_POSITION = "group a has no position on uswest for orders-0"
+CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", NOW - timedelta(days=1))
+REFUSED = LoginFacts("useast", False, "Kafka cluster useast refuses the login: no", (CLIENT,))
+NOT_TRIED = LoginFacts("useast", None, "", (CLIENT,))
+EXPIRED = "the certificate user.crt in Secret mirror-orders/useast-client has expired"
+NO_TOPIC = "useast.orders does not exist on uswest"
+BY_COMMAND = "`replicate failover` computes each group's position on uswest"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        pytest.param({"connectors": (a_connector(failures=(FAILED,)),)}, "orders-source task 0 failed", id="failed"),
+        pytest.param({"connectors": (a_connector(tasks=()),)}, "orders-source runs without a task", id="no task"),
+        pytest.param({"connectors": (a_connector(problem="gone"),)}, "orders-source: gone", id="not ready"),
+        pytest.param({"connectors": (a_connector(wanted="paused"),)}, "orders-source is paused", id="paused"),
+        pytest.param({"connectors": (ANNOUNCED,)}, "orders-source is paused", id="announced"),
+        pytest.param({"connectors": (a_connector(state="PAUSED"),)}, "orders-source is PAUSED", id="paused over REST"),
+        pytest.param({"connectors": (a_connector(state=""),)}, "orders-source is in no reported state", id="no state"),
+        pytest.param({"logins": (REFUSED,)}, "useast refuses the connectors' login", id="refused login"),
+        pytest.param({"logins": (NOT_TRIED,)}, EXPIRED, id="expired certificate"),
+        pytest.param(
+            {"heartbeat_ms": None}, "useast.heartbeats has no recent heartbeat of this flow", id="no heartbeat"
+        ),
+        pytest.param({"heartbeat_ms": NOW_MS - 11_000}, "the newest heartbeat is 11.0 s old", id="old heartbeat"),
+        pytest.param({"lag": Lag(0)}, "no topic on useast is selected", id="no topic selected"),
+        pytest.param({"lag": Lag(6, missing_topics=("useast.orders",))}, NO_TOPIC, id="missing topic"),
+        pytest.param({"lag": behind(5, 180)}, "a record that is 3 min old may not be on uswest yet", id="long lag"),
+        pytest.param({"groups": (GroupFacts("a", {ORDERS: None}),)}, NO_POSITION, id="no position"),
+        pytest.param({"verdict": None}, "no validation was ever published", id="never proven"),
+        pytest.param(
+            {"verdict": VerdictFacts(Verdict.ERROR, NOW, current=True)},
+            "the newest published validation is `error`",
+            id="not proven",
+        ),
+        pytest.param(
+            {"verdict": VerdictFacts(Verdict.PASS, NOW, current=False)},
+            "the newest published validation judged another model, or accepted other findings than now",
+            id="changed since",
+        ),
+        pytest.param(
+            {"verdict": VerdictFacts(Verdict.PASS, NOW - timedelta(days=3), current=True)},
+            "the newest published validation is 3 days old",
+            id="proven long ago",
+        ),
+    ],
+)  # fmt: skip
+def test_each_problem_is_a_reason_against_a_failover(given: dict[str, Any], reason: str) -> None:
+    assert reasons(facts(**given)) == [("problem", reason)]
+
+
+@pytest.mark.parametrize("name", ["connectors", "heartbeat_ms", "lag", "groups", "verdict"])
+def test_an_unknown_fact_is_a_reason_against_a_failover(name: str) -> None:
+    found = facts(**{name: Unasked("Kafka cluster useast does not answer")})
+    assert reasons(found) == [("unasked", "Kafka cluster useast does not answer")]
+    assert len(flow_status(FLOW, found).unasked) == 1
+
+
+def test_an_untried_login_is_reported_but_does_not_prevent_a_failover() -> None:
+    """A failover does not need the connectors' login, and not everybody who runs `status` may read its Secret."""
+    status = flow_status(FLOW, facts(logins=(LoginFacts("useast", None, "Secret a/b: forbidden"),)))
+    assert (status.could_fail_over, status.unasked) == (True, ("logins",))
+    said = "not everything about the connectors' login to useast could be checked: Secret a/b: forbidden"
+    assert f"login      {said}" in printed(status)
+
+
+def test_an_accepted_login_is_not_called_untried_if_a_certificate_cannot_be_read() -> None:
+    status = flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "Secret a/b: forbidden"),)))
+    assert "could not be tried" not in printed(status)
+    assert "login      not everything about the connectors' login to useast could be checked" in printed(status)
+
+
+def test_an_expired_certificate_in_a_bundle_is_ignored_if_the_cluster_accepts_the_login() -> None:
+    assert flow_status(FLOW, facts(logins=(LoginFacts("useast", True, "", (CLIENT,)),))).could_fail_over
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [(-1, "has expired"), (9.5, "expires in 9 days"), (20, "")], ids=["expired", "soon", "later"]
+)
+def test_a_certificate_that_has_expired_or_expires_soon_has_a_line(days: float, said: str) -> None:
+    end = datetime.now(UTC) + timedelta(days=days)
+    found = LoginFacts("useast", True, "", (replace(CLIENT, expires=end),))
+    lines = [line for line in printed(flow_status(FLOW, facts(logins=(found,)))).splitlines() if " login " in line]
+    line = f"prod orders login      the certificate user.crt in Secret mirror-orders/useast-client {said}"
+    assert lines == ([line] if said else [])
+
+
+def test_a_lag_of_a_few_seconds_does_not_prevent_a_failover() -> None:
+    status = flow_status(FLOW, facts(lag=behind(5, 2)))
+    assert status.could_fail_over
+    assert "could fail over now: yes, at most 5 records lost, at most 3 records read again" in printed(status)
+
+
+def test_the_lag_is_unknown_if_transforms_may_drop_records() -> None:
+    transformed = FLOW.model_copy(update={"transformed": True})
+    why = "the flow's own transforms may have dropped the newest records of the source"
+    assert reasons(facts(lag=behind(5, 999)), transformed) == [("unasked", why)]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"groups": ()}, f"it translates no offsets: {BY_COMMAND}"),
+        ({"groups": (), "shape": "prefixlessPair"}, f"a prefixlessPair translates no offsets: {BY_COMMAND}"),
+    ],
+    ids=["no groups", "a pair"],
+)  # fmt: skip
+def test_a_flow_that_translates_no_offsets_names_the_failover_command(change: dict[str, Any], why: str) -> None:
+    status = flow_status(FLOW.model_copy(update=change), facts(groups=()))
+    assert [(each.kind, each.text) for each in status.reasons] == [(Kind.DESIGN, why)]
+    assert document(status).exit_code == 0
+
+
+def document(*flows: FlowStatus) -> StatusDocument:
+    return StatusDocument(asked_at=NOW.isoformat(), stacks=(StackStatus(stack="prod", flows=flows),))
+
+
+def printed(status: FlowStatus, *, terminal: bool = False) -> str:
+    return text_of(document(status), terminal=terminal)
+
+
+def text_of(shown: StatusDocument, *, terminal: bool = False) -> str:
+    text = StringIO()
+    console = Console(file=text, force_terminal=terminal, no_color=not terminal, width=100, highlight=False)
+    print_status(shown, console)
+    return text.getvalue()
+
+
+def test_the_exit_code_distinguishes_problems_from_unknown_facts() -> None:
+    well, unasked, wrong = (facts(), facts(lag=Unasked("no")), facts(verdict=None))
+    codes = [document(*(flow_status(FLOW, each) for each in found)).exit_code for found in (
+        [well], [well, unasked], [unasked, wrong]
+    )]  # fmt: skip
+    assert codes == [0, 2, 1]
+
+
+def test_a_pipe_gets_one_fact_a_line_without_colour() -> None:
+    failing = facts(connectors=(a_connector(state="FAILED", failures=(FAILED,), tasks=()),), lag=behind(7, 600))
+    lines = printed(flow_status(FLOW, failing)).splitlines()
+    assert lines == [
+        "prod orders failover   could fail over now: no, because orders-source task 0 failed",
+        "prod orders            and because a record that is 10 min old may not be on uswest yet",
+        "prod orders connector  orders-source FAILED, 0 of 0 tasks running",
+        "prod orders failed     orders-source task 0: org.apache.kafka.connect.errors.ConnectException: no; caused by "
+        "java.io.IOException: x",
+        "prod orders heartbeat  the newest is 0.8 s old",
+        "prod orders lag        at most 7 records in 1 of 6 partitions, the oldest 10 min old; most in orders-0: 7",
+        "prod orders re-read    at most 3 records by 1 group",
+        "prod orders group      checkout-web: at most 3 records",
+        "prod orders verdict    pass, 10 min ago",
+    ]
+
+
+def test_a_terminal_gets_a_block_for_each_flow() -> None:
+    text = printed(flow_status(FLOW, facts()), terminal=True)
+    assert "useast -> uswest (flow)" in text.splitlines()[0]
+    assert "\x1b[32mcould fail over now: yes" in text
+
+
+def test_an_announced_state_is_shown_with_who_and_until_when() -> None:
+    expired = replace(PAUSED, until=NOW - timedelta(minutes=5))
+    found = facts(connectors=(a_connector(wanted="paused", state="PAUSED", temporary=expired),))
+    said = "paused by ann at 02:00Z on 2026-01-31 until 02:55Z on 2026-01-31, which has passed"
+    assert f"orders-source PAUSED, 1 of 1 task running, {said}" in printed(flow_status(FLOW, found))
+
+
+def test_the_document_has_every_fact_under_its_key() -> None:
+    (flow,) = document(flow_status(FLOW, facts())).document()["stacks"][0]["flows"]
+    assert flow["couldFailOver"] is True
+    assert flow["connectors"][0]["runningTasks"] == 1
+    assert flow["readAgain"] == {
+        "groups": 1,
+        "records": 3,
+        "most": [{"name": "checkout-web", "records": 3, "withoutPosition": []}],
+    }
+    assert flow["lag"]["partitions"] == 6
+
+
+def test_the_readme_shows_what_the_command_prints() -> None:
+    cause = "Caused by: org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized: [useast.orders]"
+    trace = f"org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n{cause}"
+    tasks = (Task(0, "RUNNING"), Task(1, "FAILED"), Task(2, "RUNNING"))
+    other = TopicPartition("orders", 1)
+    found = facts(
+        connectors=(
+            a_connector(tasks=tasks, failures=(Failure(1, trace),)),
+            a_connector(name="orders-checkpoint", role="checkpoint"),
+            a_connector(name="orders-heartbeat", role="heartbeat"),
+        ),
+        lag=Lag(6, (PartitionLag(ORDERS, 4, NOW_MS - 2_000), PartitionLag(other, 1200, NOW_MS - 240_000))),
+        groups=(GroupFacts("checkout-app", {ORDERS: 8}), GroupFacts("checkout-web", {ORDERS: 31})),
+        verdict=VerdictFacts(Verdict.PASS, NOW - timedelta(hours=3), current=True),
+    )
+    (shown,) = [each.text for readme in READMES for each in readme.blocks() if " orders verdict " in each.text]
+    status = StackStatus(stack="prod-us-west-2", flows=(flow_status(FLOW, found),))
+    assert " ".join(shown.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
+
+
+def test_a_flow_whose_cluster_address_is_unknown_could_not_fail_over() -> None:
+    """For example, the stack belongs to a local stack that does not run, so nothing is known about its clusters."""
+    clusters = {
+        "useast": a_cluster(bootstrapServers={"config": "useastBootstrap"}),
+        "uswest": a_cluster("us-west-2"),
+    }
+    (flow,) = flows_without_addresses(parse_topology(a_topology(clusters=clusters)))
+    nothing = Unasked("the local stack does not run")
+    found = flow_status(flow_parameters(flow), FlowFacts(0, nothing, nothing, nothing, nothing, nothing))
+    assert not found.could_fail_over

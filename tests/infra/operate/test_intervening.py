@@ -1,0 +1,31 @@
+"""Interventions on a resource in memory; its operator reconciles before each answer."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from infra.kubernetes.api import KubernetesApi, Object
+from infra.operate.intervening import carry_out
+from infra.operate.interventions import Request, planned
+from tests.infra.operate.test_interventions import a_request
+from tests.infra.operate.test_offsets_run import OURS, OWNERS, Cluster, of_each_kind
+
+
+def intervene(cluster: Cluster, request: Request) -> None:
+    live = {cluster.place.resource: cluster.body}
+    changes = planned(request, [cluster.place], live)
+    carry_out(cast(KubernetesApi, cluster), changes, [cluster.place], 5, lambda _: None)
+
+
+def owners(cluster: Cluster) -> Sequence[Object]:
+    found: Sequence[Object] = cluster.body["metadata"]["managedFields"]
+    return found
+
+
+@of_each_kind
+def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], Cluster]) -> None:
+    """The mirrors of a KafkaMirrorMaker2 are one field: no deployment can change it while the command owns it."""
+    cluster = make()
+    intervene(cluster, a_request("paused"))
+    assert OURS in owners(cluster)
+    intervene(cluster, a_request("running"))
+    assert owners(cluster) == OWNERS

@@ -1,0 +1,117 @@
+"""A Kafka cluster that does not answer is reported within the deadline, and the report shows no credential."""
+
+import socket
+import ssl
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from infra.kafka_login import ClientConfig
+from infra.operate.facts import UnaskedError
+from infra.operate.kafka_reader import REQUEST_SECONDS, KafkaReader
+from tests.infra.operate.brokers import Cluster
+
+LOGIN: ClientConfig = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "v",
+    "log_level": 2,
+}
+
+
+@pytest.mark.parametrize("listens", [False, True], ids=["refuses connections", "accepts and is silent"])
+def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        if listens:
+            server.listen()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        reader = KafkaReader("useast", {**LOGIN, "bootstrap.servers": address, "sasl.password": "not-to-be-shown"})
+        began = time.monotonic()
+        errors = []
+        for ask in (reader.topics, reader.groups, lambda: reader.records("orders")):
+            with pytest.raises(UnaskedError) as caught:
+                ask()
+            errors.append(str(caught.value))
+    assert time.monotonic() - began < 2 * REQUEST_SECONDS, "a cluster that is down is asked for its topics once"
+    assert set(errors) == {errors[0]}
+    assert errors[0].startswith("Kafka cluster useast does not answer: ")
+    assert "not-to-be-shown" not in errors[0]
+
+
+def test_a_refused_login_is_not_reported_as_a_silent_broker() -> None:
+    cluster = Cluster()
+    reader = KafkaReader("useast", {**cluster.config, **LOGIN, "sasl.password": "not-the-one"})
+    with pytest.raises(UnaskedError, match="Kafka cluster useast refuses the login: ") as caught:
+        reader.topics()
+    assert caught.value.refused
+    assert "not-the-one" not in str(caught.value)
+
+
+def a_certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """The files of a self-signed certificate and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]), datetime.now(UTC)
+    loopback = x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(loopback, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / f"{name}.crt", folder / f"{name}.key"
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return files
+
+
+def refuse_certificates(listener: socket.socket, context: ssl.SSLContext) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection, suppress(OSError):
+            context.wrap_socket(connection, server_side=True)
+
+
+def test_a_certificate_refused_after_the_handshake_is_reported_as_a_refused_login(tmp_path: Path) -> None:
+    """TLS 1.3 refuses an expired one like this: librdkafka calls it a transport error, as if the broker were down."""
+    server, client = a_certificate(tmp_path, "server"), a_certificate(tmp_path, "client")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*server)
+    context.load_verify_locations(server[0])
+    context.verify_mode = ssl.CERT_REQUIRED
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answering = threading.Thread(target=refuse_certificates, args=(listener, context))
+        answering.start()
+        login: ClientConfig = {
+            "bootstrap.servers": f"127.0.0.1:{listener.getsockname()[1]}",
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(server[0]),
+            "ssl.certificate.location": str(client[0]),
+            "ssl.key.location": str(client[1]),
+            "log_level": 2,
+        }
+        try:
+            with pytest.raises(UnaskedError, match=r"Kafka cluster useast refuses the login: .*alert") as caught:
+                KafkaReader("useast", login).topics()
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            answering.join()
+    assert caught.value.refused
+
+
+def test_a_configuration_that_the_kafka_client_rejects_is_reported() -> None:
+    with pytest.raises(UnaskedError, match="Kafka cluster useast: the client's configuration is not accepted"):
+        KafkaReader("useast", {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.pem": "no", "security.protocol": "SSL"})
