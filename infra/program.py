@@ -12,8 +12,8 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
+from infra.deploy.promotion.rule.state import unproven
 from infra.in_cluster import in_cluster, spark_of_the_job
-from infra.promotion.rule.state import unproven
 from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from infra.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from components.contract.problems import Problem
 from tests import problem_examples
 from tests.infra import test_bad_input
-from tests.infra.promotion import test_bad_plans
+from tests.infra.deploy.promotion import test_bad_plans
 from tests.repository import ROOT
 
 Texts = dict[str, str]

@@ -26,15 +26,17 @@ Messages = dict[str, list[str]]
 #: Tests by their file, without which an entry of the catalogue would say hardly anything; no names stand for the whole
 #: file. What a message of theirs says is the same in each run.
 TESTS: dict[str, tuple[str, ...]] = {
-    "infra/adoption/test_moves": ("test_an_obstacle_to_a_move_is_reported_with_a_remedy",),
-    "infra/adoption/test_moving": (
+    "infra/deploy/adoption/test_moves": ("test_an_obstacle_to_a_move_is_reported_with_a_remedy",),
+    "infra/deploy/adoption/test_moving": (
         "test_tasks_that_do_not_end_stop_the_move_unless_agreed",
         "test_a_target_cluster_that_does_not_answer_stops_the_move",
         "test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers",
     ),
-    "infra/adoption/test_plan": ("test_an_agreement_allows_only_what_it_names",),
+    "infra/deploy/adoption/test_plan": ("test_an_agreement_allows_only_what_it_names",),
     "infra/commands/test_cli": ("test_diff_reports_every_stack_whose_cluster_cannot_be_reached",),
-    "infra/engine/test_engine_locks": ("test_the_lock_of_a_living_engine_is_kept_and_the_error_names_its_process",),
+    "infra/deploy/engine/test_engine_locks": (
+        "test_the_lock_of_a_living_engine_is_kept_and_the_error_names_its_process",
+    ),
     "infra/importing/test_command": ("test_a_source_without_a_mirror_maker_is_refused",),
     "infra/importing/test_connect_rest": (
         "test_a_connector_without_a_configuration_is_named",
@@ -85,9 +87,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_a_flow_that_has_already_run_is_refused_with_a_remedy",
         "test_a_partition_that_mixes_records_of_both_origins_is_refused",
     ),
-    "infra/promotion/test_applied": ("test_what_was_edited_or_not_deleted_is_reported_with_the_remedy_of_the_drift",),
-    "infra/promotion/test_evidence": ("test_evidence_with_an_unknown_verdict_is_refused",),
-    "infra/promotion/test_jobs_in_cluster": ("test_a_missing_or_unfinished_job_is_not_evidence",),
+    "infra/deploy/promotion/test_applied": (
+        "test_what_was_edited_or_not_deleted_is_reported_with_the_remedy_of_the_drift",
+    ),
+    "infra/deploy/promotion/test_evidence": ("test_evidence_with_an_unknown_verdict_is_refused",),
+    "infra/deploy/promotion/test_jobs_in_cluster": ("test_a_missing_or_unfinished_job_is_not_evidence",),
     "infra/operate/rehearse/test_drill": (
         "test_a_drill_is_refused_if_a_position_is_not_proven",
         "test_a_record_that_does_not_arrive_fails_the_drill_and_counts_as_skipped",

@@ -62,7 +62,7 @@ INFRA = (
 ONLY_IN = {
     "pulumi": (
         *("components.resources", "components.provider"),
-        *("infra.engine", "infra.program", "infra.settings", "infra.local.provider"),
+        *("infra.deploy.engine", "infra.program", "infra.settings", "infra.local.provider"),
     ),
     "pulumi_kubernetes": ("components.resources",),
     "pyspark": ("spark",),
@@ -156,7 +156,7 @@ def test_every_package_is_listed_in_the_layers() -> None:
             module_of(source)
             for source in ROOT.glob(f"{top}/*/**/*.py")
             if layer_of(module_of(source), top, layers) is None
-        } - {"infra.promotion"}
+        } - {"infra.deploy.promotion"}
         assert not homeless
 
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from infra.adoption.agreements import AGREEMENTS
 from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes
+from infra.deploy.adoption.agreements import AGREEMENTS
 from infra.settings import read_settings
 
 

@@ -11,15 +11,15 @@ from rich.markup import escape
 
 from components.contract.problems import RefusedError
 from components.contract.wording import number
-from infra.adoption.document import document_of
-from infra.adoption.facts import read_facts
-from infra.adoption.moving import Moved, Moving
-from infra.adoption.plan import Plan, planned
-from infra.adoption.taking_over import take_over
-from infra.adoption.text import print_left, print_moved, print_plan
 from infra.commands.console import confirm_or_end, err, out, print_changes, print_problems
 from infra.commands.intervention import who
-from infra.engine import deployment
+from infra.deploy.adoption.document import document_of
+from infra.deploy.adoption.facts import read_facts
+from infra.deploy.adoption.moving import Moved, Moving
+from infra.deploy.adoption.plan import Plan, planned
+from infra.deploy.adoption.taking_over import take_over
+from infra.deploy.adoption.text import print_left, print_moved, print_plan
+from infra.deploy.engine import deployment
 from infra.settings import StackSettings
 from infra.stack_checks import raise_by_gitops, resolved_flows
 

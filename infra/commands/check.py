@@ -14,9 +14,9 @@ from components.contract.wording import number
 from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
+from infra.deploy.promotion.rule.plan import plan_problems
 from infra.files.positions import shown
 from infra.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
-from infra.promotion.rule.plan import plan_problems
 from infra.settings import StackSettings, read_settings, stack_names
 from infra.stack_checks import problems_of_stack
 

@@ -20,8 +20,8 @@ def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
     Example: `replicate destroy local --yes`
     """
     # They load Pulumi, which takes longer than TAB may.
-    from infra.engine import deployment
-    from infra.engine.adoption import known_objects
+    from infra.deploy.engine import deployment
+    from infra.deploy.engine.adoption import known_objects
 
     settings = read_settings(stack, project.stacks)
     raise_by_gitops(settings)

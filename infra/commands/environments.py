@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import typer
 
 from infra.commands.options import InProject
+from infra.deploy.promotion.rule.plan import read_plan
 from infra.environment import stack_environment
 from infra.project import Project
-from infra.promotion.rule.plan import read_plan
 from infra.settings import read_settings
 
 

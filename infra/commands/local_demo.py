@@ -13,7 +13,7 @@ from rich.markup import escape
 from components.flows.naming import replication_policy
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.environment import stack_environment
 from infra.files.positions import shown
 from infra.local import stack

@@ -22,7 +22,7 @@ def preview(
     Example: `replicate preview local --diff`
     """
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.engine import deployment
+    from infra.deploy.engine import deployment
 
     settings = read_settings(stack, project.stacks)
     raise_by_gitops(settings)

@@ -18,7 +18,7 @@ from infra.commands.options import (
     Yes,
     chosen_spark,
 )
-from infra.promotion.rule.plan import required_plan
+from infra.deploy.promotion.rule.plan import required_plan
 
 #: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 _INTERRUPTED = 130
@@ -68,8 +68,8 @@ def promote(
     if skip is not None and not skip.strip():
         raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.promotion.run import promotion
-    from infra.promotion.run.promotion import Promotion, Request
+    from infra.deploy.promotion.run import promotion
+    from infra.deploy.promotion.run.promotion import Promotion, Request
 
     request = Request(
         project.stacks,

@@ -9,7 +9,7 @@ from rich.markup import escape
 from components.topology.schema import topology_schema
 from infra.commands.console import out
 from infra.commands.options import InProject
-from infra.promotion.rule.plan import plan_schema
+from infra.deploy.promotion.rule.plan import plan_schema
 
 
 def schema(

@@ -26,7 +26,7 @@ def up(
     Example: `replicate up local --yes`
     """
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.engine import deployment
+    from infra.deploy.engine import deployment
 
     settings = read_settings(stack, project.stacks)
     raise_by_gitops(settings)

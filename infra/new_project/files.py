@@ -11,9 +11,9 @@ import yaml
 
 from components.contract.problems import CannotRunError, Problem, raise_errors
 from components.topology.schema import topology_schema
+from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
 from infra.files.positions import shown
 from infra.new_project.answers import LOCAL, Answers, answer_problems
-from infra.promotion.rule.plan import plan_problems, plan_schema
 from infra.settings import read_settings
 from infra.stack_checks import problems
 

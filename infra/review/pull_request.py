@@ -12,8 +12,8 @@ from pathlib import Path
 
 from components.changes.effect import gravest
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from infra.deploy.promotion.rule.plan import plan_problems
 from infra.environment import stack_environment
-from infra.promotion.rule.plan import plan_problems
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.render import rendered_files, write_files

@@ -21,7 +21,7 @@ from components.contract.spark_conf import SparkSettings
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.environment import stack_environment
 from infra.files.positions import placed, shown
 from infra.job_settings import spark_problems, spark_settings

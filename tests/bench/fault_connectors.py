@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from kubernetes import client
 
 from components.contract.report import Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import ADMIN
 from infra.local.traffic import create_topics
 from infra.waiting import NotYetError, wait_for

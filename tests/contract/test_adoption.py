@@ -15,8 +15,8 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.engine import deployment
-from infra.engine.adoption import known_objects
+from infra.deploy.engine import deployment
+from infra.deploy.engine.adoption import known_objects
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.provider.server import serve
 from infra.settings import read_settings
@@ -234,7 +234,7 @@ def interrupted_at(step: str) -> Iterator[None]:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"infra.adoption.taking_over.{step}", interrupted)
+        patch.setattr(f"infra.deploy.adoption.taking_over.{step}", interrupted)
         yield
 
 

@@ -17,10 +17,10 @@ from components.contract.problems import Problem, ReplicationError
 from components.contract.published_verdict import LABELS, config_map_name, verdict_data
 from components.contract.report import CheckOutcome, FlowOutcome
 from components.flows.digest import flow_digest
-from infra.engine import deployment
+from infra.deploy.engine import deployment
+from infra.deploy.promotion.rule.plan import required_plan
+from infra.deploy.promotion.run import promotion
 from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.promotion.rule.plan import required_plan
-from infra.promotion.run import promotion
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files

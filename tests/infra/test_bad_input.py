@@ -15,7 +15,7 @@ from tests.infra.stacks import write_stack
 from tests.repository import ROOT
 
 FILES = sorted((ROOT / "tests" / "bad_input").glob("*.yaml"))
-#: Promotion plans and states of stacks; tests/infra/promotion/test_bad_plans.py tests them.
+#: Promotion plans and states of stacks; tests/infra/deploy/promotion/test_bad_plans.py tests them.
 PROMOTION_FILES = sorted((ROOT / "tests" / "bad_input" / "promotion").glob("*.yaml"))
 
 

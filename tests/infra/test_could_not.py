@@ -21,7 +21,7 @@ from components.render.planned_objects import Manifest
 from infra.commands import app
 from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_call import with_both
-from infra.engine.failures import engine_failure
+from infra.deploy.engine.failures import engine_failure
 from infra.flow_choice import flow_named
 from infra.kafka_login import Purpose, secrets_reader
 from infra.kubernetes.api import ApiError, KubernetesApi
@@ -35,7 +35,7 @@ from infra.operate.interventions import planned
 from infra.operate.source_only import export
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
-from tests.infra.adoption.test_moves import plan_of
+from tests.infra.deploy.adoption.test_moves import plan_of
 from tests.infra.operate.brokers import Cluster, Reader
 from tests.infra.operate.night import Operator, Writer, a_call, a_night
 from tests.infra.operate.test_interventions import a_request

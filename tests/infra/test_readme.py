@@ -18,8 +18,8 @@ from components.contract.problems import Problem
 from components.topology.model import Topology
 from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
+from infra.deploy.promotion.rule.plan import Plan, check_plan
 from infra.operate.offsets_file import OffsetsFile, entries
-from infra.promotion.rule.plan import Plan, check_plan
 from infra.settings import read_settings, stack_names
 from infra.stack_checks import problems
 from spark.arguments import parser as job_arguments

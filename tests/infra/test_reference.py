@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from components.topology.clusters import Cluster, KafkaUserDeclaration
 from components.topology.in_cluster import Executors, InCluster
 from components.topology.model import Flow, Monitoring, PrefixlessPair, Topology
-from infra.promotion.rule.plan import Plan, Wave
+from infra.deploy.promotion.rule.plan import Plan, Wave
 from infra.settings import SETTINGS
 from tests.repository import STACKS
 

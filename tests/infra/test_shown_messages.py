@@ -16,14 +16,14 @@ from components.checks import check_topology
 from components.contract.report import CheckName
 from components.topology.parsing import parse_topology
 from infra.commands.console import print_problems
+from infra.deploy.promotion.rule.rules import reasons_against
+from infra.deploy.promotion.run.applied import differences
 from infra.files.positions import placed
-from infra.promotion.rule.rules import reasons_against
-from infra.promotion.run.applied import differences
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_text import print_comparisons
 from tests.builders import a_flow, a_topology
-from tests.infra.promotion.states import MODEL, NOON, a_flow_state, a_state, at
+from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_state, at
 from tests.infra.readmes import READMES, Block
 from tests.infra.review.changes import compared
 from tests.repository import ROOT

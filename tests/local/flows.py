@@ -14,7 +14,7 @@ from components.contract.parameters import Parameters
 from components.contract.report import CheckOutcome, FlowOutcome
 from components.flows.resolved import ResolvedFlow
 from components.render.acls import Acl, flow_acls
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.review.live_comparison import compare_with_cluster

@@ -16,9 +16,9 @@ import yaml
 from rich.console import Console
 
 from components.contract.problems import ReplicationError
+from infra.deploy.promotion.rule.plan import required_plan
+from infra.deploy.promotion.run.promotion import Promotion, Request, promote
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.promotion.rule.plan import required_plan
-from infra.promotion.run.promotion import Promotion, Request, promote
 from infra.settings import StackSettings, read_settings
 from infra.validation.run import JOB, ValidationRun, run_validation
 from tests.repository import ROOT

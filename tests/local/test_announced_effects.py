@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import end_offsets
 from tests.local.flows import write_edited

@@ -10,7 +10,7 @@ import yaml
 
 from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce, records
 from infra.settings import read_settings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components.contract.report import FlowOutcome, Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
 from infra.review.live_comparison import compare_with_cluster

@@ -12,8 +12,8 @@ import yaml
 
 from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
-from infra.adoption.moving import Moving
-from infra.engine import deployment
+from infra.deploy.adoption.moving import Moving
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints, Region
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets, produce

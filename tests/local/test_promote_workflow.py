@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
 from infra.project import local_folder

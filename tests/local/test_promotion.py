@@ -16,16 +16,16 @@ from pyspark.sql import SparkSession
 from components.contract.problems import ReplicationError
 from components.flows.digest import model_digest
 from components.render.acls import Acl
-from infra.engine import deployment
-from infra.engine.file_backend import engine_locks
-from infra.engine.stack import open_stack
+from infra.deploy.engine import deployment
+from infra.deploy.engine.file_backend import engine_locks
+from infra.deploy.engine.stack import open_stack
+from infra.deploy.promotion.rule.cluster import StackCluster
 from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
 from infra.local import paths
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
-from infra.promotion.rule.cluster import StackCluster
 from infra.review.live_comparison import compare_with_cluster
 from infra.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed

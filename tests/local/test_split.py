@@ -10,7 +10,7 @@ from kubernetes import client
 from components import checks
 from components.contract.problems import CannotRunError, ReplicationError
 from components.contract.report import Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import SALES, make_example_traffic
 from infra.local.parts import operator as operator_part

@@ -18,7 +18,11 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from components.contract.report import FlowOutcome, Verdict
 from components.render.spark_applications import API_VERSION
-from infra.engine import deployment
+from infra.deploy.engine import deployment
+from infra.deploy.promotion.rule.plan import required_plan
+from infra.deploy.promotion.run import promotion
+from infra.deploy.promotion.run.jobs_in_cluster import await_jobs
+from infra.deploy.promotion.run.promotion import Promotion, Request
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
@@ -26,10 +30,6 @@ from infra.local.operator.service_account import cluster_entry, worker_kubeconfi
 from infra.local.parts.operator import pods
 from infra.local.parts.processes import alive
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.promotion.rule.plan import required_plan
-from infra.promotion.run import promotion
-from infra.promotion.run.jobs_in_cluster import await_jobs
-from infra.promotion.run.promotion import Promotion, Request
 from infra.settings import read_settings
 from infra.waiting import NotYetError, wait_for
 from tests.commits import commit

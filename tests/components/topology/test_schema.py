@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from components.topology.schema import topology_schema
-from infra.promotion.rule.plan import plan_schema
+from infra.deploy.promotion.rule.plan import plan_schema
 from tests.builders import a_flow, a_topology
 
 SCHEMAS = {"topology": topology_schema(), "plan": plan_schema()}

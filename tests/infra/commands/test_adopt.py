@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from components.contract.problems import RefusedError
-from infra.adoption.facts import Facts
-from infra.adoption.plan import Plan
 from infra.commands import adopt_call
 from infra.commands.app import app
-from infra.engine import deployment
-from infra.engine.command import Say
+from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.plan import Plan
+from infra.deploy.engine import deployment
+from infra.deploy.engine.command import Say
 from infra.settings import StackSettings
-from tests.infra.adoption.test_plan import declared, facts
+from tests.infra.deploy.adoption.test_plan import declared, facts
 
 
 class Stack:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.render.deployments import flow_objects
 from components.resources.one_step import one_step_hooks
-from infra.engine.command import EngineCommand
+from infra.deploy.engine.command import EngineCommand
 from infra.local.provider.server import serve
 from infra.machine.go_tools import PULUMI, ensure_go_tool
 from tests.builders import a_resolved_flow

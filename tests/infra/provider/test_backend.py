@@ -11,12 +11,12 @@ import pytest
 from pulumi import automation
 from rich.console import Console
 
-from infra.engine import deployment
-from infra.engine.file_backend import engine_locks, release_dead_locks, remove_torn_attributes
-from infra.engine.stack import chosen_backend
+from infra.deploy.engine import deployment
+from infra.deploy.engine.file_backend import engine_locks, release_dead_locks, remove_torn_attributes
+from infra.deploy.engine.stack import chosen_backend
 from infra.local.build.artifacts import ensure
 from infra.settings import read_settings, stack_file
-from tests.infra.engine.test_engine_locks import dead_process
+from tests.infra.deploy.engine.test_engine_locks import dead_process
 from tests.infra.provider.programs import engine_environment, engine_options
 from tests.repository import STACKS
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pulumi import automation
 
-from infra.engine.failures import engine_failure
+from infra.deploy.engine.failures import engine_failure
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local.endpoints import Endpoints
 from infra.local.provider.server import serve

@@ -15,8 +15,8 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rich.console import Console
 
-from infra.engine.file_backend import engine_locks
-from infra.engine.unfinished import pending_creates
+from infra.deploy.engine.file_backend import engine_locks
+from infra.deploy.engine.unfinished import pending_creates
 from infra.local.build.artifacts import ensure
 from infra.local.provider.operations import Operations
 from infra.local.provider.servicer import KubernetesProvider

@@ -17,7 +17,7 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2_grpc
 from rich.console import Console
 
-from infra.engine.unfinished import settle
+from infra.deploy.engine.unfinished import settle
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.build.artifacts import ensure
 from infra.local.provider.operations import OperationError, Operations

@@ -11,7 +11,7 @@ import pytest
 from kubernetes import client, watch
 
 from components.render.config_maps import replication_config_map
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
 from infra.review.comparison import Comparison

@@ -8,7 +8,7 @@ from kubernetes import client
 
 from components.render.connections import secrets_read
 from infra.cluster_names import names_in_clusters
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.project import local_folder
 from infra.validation.run import ValidationRun

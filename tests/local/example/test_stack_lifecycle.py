@@ -9,7 +9,7 @@ import yaml
 from rich.console import Console
 
 from components.contract.report import Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local import stack
 from infra.local.example_traffic import make_example_traffic
 from infra.local.parts import operator as operator_part

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from components.contract.report import Report, Verdict
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.endpoints import APP
 from infra.local.state import load_state
 from infra.local.traffic import end_offsets

@@ -4,7 +4,7 @@ from typing import Any
 
 from kubernetes import client
 
-from infra.engine import deployment
+from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed

@@ -1,0 +1,127 @@
+"""What adoption needs to know: what the stack declares, what is in the cluster, and what Pulumi knows. Only reads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.flows.operators import REPLICATING_KINDS, strimzi
+from components.render.planned_objects import Manifest
+from infra.deploy.engine.adoption import known_objects
+from infra.environment import stack_environment
+from infra.importing.cluster import config_maps_of
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from infra.review.object_changes import Identity, identity
+from infra.review.snapshots import Objects, Snapshot, current_snapshot
+from infra.settings import StackSettings
+
+_WHY = "Adoption compares every object that the stack declares with the one in the cluster."
+_PERMISSION = (
+    "let the account of the stack's Kubernetes context get what `replicate render` writes, get namespaces, and list "
+    "kafkaconnects and kafkamirrormaker2s."
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was seen. `live` holds the declared objects that exist; for Secrets, only the fact that they exist.
+
+    `known` are those in Pulumi's state. `others` may copy records and are not declared; they were looked for in the
+    whole cluster, or in the namespaces of `searched`. `config_maps` are those that live objects read.
+    `without_namespace` and `not_served` are declared but cannot be created.
+    """
+
+    stack: str
+    declared: Snapshot
+    live: Mapping[Identity, Manifest]
+    known: frozenset[Identity]
+    others: Sequence[Manifest] = ()
+    searched: tuple[str, ...] = ()
+    config_maps: Sequence[Manifest] = ()
+    without_namespace: frozenset[str] = frozenset()
+    not_served: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def config_map_data(self) -> dict[tuple[str, str], dict[str, str]]:
+        """The data of ConfigMaps by namespace and name."""
+        places = (((each["metadata"]["namespace"], each["metadata"]["name"]), each) for each in self.config_maps)
+        return {place: dict(each.get("data") or {}) for place, each in places}
+
+    def deployments(self) -> Iterator[tuple[str, Objects]]:
+        """Every deployment with the objects that it declares, by role and part."""
+        return ((name, self.declared.objects(name)) for name in self.declared.names)
+
+    def objects(self) -> Iterator[tuple[str, str, Manifest, Manifest | None]]:
+        """The deployment, role and part of each declared object, what is declared, and what exists."""
+        for name, objects in self.deployments():
+            for key, body in objects.items():
+                yield name, key, body, self.live.get(identity(body))
+
+
+def read_facts(settings: StackSettings) -> Facts:
+    """Read everything. Raises CannotRunError if the cluster or Pulumi's state cannot be read."""
+    declared = current_snapshot(settings.stack, settings.stacks, like_rendered=True)
+    known = frozenset((each.kind, each.namespace or "", each.name) for each in known_objects(settings))
+    bodies = [body for name in declared.names for body in declared.objects(name).values()]
+    version = strimzi(settings.topology.strimzi).api_version
+    with (
+        api_client(settings, stack_environment(settings).kubernetes_access()) as api,
+        asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION),
+    ):
+        not_served = frozenset(_not_served(api, bodies))
+        seen = [body for body in bodies if (body["apiVersion"], body["kind"]) not in not_served]
+        live = {identity(body): found for body in seen if (found := _live(api, body)) is not None}
+        searched = _allowed(api, version, bodies)
+        others = [each for each in _others(api, version, searched) if identity(each) not in live]
+        mirrors = [each for each in others if each["kind"] == "KafkaMirrorMaker2"]
+        config_maps = config_maps_of(api, [*live.values(), *mirrors])
+        without = frozenset(_missing_namespaces(api, bodies))
+    return Facts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
+
+
+def _not_served(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
+    for version, kind in sorted({(body["apiVersion"], body["kind"]) for body in bodies}):
+        try:
+            api.is_namespaced(version, kind)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            yield version, kind
+
+
+def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
+    found = api.get(reference(body))
+    if found is None or found["kind"] != "Secret":
+        return found
+    # Its values never leave this function.
+    metadata = {key: found["metadata"].get(key) for key in ("name", "namespace", "labels", "managedFields")}
+    return {"apiVersion": found["apiVersion"], "kind": "Secret", "metadata": metadata}
+
+
+def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
+    """The namespaces to look in: those of the stack if the account may not list everything, otherwise none."""
+    try:
+        api.list_all(version, REPLICATING_KINDS[0])
+    except ApiError as error:
+        if error.not_found:
+            return ()
+        if not error.forbidden:
+            raise
+        return tuple(sorted({body["metadata"].get("namespace", "") for body in bodies} - {""}))
+    return ()
+
+
+def _others(api: KubernetesApi, version: str, searched: Sequence[str]) -> Iterator[Manifest]:
+    for kind in REPLICATING_KINDS:
+        for namespace in searched or (None,):
+            try:
+                yield from api.list_all(version, kind, namespace=namespace)
+            except ApiError as error:
+                if not error.not_found:
+                    raise
+
+
+def _missing_namespaces(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[str]:
+    created = {body["metadata"]["name"] for body in bodies if body["kind"] == "Namespace"}
+    for name in sorted({body["metadata"].get("namespace", "") for body in bodies} - {"", *created}):
+        if api.get(Reference("v1", "Namespace", None, name)) is None:
+            yield name

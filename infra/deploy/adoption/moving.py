@@ -1,0 +1,251 @@
+"""Carries out moves: the flows are deployed without starting, the mirrors stop, offsets are copied, the flows start. No
+state is kept: the resources and the offsets show what an earlier call did. A flow starts only after its mirror has
+stopped and stored its last offsets.
+"""
+
+import contextlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from components.contract.problems import CannotRunError
+from components.contract.wording import number
+from components.kafka import mirror_records
+from components.kafka.positions import TopicPartition
+from components.kafka.task_states import unended_tasks
+from components.render.held_back import held_back
+from infra.deploy.adoption.carried_offsets import connectors_of, offset_moves
+from infra.deploy.adoption.moves import Move
+from infra.deploy.adoption.plan import Plan
+from infra.deploy.adoption.taking_over import take_over
+from infra.deploy.engine import deployment
+from infra.deploy.engine.changed_objects import Change
+from infra.deploy.engine.command import Say
+from infra.kubernetes.api import KubernetesApi, reference
+from infra.operate.ended_tasks import wait_until_ended
+from infra.operate.facts import UnaskedError
+from infra.operate.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
+from infra.operate.interventions import Change as StateChange
+from infra.operate.interventions import Request, planned, wanted_state
+from infra.operate.offsets_patches import disarm
+from infra.operate.offsets_reader import OffsetsReader
+from infra.operate.offsets_run import Run
+from infra.settings import StackSettings
+from infra.stack_checks import resolved_flows
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+_POLL_SECONDS = 1.0
+#: A worker stores offsets each minute, unless its `offset.flush.interval.ms` says otherwise.
+_STORED_SECONDS = 90.0
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A moved mirror, how many of its offsets were copied, and the topics without copied offsets."""
+
+    move: Move
+    offsets: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Moving:
+    """One call that moves mirrors; `by` is the caller, `seconds` how long each step of the operator may take."""
+
+    settings: StackSettings
+    plan: Plan
+    by: str
+    now: datetime
+    seconds: float
+    agreed: frozenset[str]
+    say: Say
+
+    def run(self) -> tuple[Mapping[str, int], list[Moved]]:
+        """Returns what the last deployment changed, and each mirror's copied offsets. Raises CannotRunError, after
+        which the flows copy nothing, and a mirror may have stopped.
+        """
+        moves = [each for each in self.plan.moves.found if each.waiting]
+        take_over(self.settings, self.plan, self.say, _holding_back(moves))
+        found = []
+        with cluster_of(self.settings, OFFSETS_PERMISSION) as api:
+            flows = {flow.name: flow for flow in resolved_flows(self.settings)}
+            for move in moves:
+                readers = {each.name: OffsetsReader.of(flows[each.name], api) for each in move.flows}
+                self._wait_created(api, move)
+                self._wait_stored(api, move, readers)
+                self._require_no_step_back(move, readers)
+                self._stop(api, move)
+                self._wait_ended(move, readers)
+                found.append(self._carry(api, move, readers))
+            for move in moves:
+                self._require_stopped(api, move)
+        return deployment.up(self.settings, self.say, moving=True), found
+
+    def _wait_created(self, api: KubernetesApi, move: Move) -> None:
+        self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
+        waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.waiting]
+        carry_out(api, waited, move.waiting, self.seconds, _unsaid)
+
+    def _stop(self, api: KubernetesApi, move: Move) -> None:
+        live = read_live(api, move.places)
+        running = [place for place in move.places if wanted_state(live[place.resource], place) != "stopped"]
+        request = Request(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
+        changes = planned(request, running, live)
+        waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.places]
+        self.say(f"stopping {', '.join(place.name for place in move.places)}")
+        carry_out(api, [*changes, *waited], move.places, self.seconds, _unsaid)
+
+    def _wait_ended(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+        """Wait until the tasks have stored their last offsets; their connector is already STOPPED before that."""
+        reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
+
+        def unended(connector: str) -> list[int]:
+            read = _asked(reader, move.topic("status"))
+            return unended_tasks(((each.key, each.value) for each in read), connector)
+
+        try:
+            wait_until_ended(unended, [move.connector], self.seconds)
+        except DeadlineError as error:
+            if agreement in self.agreed:
+                return
+            raise CannotRunError(
+                "tasks-not-ended",
+                error.what,
+                str(move.resource),
+                "A task stores its last offsets when it ends. Without them, the flow copies some records again.",
+                f"read the log of its workers; if its tasks cannot end, add `--agree {agreement}`.",
+            ) from error
+
+    def _wait_stored(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+        """Give a mirror that has just started time to store its first offsets."""
+        live = read_live(api, move.places)
+        runs = any(wanted_state(live[place.resource], place) != "stopped" for place in move.places)
+        if not runs or f"re-read:{move.flows[0].name}" in self.agreed:
+            return
+        topic = move.topic("offset")
+
+        def probe() -> None:
+            if not _offsets(move, readers):
+                raise NotYetError(f"`{topic}` has none")
+
+        # Without an offset by then, `_mirrored` refuses the move before anything is stopped.
+        with contextlib.suppress(DeadlineError):
+            wait_for(f"{move.connector} to store offsets", probe, min(self.seconds, _STORED_SECONDS), _POLL_SECONDS)
+
+    def _mirrored(self, move: Move, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
+        """The offsets of the mirror's source connector. Raises CannotRunError if there is none, unless it is agreed."""
+        found, agreement = _offsets(move, readers), f"re-read:{move.flows[0].name}"
+        if not found and agreement not in self.agreed:
+            raise CannotRunError(
+                "no-offsets",
+                f"`{move.topic('offset')}` on {move.target} has no offset of {move.connector}",
+                str(move.resource),
+                "It has copied nothing yet, or the topology names another cluster. The flow would copy everything.",
+                "compare the address of the target with the one in the resource; if it has really copied nothing, add "
+                f"`--agree {agreement}`.",
+            )
+        return found
+
+    def _require_no_step_back(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+        """A flow may have copied further than its mirror, if it ran before and its connectors were deleted."""
+        mirrored = self._mirrored(move, readers)
+        for name, reader in readers.items():
+            connectors = _waiting_connectors(move, reader, {each.topic for each in mirrored})
+            changes = offset_moves(mirrored, connectors, reader.stored())
+            back, agreement = [each for each in changes if each.again], f"re-read:{name}"
+            if back and agreement not in self.agreed:
+                raise CannotRunError(
+                    "flow-is-ahead",
+                    f"flow `{name}` has copied further than {move.title}: {back[0].text}",
+                    str(move.resource),
+                    f"It ran before, and Connect still has its offsets. {number(len(back), 'partition')} would go "
+                    "back to the mirror's offsets.",
+                    "if the mirror copies now, let it catch up. If it has stopped, `replicate destroy "
+                    f"{self.plan.stack}` removes the waiting flow, and `replicate up {self.plan.stack}` continues "
+                    f"where the flow was. If you want the records to be copied again, add `--agree {agreement}`.",
+                )
+
+    def _carry(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> Moved:
+        """Give each source connector of the flows the offsets of the topics that it selects."""
+        mirrored = self._mirrored(move, readers)
+        topics = {each.topic for each in mirrored}
+        taken: set[str] = set()
+        for name, reader in readers.items():
+            waiting = [place for place in reader.places if place in move.waiting]
+            for place in waiting:
+                patch_live(api, place.resource, partial(disarm, place))
+            own = _waiting_connectors(move, reader, topics)
+            changes = offset_moves(mirrored, own, reader.stored())
+            if changes:
+                request = Request(self.plan.stack, name, "stopped", self.by, self.now)
+                self.say(f"copying {number(len(changes), 'offset')} to {', '.join(dict.fromkeys(own.values()))}")
+                run = Run(api, reader, request, "alter", self.seconds, _unsaid)
+                run.set(waiting, partial(list, changes))
+            taken |= _connectors(reader, topics).keys()
+        carried = [each for each in mirrored if each.topic in taken]
+        return Moved(move, len(carried), tuple(sorted(topics - taken)))
+
+    def _require_stopped(self, api: KubernetesApi, move: Move) -> None:
+        live = read_live(api, move.places)
+        if again := [each.name for each in move.places if wanted_state(live[each.resource], each) != "stopped"]:
+            raise CannotRunError(
+                "mirror-runs-again",
+                f"{', '.join(again)} was started while offsets were copied",
+                str(move.resource),
+                "The flow was not started: both would copy the same records.",
+                "find out who started it, such as a GitOps tool, and run the command again.",
+            )
+
+
+def _offsets(move: Move, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
+    """What the mirror's source connector has stored on the target, if the topology names the right cluster."""
+    read = _asked(next(iter(readers.values())), move.topic("offset"))
+    decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
+    latest = {
+        each.partition: each.offset
+        for each in decoded
+        if each is not None and (each.connector, each.source) == (move.connector, move.source)
+    }
+    return {partition: offset for partition, offset in latest.items() if offset is not None}
+
+
+def _connectors(reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
+    return connectors_of(reader.parameters, [place.name for place in reader.places], topics)
+
+
+def _waiting_connectors(move: Move, reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
+    waiting = {place.name for place in move.waiting}
+    return {topic: each for topic, each in _connectors(reader, topics).items() if each in waiting}
+
+
+def _holding_back(moves: list[Move]) -> Change:
+    waiting = {place.resource: str(move.resource) for move in moves for place in move.waiting}
+
+    def change(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        mirror = waiting.get(reference(body))
+        return body if mirror is None else held_back(dict(body), mirror)
+
+    return change
+
+
+def _unsaid(_: str) -> None:
+    """Print nothing: a message every second would be too much in the engine's output."""
+
+
+def _names(move: Move) -> str:
+    return ", ".join(flow.name for flow in move.flows)
+
+
+def _asked(reader: OffsetsReader, topic: str) -> Any:
+    try:
+        return reader.readers.of(reader.parameters.target).records(topic)
+    except UnaskedError as error:
+        raise CannotRunError(
+            "kafka-not-asked",
+            str(error),
+            f"topic {topic}",
+            "The mirror's offsets are in it, and without them nothing can be copied.",
+            "correct this, and run the command again.",
+        ) from None

@@ -1,0 +1,121 @@
+"""What adoption would do to each object, and what it refuses or needs agreement for. Pure."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from components.changes.effect import Effect
+from components.contract.problems import Problem
+from components.render.planned_objects import Manifest
+from infra.deploy.adoption.agreements import Refusal
+from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.meaning import effects_of
+from infra.deploy.adoption.move_refusals import refusals_of_moves
+from infra.deploy.adoption.moves import Move, Moves, moves_of
+from infra.deploy.adoption.refusals import refusals_of
+from infra.deploy.adoption.removed_fields import before_take_over
+from infra.importing.moved import effects_of_move
+from infra.kubernetes.api import Reference, reference
+from infra.kubernetes.managed_fields import Owner, owned_parts
+from infra.kubernetes.replacing_fields import replacing_fields
+from infra.review.object_changes import FieldChange, field_changes, identity
+
+
+class Fate(StrEnum):
+    """What happens to one object that the stack declares."""
+
+    CREATED = "created"
+    EQUAL = "equal"
+    CHANGED = "changed"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True)
+class PlannedTakeOver:
+    """What happens to one object: which fields change, who owns which parts, and whether Pulumi knows it already."""
+
+    object: Reference
+    fate: Fate
+    fields: tuple[FieldChange, ...] = ()
+    owners: Mapping[Owner, tuple[str, ...]] = field(default_factory=dict)
+    known: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole adoption. `refusals` are those not agreed to; `unused` are agreements that match nothing. `searched` are
+    the namespaces that were searched for other copying resources, if not the whole cluster. `moves` are the mirrors
+    that become flows.
+    """
+
+    stack: str
+    objects: tuple[PlannedTakeOver, ...]
+    effects: tuple[Effect, ...]
+    refusals: tuple[Refusal, ...]
+    unused: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+    moves: Moves = field(default_factory=Moves)
+
+    @property
+    def taken(self) -> tuple[Reference, ...]:
+        """The objects that Pulumi does not know yet and that exist."""
+        return tuple(each.object for each in self.objects if each.fate is not Fate.CREATED and not each.known)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything to adopt or move."""
+        return bool(self.moves.found) or any(each.fate is not Fate.CREATED for each in self.objects)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the stack manages everything, and everything is as declared."""
+        waiting = any(each.waiting for each in self.moves.found)
+        return not waiting and all(each.known and each.fate is Fate.EQUAL for each in self.objects)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(each.problem for each in self.refusals)
+
+
+def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> Plan:
+    """The plan for what was seen, with these agreements; KafkaMirrorMaker2s with these names become flows."""
+    moves = moves_of(facts, mirrors)
+    objects = tuple(_planned(body, live, facts) for _, _, body, live in facts.objects())
+    waiting = {flow.name for each in moves.found if each.waiting for flow in each.flows}
+    effects = effects_of(facts, waiting)
+    effects += tuple(effect for each in moves.found if each.waiting for effect in _effects_of(facts, each))
+    replaced = [each.object for each in objects if each.fate is Fate.REPLACED]
+    refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
+    left = tuple(each for each in refusals if each.agreement not in agreed)
+    unused = tuple(sorted(set(agreed) - {each.agreement for each in refusals}))
+    return Plan(facts.stack, objects, effects, left, unused, facts.searched, moves)
+
+
+def _effects_of(facts: Facts, move: Move) -> tuple[Effect, ...]:
+    names = {flow.name for flow in move.flows}
+    chosen = [each for each in facts.declared.deployments.values() if names & {flow.name for flow in each.flows}]
+    return effects_of_move(move.live, move.index, chosen, facts.config_map_data)
+
+
+def _planned(declared: Manifest, live: Manifest | None, facts: Facts) -> PlannedTakeOver:
+    target, known = reference(declared), identity(declared) in facts.known
+    if live is None:
+        return PlannedTakeOver(target, Fate.CREATED, known=known)
+    wanted = {key: value for key, value in declared.items() if key != "values"}
+    before = before_take_over(live, wanted)
+    fields = () if declared["kind"] == "Secret" else tuple(field_changes(before, wanted))
+    changed = Fate.REPLACED if _is_replaced(before, wanted) else Fate.CHANGED
+    fate = changed if fields else Fate.EQUAL
+    return PlannedTakeOver(target, fate, fields, owned_parts(live), known)
+
+
+def _is_replaced(before: Manifest, declared: Manifest) -> bool:
+    paths = replacing_fields(declared)
+    return declared["kind"] != "Secret" and any(_at(before, path) != _at(declared, path) for path in paths)
+
+
+def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
+    found: object = body
+    for step in path:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,136 @@
+"""Prints the adoption plan: each object, what it means, and what prevents it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+
+from components.changes.effect import listed
+from components.contract.wording import named, number
+from infra.deploy.adoption.moves import Move
+from infra.deploy.adoption.moving import Moved
+from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
+from infra.importing.heartbeats import said_of, without_heartbeats
+from infra.kubernetes.managed_fields import Owner
+from infra.review.printed_lines import print_fact
+from infra.review.report_text import SEVERITY_COLORS, field_text
+
+_MARKS = {
+    Fate.CREATED: "[green]+[/]",
+    Fate.EQUAL: "=",
+    Fate.CHANGED: "[yellow]~[/]",
+    Fate.REPLACED: "[magenta]±[/]",
+}
+_WORDS = {
+    Fate.CREATED: "does not exist, and is created",
+    Fate.EQUAL: "exists as declared",
+    Fate.CHANGED: "exists, and would change",
+    Fate.REPLACED: "exists, and would be replaced",
+}
+_SHOWN = 5
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print everything of a plan except its refusals."""
+    print_fact(console, f"[bold]{escape(plan.stack)}[/]: {_counts(plan.objects)}")
+    for each in plan.objects:
+        known = ", Pulumi knows it" if each.known else ""
+        print_fact(console, f"{_MARKS[each.fate]} {escape(str(each.object))}: {_WORDS[each.fate]}{known}", 2)
+        for field in each.fields:
+            print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
+        for owner, parts in () if each.known else each.owners.items():
+            print_fact(console, f"[dim]{escape(_owned(owner, parts))}[/]", 6)
+    for effect in plan.effects:
+        text = f"{escape(f'{effect.flow}: {effect.what}')} [dim]({effect.code})[/]"
+        print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
+    for move in plan.moves.found:
+        for line in _move_lines(move):
+            print_fact(console, escape(line), 2)
+    for note in _notes(plan):
+        print_fact(console, escape(note), 2)
+
+
+def print_moved(moved: Sequence[Moved], console: Console) -> None:
+    """Print how many offsets were copied, and the topics without copied offsets."""
+    for each in moved:
+        names = ", ".join(flow.name for flow in each.move.flows)
+        line = f"{each.move.title}: {number(each.offsets, 'offset')} copied to {names}, and read back from Connect"
+        console.print(f"[green]✓[/] {escape(line)}", soft_wrap=True)
+        if each.left_out:
+            left = f"  Not copied, because {names} does not replicate them: {listed(each.left_out)}"
+            console.print(escape(left), soft_wrap=True)
+
+
+def print_left(plan: Plan, console: Console) -> None:
+    """Print what remains of the KafkaMirrorMaker2s, and how to delete it."""
+    for resource in dict.fromkeys(each.resource for each in plan.moves.found):
+        moved = [each for each in plan.moves.found if each.resource == resource]
+        if len(moved) == len(moved[0].live["spec"]["mirrors"]):
+            how = f"kubectl delete kafkamirrormaker2 {resource.name} -n {resource.namespace}"
+            console.print(escape(f"{resource} is stopped. Delete it once the proof passes: {how}"), soft_wrap=True)
+        else:
+            names = ", ".join(f"{each.source}->{each.target}" for each in moved)
+            left = f"{names} of {resource} is stopped, and its other mirrors run. Remove it from `spec.mirrors`."
+            console.print(escape(left), soft_wrap=True)
+
+
+def _move_lines(move: Move) -> Iterator[str]:
+    names = ", ".join(flow.name for flow in move.flows)
+    if not move.waiting:
+        yield f"{move.title} was already moved to {names}"
+        return
+    yield (
+        f"{move.title} becomes {names}: {', '.join(place.name for place in move.places)} stop, the offsets of "
+        f"{move.connector} are copied to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
+    )
+    yield (
+        "Offsets of checkpoint and heartbeat connectors are not copied: their tasks do not use the offsets that "
+        "Connect stores. The checkpoint connector continues from the topics of checkpoints and offset syncs, which "
+        "stay the same."
+    )
+    if said := said_of(without_heartbeats(move.flows)):
+        yield said
+
+
+def _counts(objects: Sequence[PlannedTakeOver]) -> str:
+    known = sum(each.known for each in objects)
+    counts = Counter(each.fate for each in objects)
+    found = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
+    return f"{number(len(objects), 'object')}: {', '.join(found)}; Pulumi knows {known}"
+
+
+def _owned(owner: Owner, parts: Sequence[str]) -> str:
+    since = f" (last wrote at {owner.since})" if owner.since else ""
+    return f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    if not plan.taken:
+        return
+    yield (
+        f"From now on `replicate up {plan.stack}` changes these objects, `replicate destroy {plan.stack}` deletes "
+        "them, and the fields of the tools above belong to Pulumi."
+    )
+    for each in plan.objects:
+        if each.object.kind == "Namespace" and each.object in plan.taken:
+            yield (
+                f"`replicate destroy` also deletes namespace {each.object.name} and everything in it, whoever created "
+                "it. To leave the namespace out, set `namespace: {create: false}` (`createNamespaces: false` for a "
+                "pair) in the topology before you adopt. After the adoption, that change would make `replicate up` "
+                "delete the namespace."
+            )
+    if any(owner.manager == "helm" for each in plan.objects for owner in each.owners):
+        yield (
+            "Helm still has these objects in a release: `helm upgrade` would change them and `helm uninstall` delete "
+            "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
+        )
+    for staying in plan.moves.staying:
+        yield f"No flow of {plan.stack} copies topics of mirror {staying}, so the mirror stays as it is."
+    if plan.searched:
+        yield (
+            "Other resources that copy between the same clusters were looked for only in "
+            f"{', '.join(plan.searched)}: the account is not allowed to list other namespaces."
+        )
+    for agreement in plan.unused:
+        yield f"`--agree {agreement}` has no effect here."

@@ -1,0 +1,166 @@
+"""Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from pulumi import automation
+
+from components.contract.problems import CannotRunError, raise_errors
+from components.flows.resolved import ResolvedFlow
+from components.render.deployments import deployments
+from components.topology.in_cluster import Workload
+from infra.deploy.engine.changed_objects import Change, with_changed_objects
+from infra.deploy.engine.command import Say
+from infra.deploy.engine.failures import NoSuchStackError
+from infra.deploy.engine.stack import open_stack
+from infra.deploy.engine.unfinished import settle
+from infra.deploy.promotion.rule.state import unproven
+from infra.environment import stack_environment
+from infra.in_cluster import in_cluster
+from infra.kubernetes.access import api_client
+from infra.kubernetes.api import KubernetesApi, Reference, reference
+from infra.kubernetes.api_switch import require_ready_for_v1
+from infra.kubernetes.config_maps import require_config_maps
+from infra.kubernetes.readiness import wait_until_ready
+from infra.kubernetes.required_kinds import require_prometheus_operator, require_spark_operator
+from infra.kubernetes.secret_readers import restart_readers, secret_versions
+from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from infra.program import deploy
+from infra.settings import StackSettings
+from infra.stack_checks import raise_by_gitops, resolved_flows
+
+Changes = Mapping[str, int]
+
+
+def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
+    """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
+    raise_by_gitops(settings)
+    require_deployable(settings, resolved_flows(settings))
+    with open_stack(settings, overwrite=refresh) as stack:
+        result = stack.preview(
+            on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
+        )
+    return {str(kind): count for kind, count in result.change_summary.items()}
+
+
+def up(
+    settings: StackSettings, say: Say, *, refresh: bool = False, change: Change | None = None, moving: bool = False
+) -> Changes:
+    """Deploy the stack; returns the number of objects by kind of change.
+
+    `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
+    KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
+    state, so that what was edited or deleted there is deployed again. Connectors that read a changed Secret are
+    restarted.
+    """
+    flows = prepare(settings, say)
+    with open_stack(settings, overwrite=refresh) as stack:
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+        if not moving:
+            require_no_unfinished_move(api, settings.stack, flows)
+        settle_unfinished(stack, api, flows, say)
+        secrets = secret_versions(api, flows)
+        # Nothing uses the configuration that Pulumi would decrypt for the summary.
+        result = stack.up(
+            on_output=say,
+            on_error=say,
+            color=_color(),
+            suppress_outputs=True,
+            refresh=refresh,
+            show_secrets=False,
+            program=program_of(settings, change),
+        )
+        for sentence in restart_readers(api, flows, secrets):
+            say(sentence)
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def program_of(settings: StackSettings, change: Change | None) -> Callable[[], None]:
+    """The program of a stack; `change` is applied to each of its objects."""
+    program = partial(deploy, settings.stacks, settings.allow_unproven, moves_checked=True)
+    return partial(with_changed_objects, change, program) if change is not None else program
+
+
+def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
+    """Refuse what must not be deployed, and prepare the deployment; returns the stack's flows."""
+    raise_by_gitops(settings)
+    flows = resolved_flows(settings)
+    raise_errors(unproven(settings))
+    require_deployable(settings, flows)
+    for sentence in stack_environment(settings).before_deploy(flows):
+        say(sentence)
+    return flows
+
+
+def settle_unfinished(stack: automation.Stack, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
+    """Clean up what an unfinished deployment of the stack left; see `unfinished`."""
+    settle(stack, api, lambda: _declared(flows), say)
+
+
+def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
+    return {reference(item.manifest) for each in deployments(flows) for item in each.objects}
+
+
+def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
+    """Refuse what would fail half-way: a switch of Strimzi's API, or kinds that the cluster lacks. Without access to
+    the cluster nothing is refused: the engine may have its own access, and reports if it has none.
+    """
+    try:
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+        require_ready_for_v1(api, flows)
+        if settings.topology.monitoring is not None and flows:
+            require_prometheus_operator(api)
+        asked = in_cluster(settings.validation)
+        if asked is not None and asked.workload is Workload.SPARK_APPLICATION and flows:
+            require_spark_operator(api)
+    except CannotRunError as error:
+        if error.code in {"api-switch-in-one-step", "prometheus-operator-missing", "spark-operator-missing"}:
+            raise
+
+
+def destroy(settings: StackSettings, say: Say) -> Changes:
+    """Delete every object of the stack, if Pulumi knows the stack; returns the number of objects by kind of change."""
+    raise_by_gitops(settings)
+    try:
+        with open_stack(settings, create=False) as stack:
+            result = stack.destroy(
+                on_output=say, on_error=say, color=_color(), suppress_outputs=True, show_secrets=False
+            )
+    except NoSuchStackError as error:
+        say(f"{error.what} in the backend that Pulumi is logged in to")
+        return {}
+    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def outputs(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a deployed stack. Raises CannotRunError if it is not deployed."""
+    found = outputs_if_deployed(settings)
+    if "validation" not in found:
+        raise NoSuchStackError(settings.stack)
+    return found
+
+
+def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
+    """Outputs of a stack, empty if it is not deployed. Does not change Pulumi's state."""
+    try:
+        with open_stack(settings, create=False, configured=False) as stack:
+            return {key: output.value for key, output in stack.outputs().items()}
+    except NoSuchStackError:
+        return {}
+
+
+def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lambda _: None) -> None:
+    """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`. A missing ConfigMap is
+    reported at once, because waiting does not help.
+    """
+    environment = stack_environment(settings)
+    api = api_client(settings, environment.kubernetes_access())
+    flows = resolved_flows(settings)
+    require_config_maps(api, flows)
+    wait_until_ready(api, flows, deadline_seconds, environment.awaited_users(), say)
+
+
+def _color() -> str:
+    return "always" if sys.stdout.isatty() else "never"

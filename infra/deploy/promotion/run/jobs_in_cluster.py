@@ -1,0 +1,170 @@
+"""Waits for the Jobs, or SparkApplications, that validate a stack in its cluster, and reads how they ended."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from components.contract.problems import CannotRunError
+from components.contract.report import EXIT_CODES, Verdict
+from components.flows.resolved import ResolvedFlow
+from components.render.deployments import deployments
+from components.render.validation_jobs import RUNS_ONCE
+from components.topology.in_cluster import Workload
+from infra.deploy.promotion.rule.rules import FlowState, StackState
+from infra.deploy.promotion.run.run_kinds import RUNS, JobEnd, SecretWrite
+from infra.environment import stack_environment
+from infra.in_cluster import in_cluster, stack_validation
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.kubernetes.managed_fields import newest_writer, owners
+from infra.settings import StackSettings
+from infra.waiting import DeadlineError, NotYetError, wait_for
+
+#: How long a controller may take to notice that a run has exceeded its deadline.
+_NOTICED_SECONDS = 60
+
+
+def await_jobs(
+    settings: StackSettings, flows: Sequence[ResolvedFlow], say: Callable[[str], object]
+) -> Mapping[str, JobEnd]:
+    """How the Jobs for exactly these flows ended, by flow. Raises CannotRunError if one is missing or still runs.
+
+    The name of a Job cannot depend on the contents of a Secret. So a deployment that changes nothing else keeps the
+    earlier Job, which proves nothing about the new credentials.
+    """
+    asked = in_cluster(settings.validation)
+    assert asked is not None, "the stack validates in its cluster"
+    runs = RUNS[asked.workload]
+    planned = stack_validation(settings, flows)
+    wanted = {each.part: reference(each.manifest) for each in planned if each.kind in RUNS_ONCE}
+    secrets = {
+        flow.name: [reference(each.manifest) for each in deployment.objects if each.kind == "Secret"]
+        for deployment in deployments(flows)
+        for flow in deployment.flows
+    }
+    found: dict[str, JobEnd] = {}
+    stack = settings.stack
+    with asking_kubernetes(
+        f"stack {stack}",
+        f"Its {asked.workload}s show whether its flows are validated; one that started before a flow's Secrets were "
+        "written does not count.",
+        f"let your user get {asked.workload}s and Secrets of these namespaces.",
+    ):
+        api = api_client(settings, stack_environment(settings).kubernetes_access())
+
+        def probe() -> None:
+            for flow, job in wanted.items():
+                if flow not in found:
+                    found[flow] = _end(api, job, flow, stack)
+                    say(f"{stack}: {job.name} {'failed' if found[flow].failure else 'is complete'}")
+
+        for job in wanted.values():
+            say(f"{stack}: waiting for {asked.workload} {job.identifier}")
+        try:
+            wait_for(
+                f"the {asked.workload}s to end",
+                probe,
+                runs.longest_seconds(asked) + _NOTICED_SECONDS,
+            )
+        except DeadlineError as error:
+            raise CannotRunError(
+                "job-unfinished",
+                error.what,
+                f"stack {stack}",
+                f"Each try must end by its deadline. {runs.unfinished}",
+                f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
+                f"{stack}` again.",
+            ) from error
+        return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in found.items()}
+
+
+def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
+    """The last write among these Secrets; None if none exists."""
+    live = ((each, api.get(each)) for each in secrets)
+    return max((SecretWrite(each, _written(body)) for each, body in live if body is not None), key=_at, default=None)
+
+
+def _written(body: Object) -> datetime:
+    """When somebody last wrote the values of a Secret; a label of a backup tool does not count."""
+    found = [each for field in ("data", "stringData") if (each := newest_writer(body, field)) is not None]
+    times = [each.since for each in found or owners(body) if each.since]
+    return datetime.fromisoformat(max(times, default=body["metadata"]["creationTimestamp"]))
+
+
+def _at(write: SecretWrite) -> datetime:
+    return write.at
+
+
+def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
+    live = api.get(job)
+    if live is None:
+        raise CannotRunError(
+            "job-missing",
+            f"there is no {job}",
+            f"stack {stack}",
+            "Every deployment that changes the flow creates it, so somebody deleted it.",
+            f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
+        )
+    runs, metadata = RUNS[Workload(job.kind)], live.get("metadata") or {}
+    if runs.mutable and metadata.get("generation", 1) > 1:
+        # A deployment changes the name with the spec.
+        raise CannotRunError(
+            "job-edited",
+            f"somebody has edited the spec of {job} since it was created",
+            f"stack {stack}",
+            "The operator runs the edited spec, so the verdict may not be about this deployment.",
+            f"run {runs.again(job, flow, stack)}, and `replicate promote --to {stack}` again.",
+        )
+    if metadata.get("deletionTimestamp"):
+        raise NotYetError(f"{job.name} is being deleted")
+    return runs.end(job, live.get("status") or {})
+
+
+def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
+    """The exit code of a validation with these verdicts; says which checks did not pass.
+
+    The verdicts are the newest: one that somebody published after the Job counts. Raises CannotRunError for a Job that
+    published no verdict, or that started before a Secret was written if no validation has run since.
+    """
+    worst = 0
+    for flow in state.flows:
+        end, proof = ends.get(flow.name), flow.proof
+        if end is not None and (proof is None or (end.failure and (end.started is None or proof.at < end.started))):
+            raise _without_verdict(state.stack, flow, end)
+        if end is not None and proof is not None and end.started is not None and end.secret is not None:
+            write = end.secret
+            if end.started < write.at and proof.at < write.at:
+                raise _before_secret(state.stack, flow, end.job, write)
+        if proof is None:
+            continue
+        for name, check in proof.checks.items():
+            if check.verdict != Verdict.PASS:
+                say(f"{state.stack}: {flow.name}: {name}: {check.verdict}, {check.summary}")
+        worst = max(worst, EXIT_CODES[Verdict(proof.verdict)])
+    return worst
+
+
+def _without_verdict(stack: str, flow: FlowState, end: JobEnd) -> CannotRunError:
+    job, runs = end.job, RUNS[Workload(end.job.kind)]
+    return CannotRunError(
+        "job-without-verdict",
+        f"{job} published no verdict: {end.failure or 'there is no ConfigMap'}",
+        f"stack {stack}, flow {flow.name}",
+        "Its pod was not created, did not start, was killed, or is not allowed to write the ConfigMap.",
+        f"read `kubectl describe {job.kind.lower()} {job.name}`, `kubectl describe pod` and `kubectl logs "
+        f"{runs.logged.format(job.name)}` in namespace {flow.namespace}, fix the cause and run it again: "
+        f"{runs.again(job, flow.name, stack)}, or `replicate validate {stack} --publish`.",
+    )
+
+
+def _before_secret(stack: str, flow: FlowState, job: Reference, write: SecretWrite) -> CannotRunError:
+    return CannotRunError(
+        "job-before-secret",
+        f"{job} began before {write.secret} was written at "
+        f"{write.at.isoformat(timespec='seconds')}, and nothing has validated the flow since",
+        f"stack {stack}, flow {flow.name}",
+        "A new credential changes no other object, so the deployment did not start a new run. It is unknown whether "
+        "the flow can log in with it.",
+        f"run {RUNS[Workload(job.kind)].again(job, flow.name, stack)}, or `replicate validate {stack} --publish`, then "
+        f"`replicate promote --to {stack}` again.",
+    )

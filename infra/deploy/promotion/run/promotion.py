@@ -1,0 +1,288 @@
+"""`replicate promote`: for each stack in order, checks the rule, deploys, validates and records the evidence.
+
+It keeps no state of its own. Pulumi's state and the clusters show what has been done, so it may be killed at any point
+and run again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from components.contract.spark_conf import SparkSettings
+from components.flows.digest import model_digest
+from infra.deploy.engine import deployment
+from infra.deploy.promotion.rule.cluster import StackCluster
+from infra.deploy.promotion.rule.evidence import Evidence
+from infra.deploy.promotion.rule.plan import Plan, environment_of, plan_place, stacks_in_environment
+from infra.deploy.promotion.rule.rules import StackState, reasons_against
+from infra.deploy.promotion.rule.state import KnownStack, evidence_of, known_as_declared, known_from_outputs, unproven
+from infra.deploy.promotion.run.applied import against_applied
+from infra.deploy.promotion.run.evidence_table import print_evidence
+from infra.deploy.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
+from infra.environment import stack_environment
+from infra.in_cluster import in_cluster
+from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
+from infra.stack_checks import resolved_flows
+from infra.validation.run import ValidationRun, run_validation
+
+#: The field managers of Pulumi's Kubernetes provider start with this; any other one is a change outside Pulumi.
+_PULUMI = "pulumi"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The user's request: the last stack to promote, as whom, and why to skip the rule. With `environment`, only its
+    stacks are promoted; the stacks before them must already be proven. `spark` says where validations run.
+    """
+
+    stacks: Path
+    to: str | None
+    who: str
+    skip: str | None = None
+    ready_seconds: float = 300
+    catch_up_seconds: float = 30
+    environment: str | None = None
+    spark: SparkSettings = field(default_factory=SparkSettings)
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """One run. `confirm` asks before each deployment, and does not return if the answer is no."""
+
+    plan: Plan
+    request: Request
+    console: Console
+    confirm: Callable[[str], None]
+
+    def say(self, text: str) -> None:
+        self.console.print(escape(text), soft_wrap=True)
+
+    def echo(self, line: str) -> None:
+        """Print a line of the engine's output."""
+        self.console.out(line, highlight=False)
+
+
+def promote(run: Promotion) -> int:
+    """Promote every stack in order; returns the exit code of the first validation that does not pass, or 0.
+
+    Raises ReplicationError if the rule refuses a stack, CannotRunError if something could not be done.
+    """
+    chosen = _chosen(run.plan, run.request)
+    for stack in chosen:
+        settings = read_settings(stack, run.request.stacks)
+        run.say(f"\n{stack}: model {model_digest(settings.topology)}")
+        if code := _promote(run, settings, followed=stack != chosen[-1]):
+            run.say(f"{stack}: not proven; no later stack was touched")
+            run.say(f"next: fix the cause, run `replicate validate {stack} --publish`, then `{_again(run)}`")
+            return code
+    run.say(f"\nevery stack up to {chosen[-1]} runs its model and is proven")
+    return 0
+
+
+def _chosen(plan: Plan, request: Request) -> tuple[str, ...]:
+    to, order = request.to, stacks_in_environment(plan, request.environment, request.stacks)
+    if to is None:
+        return order
+    if to not in order:
+        raise CannotRunError(
+            "stack-not-in-plan",
+            f"`{to}` is not in the promotion plan",
+            plan_place(request.stacks) + (f": environment {request.environment}" if request.environment else ""),
+            f"The stacks there are: {', '.join(order)}.",
+            "name one of these, or deploy the stack with `replicate up`.",
+        )
+    return order[: order.index(to) + 1]
+
+
+def _again(run: Promotion) -> str:
+    chosen = {"--environment": run.request.environment, "--to": run.request.to}
+    return " ".join(["replicate promote", *(f"{option} {value}" for option, value in chosen.items() if value)])
+
+
+def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
+    """Deploy, validate and record one stack, except for what is done already; returns the validation's exit code."""
+    stack = settings.stack
+    run.say(f"{stack}: reading what is deployed and proven")
+    if settings.by_gitops:
+        return _promote_applied(run, settings, followed=followed)
+    known = _read(run, settings)
+    unproven_because = reasons_against(known.state, model_digest(settings.topology))
+    preview = None if unproven_because else _preview(run, settings)
+    if preview is not None and preview.unchanged:
+        _record_what_is_proven(run, settings, known)
+        return 0
+    settings = _allowed(run, settings)
+    if preview is None:
+        preview = _preview(run, settings)
+        if preview.unchanged and followed and (lasting := _not_fixed_by_deploying(known.state, unproven_because)):
+            raise ReplicationError(lasting)
+    run.say(f"{stack}: preview")
+    for line in preview.lines:
+        run.echo(line)
+    run.confirm(stack)
+    return _deploy(run, settings)
+
+
+def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
+    """The same for a stack whose objects GitOps applies: what is not applied is refused instead of deployed."""
+    if missing := against_applied(settings):
+        _allowed(run, settings)
+        raise ReplicationError(missing)
+    known = _read(run, settings)
+    unproven_because = reasons_against(known.state, model_digest(settings.topology))
+    if not unproven_because:
+        _record_what_is_proven(run, settings, known)
+        return 0
+    settings = _allowed(run, settings)
+    if followed:
+        raise_errors(_failed_since_the_change(known.state, unproven_because))
+    return _prove(run, settings, known.state.changed_at or datetime.now(UTC))
+
+
+def _read(run: Promotion, settings: StackSettings) -> KnownStack:
+    cluster, namespace = StackCluster(settings), run.plan.evidence_namespace
+    if settings.by_gitops:
+        return known_as_declared(settings, resolved_flows(settings), cluster, namespace)
+    return known_from_outputs(settings, deployment.outputs_if_deployed(settings), cluster, namespace)
+
+
+@dataclass(frozen=True)
+class _Preview:
+    """The engine's output about a deployment, and whether it would change nothing."""
+
+    lines: list[str]
+    unchanged: bool
+
+
+def _preview(run: Promotion, settings: StackSettings) -> _Preview:
+    lines: list[str] = []
+    try:
+        changes = deployment.preview(settings, lines.append)
+    except CannotRunError:
+        for line in lines:
+            run.echo(line)
+        raise
+    return _Preview(lines, set(changes) <= {"same"})
+
+
+def _not_fixed_by_deploying(state: StackState, problems: tuple[Problem, ...]) -> list[Problem]:
+    """The problems that remain after a deployment: a validation that failed since the last change, or a manual change.
+    A missing or outdated proof may just be left over from an interrupted run.
+    """
+    by_hand = {
+        f"stack {state.stack}, flow {flow.name}" for flow in state.flows if not flow.changed_by.startswith(_PULUMI)
+    }
+    stale = [problem for problem in problems if problem.code == "predecessor-stale" and problem.where in by_hand]
+    return sorted([*_failed_since_the_change(state, problems), *stale])
+
+
+def _failed_since_the_change(state: StackState, problems: Sequence[Problem]) -> list[Problem]:
+    since = {
+        f"stack {state.stack}, flow {flow.name}"
+        for flow in state.flows
+        if flow.proof is not None and flow.changed_at is not None and flow.proof.at > flow.changed_at
+    }
+    return [problem for problem in problems if problem.code == "predecessor-failed" and problem.where in since]
+
+
+def _allowed(run: Promotion, settings: StackSettings) -> StackSettings:
+    """The settings to deploy with. Raises ReplicationError if the rule refuses the stack and may not be skipped."""
+    run.say(f"{settings.stack}: checking what the stacks before it have proven")
+    problems = unproven(settings)
+    if settings.allow_unproven is not None:
+        run.say(f"{settings.stack}: deployed unproven: {settings.allow_unproven}")
+    if not problems:
+        return settings
+    if run.request.skip is None:
+        raise ReplicationError(problems)
+    environment = environment_of(run.plan, settings.stack)
+    may_skip = environment.may_skip if environment is not None else ()
+    if run.request.who not in may_skip:
+        raise CannotRunError(
+            "may-not-skip",
+            f"`{run.request.who}` may not skip the proof",
+            f"{plan_place(run.request.stacks)}: environment of {settings.stack}",
+            f"`maySkip` names: {', '.join(may_skip) or 'nobody'}.",
+            "ask one of these to run it, give your own name with `--as`, or wait for the proof.",
+        )
+    for problem in problems:
+        run.say(f"{settings.stack}: skipped by {run.request.who}: {problem}")
+    return replace(settings, values={**settings.values, ALLOW_UNPROVEN: run.request.skip})
+
+
+def _deploy(run: Promotion, settings: StackSettings) -> int:
+    stack = settings.stack
+    run.say(f"{stack}: deploying")
+    deployment.up(settings, run.echo)
+    return _prove(run, settings, datetime.now(UTC))
+
+
+def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> int:
+    """Validate what is deployed and record the evidence; returns the validation's exit code."""
+    stack = settings.stack
+    run.say(f"{stack}: waiting until connectors and tasks run")
+    deployment.wait_ready(settings, run.request.ready_seconds)
+    # With options about Spark, the validation runs on this machine.
+    if in_cluster(settings.validation) is not None and run.request.spark == SparkSettings():
+        ends = await_jobs(settings, resolved_flows(settings), run.say)
+        code = exit_code_of(_read(run, settings).state, ends, run.say)
+    else:
+        code = _validate(run, settings)
+    # The tool that applies the objects does not wait for the validation.
+    if settings.by_gitops and (changed := against_applied(settings)):
+        raise ReplicationError(changed)
+    run.say(f"{stack}: recording the evidence")
+    known = _read(run, settings)
+    if missing := [flow.name for flow in known.state.flows if flow.proof is None]:
+        raise CannotRunError(
+            "no-verdict",
+            f"no verdict was published for {', '.join(missing) or 'any flow'}",
+            f"stack {stack}",
+            "The job ended early, or could not write its ConfigMap in the flow's namespace.",
+            f"read its output above, fix the cause and run `{_again(run)}` again.",
+        )
+    evidence = evidence_of(known.state, run.request.who, deployed_at, settings.allow_unproven)
+    _record(run, settings, evidence)
+    if not code and (problems := reasons_against(known.state, model_digest(settings.topology))):
+        raise ReplicationError(problems)
+    return code
+
+
+def _validate(run: Promotion, settings: StackSettings) -> int:
+    """Run the job on this machine; returns its exit code."""
+    run.say(f"{settings.stack}: validating")
+    folder = stack_environment(settings).validation_folder
+    job = ValidationRun(
+        settings,
+        folder / "report.json",
+        publish=True,
+        declared=settings.by_gitops,
+        catch_up_seconds=run.request.catch_up_seconds,
+        html=folder / "report.html",
+        spark=run.request.spark,
+    )
+    return run_validation(job, run.console)
+
+
+def _record_what_is_proven(run: Promotion, settings: StackSettings, known: KnownStack) -> None:
+    """Report that there is nothing to do, and update the recorded evidence to the newest validation."""
+    earlier = known.evidence
+    same = earlier is not None and earlier.model_digest == known.state.model_digest
+    deployed_at = earlier.deployed_at if earlier is not None and same else known.state.changed_at
+    reason = settings.allow_unproven or (earlier.allow_unproven if earlier is not None and same else None)
+    evidence = evidence_of(known.state, run.request.who, deployed_at or datetime.now(UTC), reason)
+    since = evidence.proven_since
+    run.say(f"{settings.stack}: already runs this model, proven since {since:%Y-%m-%d %H:%M:%S %Z}; nothing to do")
+    if earlier is None or replace(earlier, who=evidence.who) != evidence:
+        run.say(f"{settings.stack}: recording the evidence")
+        _record(run, settings, evidence)
+
+
+def _record(run: Promotion, settings: StackSettings, evidence: Evidence) -> None:
+    StackCluster(settings).record(evidence, run.plan.evidence_namespace)
+    print_evidence(evidence, run.plan.evidence_namespace, run.console)
