@@ -109,7 +109,7 @@ def _errors() -> dict[str, list[str]]:
 
 def _left_out() -> dict[str, list[str]]:
     """What `import` says of what it does not take over, by code."""
-    return _messages(("infra/importing",), _what_is_left_out)
+    return _messages(("infra/onboard/importing",), _what_is_left_out)
 
 
 def _messages(

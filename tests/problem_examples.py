@@ -18,7 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from components.contract.problems import CannotRunError, Problem
-from infra.importing.left_out import LeftOut
+from infra.onboard.importing.left_out import LeftOut
 from tests.repository import ROOT
 
 Messages = dict[str, list[str]]
@@ -37,16 +37,16 @@ TESTS: dict[str, tuple[str, ...]] = {
     "infra/deploy/engine/test_engine_locks": (
         "test_the_lock_of_a_living_engine_is_kept_and_the_error_names_its_process",
     ),
-    "infra/importing/test_command": ("test_a_source_without_a_mirror_maker_is_refused",),
-    "infra/importing/test_connect_rest": (
+    "infra/onboard/importing/test_command": ("test_a_source_without_a_mirror_maker_is_refused",),
+    "infra/onboard/importing/test_connect_rest": (
         "test_a_connector_without_a_configuration_is_named",
         "test_connectors_without_a_kafkaconnector_belong_to_the_kafkaconnect_that_was_read",
     ),
-    "infra/importing/test_dedicated": (
+    "infra/onboard/importing/test_dedicated": (
         "test_a_file_that_java_refuses_is_refused",
         "test_a_file_without_an_enabled_flow_is_refused",
     ),
-    "infra/importing/test_losses": ("test_a_loss_that_may_matter_is_reported_and_exits_with_1",),
+    "infra/onboard/importing/test_losses": ("test_a_loss_that_may_matter_is_reported_and_exits_with_1",),
     "infra/kubernetes/test_config_maps": ("test_a_missing_config_map_or_key_is_named",),
     "infra/kubernetes/test_kubernetes_access": (
         "test_a_refused_connection_is_reported",

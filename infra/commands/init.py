@@ -13,10 +13,10 @@ from rich.markup import escape
 
 from infra.commands.console import interruptible, out
 from infra.files.positions import shown
-from infra.new_project.answers import Answers, ClusterAnswers
-from infra.new_project.assumed import Assumed, assumed
-from infra.new_project.files import require_empty, write_project
-from infra.new_project.installed_from import advice, requirement
+from infra.onboard.new_project.answers import Answers, ClusterAnswers
+from infra.onboard.new_project.assumed import Assumed, assumed
+from infra.onboard.new_project.files import require_empty, write_project
+from infra.onboard.new_project.installed_from import advice, requirement
 
 
 def init(

@@ -12,10 +12,10 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.flows.expansion import expand
 from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
-from infra.importing.left_out import LeftOut
-from infra.importing.mirrors import ends_of_mirrors
-from infra.importing.reading import Found
-from infra.importing.topologies import ImportedTopology, imported_topologies
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.mirrors import ends_of_mirrors
+from infra.onboard.importing.reading import Found
+from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.yaml_review.objects import Identity, Side, identity_of
 
 _NO_REGION = "imported"

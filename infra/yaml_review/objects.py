@@ -7,9 +7,9 @@ from typing import Any
 
 from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from components.render.planned_objects import Manifest
-from infra.importing.documents import documents_of
-from infra.importing.left_out import LeftOut
-from infra.importing.reading import Found, ReadObject, read_parsed
+from infra.onboard.importing.documents import documents_of
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.reading import Found, ReadObject, read_parsed
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
 _IN_NAMESPACE = frozenset({*REPLICATING_KINDS, "ConfigMap", "Secret"})

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.wording import named, number
-from infra.importing.left_out import LeftOut
+from infra.onboard.importing.left_out import LeftOut
 from infra.review.object_changes import ChangeKind
 from infra.review.printed_lines import print_fact
 from infra.review.pull_request import MARKER

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from components.changes.all_effects import all_effects
 from components.changes.effect import Effect
 from components.contract.problems import CannotRunError
-from infra.importing.left_out import LeftOut
+from infra.onboard.importing.left_out import LeftOut
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind
 from infra.yaml_review.fields import Change, changed_objects, unjudged_fields

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from components.flows.operators import PAUSE, REPLICATING_KINDS, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
-from infra.importing.flows import role_of
-from infra.importing.left_out import LeftOut
-from infra.importing.mirrors import ends_of_mirrors
-from infra.importing.reading import ReadObject
-from infra.importing.topologies import kafka_of, workers_of
+from infra.onboard.importing.flows import role_of
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.mirrors import ends_of_mirrors
+from infra.onboard.importing.reading import ReadObject
+from infra.onboard.importing.topologies import kafka_of, workers_of
 from infra.yaml_review.objects import Identity, Published, Side
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}", re.DOTALL)

@@ -21,7 +21,7 @@ from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.provider.server import serve
 from infra.settings import read_settings
 from tests.contract.api_servers import ApiServer
-from tests.infra.importing.resources import FLOW, MIRROR
+from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.readmes import Readme
 from tests.repository import ROOT
 

@@ -12,7 +12,7 @@ import yaml
 
 from infra.kubernetes.api import KubernetesApi, reference
 from tests.contract.api_servers import BOTH, NAMESPACE, ApiServer
-from tests.infra.importing.resources import FLOW, OLD_MIRROR
+from tests.infra.onboard.importing.resources import FLOW, OLD_MIRROR
 
 TOPICS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "selected"}, "data": {"topics": "orders"}}
 PROVIDER = {

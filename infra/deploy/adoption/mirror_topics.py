@@ -9,8 +9,8 @@ from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.patterns import pattern_error
 from components.kafka.selection import Selection
-from infra.importing.mirrors import effective_configs
-from infra.importing.placeholders import Placeholders
+from infra.onboard.importing.mirrors import effective_configs
+from infra.onboard.importing.placeholders import Placeholders
 
 _EVERYTHING = ".*"
 

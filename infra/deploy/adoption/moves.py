@@ -13,11 +13,11 @@ from components.render.held_back import is_held_back
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.mirror_topics import flows_of_mirror
-from infra.importing.effective import group_names
-from infra.importing.mirrors import ends_of_mirrors
-from infra.importing.placeholders import Placeholders, providers_of
-from infra.importing.reading import ReadObject
 from infra.kubernetes.api import Reference, reference
+from infra.onboard.importing.effective import group_names
+from infra.onboard.importing.mirrors import ends_of_mirrors
+from infra.onboard.importing.placeholders import Placeholders, providers_of
+from infra.onboard.importing.reading import ReadObject
 from infra.operate.flow_connectors import ConnectorPlace, connector_places
 from infra.review.object_changes import identity
 

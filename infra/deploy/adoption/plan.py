@@ -14,10 +14,10 @@ from infra.deploy.adoption.move_refusals import refusals_of_moves
 from infra.deploy.adoption.moves import Move, Moves, moves_of
 from infra.deploy.adoption.refusals import refusals_of
 from infra.deploy.adoption.removed_fields import before_take_over
-from infra.importing.moved import effects_of_move
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import Owner, owned_parts
 from infra.kubernetes.replacing_fields import replacing_fields
+from infra.onboard.importing.moved import effects_of_move
 from infra.review.object_changes import FieldChange, field_changes, identity
 
 

@@ -10,8 +10,8 @@ from components.render.planned_objects import Manifest
 from infra.deploy.adoption.agreements import REPLACED, Refusal, not_agreed
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.other_managers import managed_elsewhere
-from infra.importing.effective import group_names
 from infra.kubernetes.api import Reference, reference
+from infra.onboard.importing.effective import group_names
 from infra.review.object_changes import identity
 
 

@@ -11,8 +11,8 @@ from components.contract.wording import named, number
 from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.moving import Moved
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
-from infra.importing.heartbeats import said_of, without_heartbeats
 from infra.kubernetes.managed_fields import Owner
+from infra.onboard.importing.heartbeats import said_of, without_heartbeats
 from infra.review.printed_lines import print_fact
 from infra.review.report_text import SEVERITY_COLORS, field_text
 

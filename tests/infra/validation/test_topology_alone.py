@@ -16,7 +16,7 @@ from infra.validation import run as validation
 from infra.validation.run import ValidationRun
 from infra.workspace import KubernetesAccess
 from tests.builders import a_cluster, a_flow, a_topology
-from tests.infra.importing.resources import FLOW, MIRROR
+from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.stacks import write_stack
 
 LOGIN = {"type": "scram-sha-512", "username": "mirror"}

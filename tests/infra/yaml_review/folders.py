@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from infra.yaml_review.folder import Files
 from infra.yaml_review.review import FolderReview, review_files
-from tests.infra.importing.resources import FLOW, MIRROR
+from tests.infra.onboard.importing.resources import FLOW, MIRROR
 
 FOLDER = {"flow.yaml": FLOW, "mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: stock")}
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from infra.commands.app import app
 from infra.review.pull_request import MARKER
-from tests.infra.importing.resources import MIRROR
+from tests.infra.onboard.importing.resources import MIRROR
 from tests.infra.yaml_review.folders import FOLDER
 from tests.workflows.workflow import commit, git
 

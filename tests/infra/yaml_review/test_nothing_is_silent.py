@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from infra.yaml_review.report import comment_of, document_of, verdict_of
-from tests.infra.importing.resources import FLOW, OLD_MIRROR
+from tests.infra.onboard.importing.resources import FLOW, OLD_MIRROR
 from tests.infra.yaml_review.folders import reviewed
 
 RICH = """

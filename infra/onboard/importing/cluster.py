@@ -1,0 +1,102 @@
+"""Reads what runs in a cluster. It only lists and gets."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.render.references import CONFIG_MAP_PROVIDER
+from infra.kubernetes.access import asking_kubernetes, connected
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.onboard.importing.placeholders import providers_of
+from infra.workspace import KubernetesAccess
+
+_KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
+_NEW, _OLD = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
+#: The field that an object has if it was written or converted for the API `v1`.
+_OF_V1 = {"KafkaMirrorMaker2": "target", "KafkaConnect": "groupId"}
+_PLACEHOLDER = re.compile(r"\$\{([\w-]+):(?:([^/:}]+)/)?([^/:}]+):[^}]*\}")
+_WHY = "The command reads what runs there, and changes nothing."
+_CONTEXT = "name a context of your kubeconfig, as `kubectl config get-contexts` lists them, or set KUBECONFIG."
+_PERMISSION = (
+    "let the context's user list kafkamirrormaker2s, kafkaconnects and kafkaconnectors, or name a namespace where it "
+    "may do so with `--namespace`."
+)
+
+
+def objects_of(context: str, namespace: str | None) -> list[Object]:
+    """Return Strimzi's objects of a namespace, or of all, and the ConfigMaps that connectors read.
+
+    Raises CannotRunError if the cluster cannot be asked.
+    """
+    where = f"context `{context}`"
+    access = KubernetesAccess(context=context)
+    with connected(access, where, _CONTEXT) as api, asking_kubernetes(where, _WHY, _PERMISSION):
+        objects = [each for kind in _KINDS for each in _of_kind(api, kind, namespace)]
+        return [*objects, *config_maps_of(api, objects)]
+
+
+def _of_kind(api: KubernetesApi, kind: str, namespace: str | None) -> Iterator[Object]:
+    """Yield each object in the version for which it was written: the other lacks some of its fields."""
+    new, old = (_listed(api, version, kind, namespace) for version in (_NEW, _OLD))
+    for place in sorted({*new, *old}):
+        written = _OF_V1.get(kind)
+        as_new = place in new and (place not in old or written is None or written in new[place].get("spec", {}))
+        yield new[place] if as_new else old[place]
+
+
+def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) -> dict[tuple[str, str], Object]:
+    try:
+        found = api.list_all(version, kind, namespace=namespace)
+    except ApiError as error:
+        if error.not_found:
+            return {}
+        raise
+    return {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in found}
+
+
+def config_maps_of(api: KubernetesApi, objects: list[Object]) -> list[Object]:
+    """Return the ConfigMaps that placeholders name, as far as the user may read them."""
+    return list(_config_maps(api, objects))
+
+
+def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
+    aliases = {alias for each in objects for alias in _providers(each)}
+    wanted = {
+        (place[1] or each["metadata"]["namespace"], place[2])
+        for each in objects
+        for text in _texts(each.get("spec"))
+        for place in map(re.Match.groups, _PLACEHOLDER.finditer(text))
+        if place[0] in aliases
+    }
+    for namespace, name in sorted(wanted):
+        try:
+            found = api.get(Reference("v1", "ConfigMap", namespace, name))
+        except ApiError as error:
+            if not error.forbidden:
+                raise
+            # The import then reports which selection is not known without this ConfigMap.
+            continue
+        if found is not None:
+            yield {"apiVersion": "v1", "kind": "ConfigMap", **found}
+
+
+def _providers(each: Object) -> list[str]:
+    spec = each.get("spec") or {}
+    configs = [spec, spec.get("target") or {}, *(spec.get("clusters") or [])]
+    return [
+        alias
+        for given in configs
+        for alias, ours in providers_of(given.get("config") or {}).items()
+        if ours == CONFIG_MAP_PROVIDER
+    ]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value

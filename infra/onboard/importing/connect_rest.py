@@ -1,0 +1,147 @@
+"""What Connect's REST API reports about connectors -> the objects that would create the same connectors."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from components.flows.naming import MIRRORED
+from components.flows.operators import CLUSTER_LABEL
+from components.properties.definitions import Owner, definitions, nearest, supported_versions
+from components.render.kafka_connect import BYTE_CONVERTERS
+from components.topology.kubernetes_names import is_label, is_subdomain
+from infra.onboard.importing.flows import role_of
+from infra.onboard.importing.java_properties import PropertiesFile
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
+from infra.onboard.importing.reading import Found, ReadObject
+from infra.onboard.importing.rest_documents import COMPLETE, RestConnector
+
+#: Prefixes of worker properties that KafkaConnects take in their `config`.
+_PASSED = (
+    *("producer.", "consumer.", "admin.", "config.providers"),
+    *("key.converter", "value.converter", "header.converter"),
+)
+_OF_THE_PROCESS = ("rest.", "listeners", "plugin.", "access.control.", "admin.listeners", "response.http.")
+_NOT_READ = "Connect's workers do not read it."
+_UNKNOWN = "(unknown)"
+#: Placeholder for workers of which nothing was read.
+_NAMELESS = dict.fromkeys(GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
+
+_NO_STATE = (
+    "The answer does not say whether it runs, is paused or is stopped. So the topology does not either, and "
+    "deploying it would resume a connector that somebody paused or stopped."
+)
+
+
+def attach_connectors(found: Found) -> Iterator[LeftOut]:
+    """Add the connectors that Connect reported to the objects, and yield what is not taken over.
+
+    They run on the only KafkaConnect that was read, or on the workers of the only file with worker properties.
+    """
+    for each in found.workers if not found.rest or len(found.workers) > 1 else ():
+        why = "No connector that runs on these workers was read, or another file also has workers."
+        yield LeftOut(each.file, "", "", "no-mirror-connectors", why, "import one Connect cluster at a time.")
+    if not found.rest:
+        return
+    connects = found.of("KafkaConnect")
+    if len(connects) == 1:
+        yield from _add(found, connects[0], named=True)
+        return
+    if len(found.workers) == 1:
+        yield from _file_of_workers(found.workers[0])
+        connect = _workers_of(found.workers[0])
+    else:
+        first = found.rest[0]
+        why = (
+            "Connect's REST API does not report the worker group, its topics and its converters, so the project uses "
+            "a new group, which has no offsets: the connectors would copy every record again."
+        )
+        remedy = "also import the workers' `connect-distributed.properties`, or their KafkaConnect."
+        yield LeftOut(first.file, "", "", "workers-not-said", why, remedy)
+        addresses = (each.config.get("target.cluster.bootstrap.servers") for each in found.rest)
+        address = next(filter(None, addresses), "")
+        connect = read_workers(first.file, first.namespace, "connect", address, _NAMELESS)
+    found.objects.append(connect)
+    yield from _add(found, connect, named=connect.keeps_group)
+
+
+def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
+    """Add the connectors to the workers. `named`: whether these workers have the group that runs them now."""
+    managed = {each.name for each in found.of("KafkaConnector") if _runs_on(each, workers)}
+    mirrors = bool(found.of("KafkaMirrorMaker2"))
+    for each in found.rest:
+        connector = read_connector(
+            each.file, workers.namespace, workers.name, each.name, _spec(each), part=f"connector {each.name}"
+        )
+        if each.name in managed or (mirrors and MIRRORED.fullmatch(each.name)):
+            why = "The object from which the operator creates this connector was also read."
+            yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
+        elif role_of(connector) is None:
+            yield _other(connector, named)
+        else:
+            found.objects.append(connector)
+            if each.state is None:
+                yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
+            if named and role_of(connector) == "source" and not is_subdomain(each.name):
+                yield _lost_offsets(connector, each.name)
+
+
+def _runs_on(connector: ReadObject, workers: ReadObject) -> bool:
+    cluster = (connector.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
+    return (connector.namespace, cluster) == (workers.namespace, workers.name)
+
+
+def _spec(given: RestConnector) -> dict[str, Any]:
+    config = {key: value for key, value in given.config.items() if key not in ("name", "connector.class")}
+    state = {"state": given.state} if given.state in ("paused", "stopped") else {}
+    return {"class": given.config.get("connector.class", ""), "config": config, **state}
+
+
+def _other(connector: ReadProperties, named: bool) -> LeftOut:
+    why = f"Its class is `{connector.spec['class']}`, which is not one of MirrorMaker's."
+    if not named:
+        return connector.left_out("", "other-connector", why, "leave it as it is; it keeps running on its workers.")
+    why += " Once the operator manages these workers' connectors, it deletes those without a KafkaConnector."
+    remedy = "write a KafkaConnector for it before you deploy."
+    return connector.left_out("", "connector-without-object", why, remedy)
+
+
+def _lost_offsets(connector: ReadProperties, name: str) -> LeftOut:
+    why = (
+        f"Connect keeps the offsets under the name `{name}`, which no KafkaConnector can have. The connector of the "
+        "project would copy every record again."
+    )
+    remedy = (
+        f"set `connectors.source.state: stopped` before you deploy it, stop `{name}`, and give its offsets "
+        "(`GET /connectors/NAME/offsets`) to `replicate offsets STACK FLOW set FILE`; then start the connector."
+    )
+    if MIRRORED.fullmatch(name):
+        remedy = "import the KafkaMirrorMaker2 that it belongs to, which keeps the name."
+    return connector.left_out("", "offsets-not-carried", why, remedy)
+
+
+def _workers_of(given: PropertiesFile) -> ReadProperties:
+    properties = given.properties
+    group = properties["group.id"]
+    kept = {key: value for key, value in properties.items() if _is_passed(key)}
+    name = group if is_label(group) else "connect"
+    address = properties.get("bootstrap.servers", "")
+    return read_workers(given.file, given.namespace, name, address, kept, keeps_group=True)
+
+
+def _is_passed(key: str) -> bool:
+    newest = supported_versions()[-1]
+    own = key in definitions(newest, Owner.WORKER) and key not in definitions(newest, Owner.CLUSTER)
+    return key.startswith(_PASSED) or (own and not key.startswith(_OF_THE_PROCESS))
+
+
+def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:
+    for key in given.properties:
+        if key.startswith(_OF_THE_PROCESS):
+            why = "The operator sets it for its workers."
+            yield LeftOut(given.file, "", key, "without-effect", why, "none is needed.")
+        elif not _is_passed(key) and key not in definitions(supported_versions()[-1], Owner.CLUSTER):
+            near = nearest(key, definitions(supported_versions()[-1], Owner.WORKER))
+            if near is not None and key not in GROUP:
+                yield LeftOut(given.file, "", key, "unknown-property", _NOT_READ, f"did you mean `{near}`?")
+            else:
+                yield LeftOut(given.file, "", key, "without-effect", _NOT_READ, "none is needed.")

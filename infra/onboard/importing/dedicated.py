@@ -1,0 +1,234 @@
+"""A dedicated MirrorMaker's `mm2.properties` -> flows, each with its own workers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
+from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.plugins import CONVERTER_KEYS
+from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
+from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
+from infra.onboard.importing.flows import Imported, flow_of
+from infra.onboard.importing.java_properties import PropertiesFile
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
+
+#: Prefixes of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
+_REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
+#: Prefixes of properties that plugins define.
+_OF_PLUGINS = (
+    *("transforms.", "predicates.", "topic.creation.", "replication.policy.", "config.providers."),
+    *("key.converter.", "value.converter.", "header.converter."),
+)
+
+
+def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: str) -> Iterator[Imported | LeftOut]:
+    """Yield a flow for each pair that replicates, and everything in the file that belongs to none of them.
+
+    `names` has the name of each flow, `kafka` the version whose properties are known.
+    """
+    yield from _Dedicated(given, config_of(given, kafka), kafka).parts(names)
+
+
+def flows_of(given: PropertiesFile, kafka: str) -> list[Pair]:
+    """Return the pairs of a file that replicate records."""
+    return config_of(given, kafka).flows
+
+
+def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
+    """Return a file as a given version of MirrorMaker reads it."""
+    known = {name for role in CONNECTORS for name in definitions(kafka, role)}
+    return DedicatedConfig(given.properties, known, definitions(kafka, Owner.CLUSTER).keys())
+
+
+@dataclass(frozen=True)
+class _Dedicated:
+    given: PropertiesFile
+    config: DedicatedConfig
+    kafka: str
+
+    def parts(self, names: Mapping[Pair, str]) -> Iterator[Imported | LeftOut]:
+        if not self.config.flows:
+            why = "No flow of it is enabled, so it replicates nothing."
+            yield self._left(CLUSTERS, "nothing-enabled", why, "set `SOURCE->TARGET.enabled = true`.")
+        read: set[str] = set()
+        for pair in self.config.flows:
+            yield self._flow(pair, names[pair], read)
+            yield self._offsets(pair)
+        if self.config.flows:
+            why = f"The file does not name MirrorMaker's Kafka version. Defaults are taken from {self.kafka}."
+            yield self._left("", "version-not-said", why, "set `connect.version` of the replications.")
+        yield from self._disabled()
+        yield from self._unread(read)
+
+    def _left(self, field: str, code: str, why: str, remedy: str) -> LeftOut:
+        return LeftOut(self.given.file, "", field, code, why, remedy)
+
+    def _flow(self, pair: Pair, name: str, read: set[str]) -> Imported:
+        connector = self.config.connector(pair)
+        roles: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
+        configs = {role: self._of_role(role, pair, connector) for role in roles}
+        worker = self._of_workers(pair)
+        for settings in (*configs.values(), worker):
+            read |= {each.key for key, each in settings.items() if key not in GROUP}
+        by_role = {role: self._connector(role, name, each) for role, each in configs.items()}
+        address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
+        # New names: the existing group has connectors that the operator would delete.
+        connect = read_workers(
+            self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
+        )
+        return flow_of(name, connect, by_role, [], self.kafka)
+
+    def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, Setting]) -> ReadProperties:
+        spec = {"class": CONNECTOR_CLASSES[role], "config": _values(settings)}
+        name = CONNECTOR_CLASSES[role].rpartition(".")[2]
+        return read_connector(self.given.file, self.given.namespace, workers, name, spec, origins=_origins(settings))
+
+    def _of_role(self, role: ConnectorRole, pair: Pair, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """Return what a connector reads of the properties that all three connectors get."""
+        known = definitions(self.kafka, Owner(role))
+        location = settings.get("offset-syncs.topic.location", Setting("source")).value
+        reached = {
+            prefix
+            for client in clients(Owner(role), location if location in ("source", "target") else "source")
+            for prefix in client.prefixes
+        }
+        kept = {}
+        for key, each in settings.items():
+            prefix, name = split_prefix(key) or ("", key)
+            if prefix.endswith(".cluster."):
+                wanted = name in self.config.clients
+            elif prefix:
+                wanted = prefix in reached
+            else:
+                custom = each.key.startswith(f"{pair}.") and key not in self.config.connectors
+                wanted = key in known or key.startswith(_OF_PLUGINS) or custom
+                wanted = wanted and key not in self._read_by_none(role)
+            if wanted or key.endswith(".cluster.alias"):
+                kept[key] = each
+        return kept
+
+    def _read_by_none(self, role: ConnectorRole) -> set[str]:
+        """Return properties that the role defines but does not read: logins need a prefix, heartbeats have one task."""
+        return {
+            ENABLED,
+            "name",
+            "connector.class",
+            *self.config.clients,
+            *(["tasks.max"] if role == "heartbeat" else []),
+        }
+
+    def _of_workers(self, pair: Pair) -> dict[str, Setting]:
+        known = definitions(self.kafka, Owner.WORKER)
+        return {
+            key: each
+            for key, each in self.config.worker(pair).items()
+            if (key in known and key not in self.config.clients and key != "client.id")
+            or key.startswith(("producer.", "admin.", "config.providers", *CONVERTER_KEYS))
+        }
+
+    def _offsets(self, pair: Pair) -> LeftOut:
+        topic = self.config.worker(pair)["offset.storage.topic"].value
+        why = (
+            f"MirrorMaker keeps the offsets of `{pair}` in `{topic}`, under the name `MirrorSourceConnector`, which no "
+            "KafkaConnector can have. The connectors of the project would copy every record again."
+        )
+        remedy = (
+            "set `connectors.source.state: stopped` before you deploy it, and stop MirrorMaker. Write the offsets of "
+            "that topic to a file and add one to each, because `replicate offsets` expects the offset of the next "
+            "record. Pass the file to `replicate offsets STACK FLOW set FILE`. Then start the connector."
+        )
+        return LeftOut(self.given.file, str(pair), "", "offsets-not-carried", why, remedy)
+
+    def _disabled(self) -> Iterator[LeftOut]:
+        """Yield the pairs that replicate nothing, if the file or MirrorMaker does anything with them."""
+        heartbeats = self.config.heartbeats_only
+        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
+        for pair in (each for each in pairs if each not in self.config.flows):
+            keys = [key for key in self.given.properties if key.startswith(f"{pair}.")]
+            if not keys and not (pair in heartbeats and Pair(pair.target, pair.source) in self.config.flows):
+                continue
+            given = self.given.properties.get(f"{pair}.{ENABLED}")
+            why = "It is not enabled, so it replicates nothing."
+            if given is not None and given.strip().lower() == "true":
+                why = (
+                    f"Its `enabled` is `{given}`; because of the blank MirrorMaker reads it as false, so it "
+                    "replicates nothing."
+                )
+            if pair in heartbeats:
+                why += (
+                    f" For this pair, MirrorMaker only writes heartbeats to `{pair.target}`. The heartbeat connector "
+                    f"of a flow from `{pair.target}` does the same."
+                )
+            code, remedy = "without-effect", "none is needed."
+            if given is None and any(nearest(key.removeprefix(f"{pair}."), {ENABLED}) for key in keys):
+                code, remedy = "unknown-property", f"did you mean `{pair}.{ENABLED}`?"
+            yield LeftOut(self.given.file, str(pair), ", ".join(keys), code, why, remedy)
+
+    def _unread(self, read: set[str]) -> Iterator[LeftOut]:
+        """Yield the keys that no flow takes."""
+        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
+        told = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
+        silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
+        for key in self.given.properties:
+            if key in read | told or key.startswith(silent):
+                continue
+            if near := self._meant(key):
+                why = "Kafka has no property of this name, so it has no effect."
+                yield self._left(key, "unknown-property", why, f"did you mean `{near}`?")
+            else:
+                yield self._left(
+                    key,
+                    "without-effect",
+                    self._why_unread(key),
+                    ("none is needed, unless the key was meant to have an effect."),
+                )
+
+    def _meant(self, key: str) -> str:
+        """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
+        pairs = [f"{Pair(a, b)}." for a in self.config.clusters for b in self.config.clusters if a != b]
+        prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
+        prefix = next((each for each in prefixes if key.startswith(each)), "")
+        name = key.removeprefix(prefix)
+        known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *GROUP}
+        known.add(ENABLED if prefix in pairs else CLUSTERS)
+        if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
+            return ""
+        side = next((each for each in CLUSTER_PREFIXES if name.startswith(each)), "")
+        near = nearest(name.removeprefix(side), self.config.clients if side else known)
+        return f"{prefix}{side}{near}" if near else ""
+
+    def _why_unread(self, key: str) -> str:
+        if key.startswith(_REST):
+            return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
+        if (name := self._group_name(key)) is not None:
+            return f"`{name}` belongs to the workers, and the project's workers have their own group and topics."
+        if overriding := [each for each in self._overriding(key) if each in self.given.properties]:
+            names = ", ".join(f"`{each}`" for each in overriding)
+            return f"{names} override{'s' if len(overriding) == 1 else ''} it."
+        if key.startswith(tuple(f"{pair}." for pair in self.config.flows)):
+            return "None of the three connectors reads it."
+        if key.startswith(tuple(f"{alias}." for alias in self.config.clusters)):
+            return "MirrorMaker passes it on as a property of the cluster, where nothing reads it."
+        if "->" in key:
+            return f"It names a cluster that is not in `{CLUSTERS}`, so MirrorMaker ignores it."
+        return "MirrorMaker does not read it unless a cluster or a flow is named before it."
+
+    def _overriding(self, key: str) -> Iterator[str]:
+        """Yield the keys of flows that MirrorMaker prefers to a key of a cluster."""
+        for pair in self.config.flows:
+            for side, alias in zip(("source", "target"), pair, strict=True):
+                if key.startswith(f"{alias}."):
+                    yield f"{pair}.{side_property(side, key.removeprefix(f'{alias}.'))}"
+
+    def _group_name(self, key: str) -> str | None:
+        name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
+        return name if name in GROUP else None
+
+
+def _values(settings: Mapping[str, Setting]) -> dict[str, str]:
+    return {key: each.value for key, each in settings.items()}
+
+
+def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:
+    return {key: each.key for key, each in settings.items() if each.key}

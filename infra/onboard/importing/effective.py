@@ -1,0 +1,184 @@
+"""The effective settings of connectors and workers that were read: placeholders resolved, Kafka's defaults filled
+in.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from components.kafka.internal_topics import default_topics_exclude
+from components.kafka.replication_policy import SIDES
+from components.properties.definitions import Owner, definitions
+from components.properties.values import value_text
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from components.render.planned_objects import PART_OF, Manifest
+from infra.onboard.importing.flows import Imported, role_of
+from infra.onboard.importing.logins import OPTION
+from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
+from infra.onboard.importing.placeholders import Placeholders
+from infra.onboard.importing.settings import OLD_NAMES
+from infra.onboard.importing.workers import CONVERTERS, group_name
+
+#: Lists whose order does not matter, and one whose order does.
+_SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
+_LISTS = _SELECTIONS | {"transforms"}
+#: What the consumer of a source connector uses by default. Source: MirrorSourceConfig, ConsumerConfig.
+_SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_uncommitted"}
+_PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
+#: What workers have besides what their pods depend on.
+_KEPT_APART = frozenset({"groupId", "offsetStorageTopic"})
+_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+
+
+def objects_of(imported: Imported, placeholders: Placeholders) -> dict[str, Manifest]:
+    """Return the objects as rendering would name them, without parts whose form differs between versions."""
+    objects: dict[str, Manifest] = {}
+    for read in imported.read:
+        body = {**read.body, "spec": {**read.spec}}
+        metadata = dict(body["metadata"])
+        body["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), PART_OF: imported.name}}
+        if read.kind == "KafkaMirrorMaker2":
+            body["spec"]["mirrors"] = list(_mirrors(read, placeholders))
+            objects["mirror-maker2"] = body
+        elif read.kind == "KafkaConnect":
+            body["spec"]["config"] = read.spec.get("config") or {}
+            objects["connect"] = body
+        else:
+            body["spec"]["config"] = {
+                key: value for key, value in (read.spec.get("config") or {}).items() if value is not None
+            }
+            role = role_of(read)
+            body["spec"]["state"] = read.spec.get("state") or ("paused" if read.spec.get("pause") else "running")
+            part = imported.parts.get(read.name)
+            objects[f"{role}-connector-{part}" if part else f"{role}-connector"] = body
+    return objects
+
+
+def _mirrors(read: Any, placeholders: Placeholders) -> Iterator[Manifest]:
+    normal = ends_of_mirrors(read)
+    if not isinstance(normal, tuple):
+        return
+    for _, mirror, source in normal[1]:
+        kept = {key: mirror[key] for key in ("source", "sourceCluster", "targetCluster") if key in mirror}
+        kept |= selections_of(mirror)
+        for role, config in effective_configs(mirror, source, placeholders):
+            given = mirror[f"{role}Connector"]
+            state = given.get("state") or ("paused" if given.get("pause") else "running")
+            kept[f"{role}Connector"] = {**given, "config": config, "state": state}
+        yield kept
+
+
+def effective(
+    state: DeploymentState, specs: Mapping[str, Manifest], placeholders: Placeholders, kafka: str
+) -> DeploymentState:
+    workers = {id(each): _effective_workers(each, specs[each.name]) for each in state.workers}
+    connectors = tuple(
+        _effective_connector(each, workers.get(id(each.workers), each.workers), placeholders, kafka)
+        for each in state.connectors
+    )
+    return replace(state, workers=tuple(workers.values()), connectors=connectors)
+
+
+def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWorkers:
+    given = {**CONVERTERS[workers.kind], **workers.config}
+    # The storage topics exist, so nothing reads how they would be created.
+    config = {key: value_text(value) for key, value in given.items() if not key.endswith(".storage.replication.factor")}
+    if EXACTLY_ONCE_SUPPORT in config:
+        config[EXACTLY_ONCE_SUPPORT] = config[EXACTLY_ONCE_SUPPORT].lower()
+    names = group_names(workers.kind, spec)
+    return replace(
+        workers,
+        config=config,
+        pods={
+            key: names.get(key, _plain(value))
+            for key, value in {**workers.pods, **names}.items()
+            if key not in _KEPT_APART and (value not in ({}, []) or key == "tls")
+        },
+        group=names["groupId"],
+        offsets_topic=names["offsetStorageTopic"],
+        replicas=int(spec.get("replicas", 3)),
+    )
+
+
+def group_names(kind: str, spec: Manifest) -> dict[str, str]:
+    clusters = {each["alias"]: each for each in spec.get("clusters") or []}
+    at: Manifest = clusters.get(str(spec.get("connectCluster"))) or spec.get("target") or spec
+    return {field: group_name(kind, field, at, at.get("config") or {}) for field in _GROUP}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without the difference between an absent field and an empty one."""
+    if isinstance(value, Mapping):
+        return {key: _plain(below) for key, below in sorted(value.items()) if below not in (None, {}, [])}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _effective_connector(
+    connector: DeployedConnector, workers: DeployedWorkers, placeholders: Placeholders, kafka: str
+) -> DeployedConnector:
+    """Return a connector with everything that it would read, Kafka's defaults included."""
+    config = {key: _canonical(key, placeholders.text(value), workers) for key, value in connector.config.items()}
+    known = definitions(kafka, Owner(connector.role)) if connector.role else {}
+    config = _with_new_names(_with_predicates(config), connector.role, known)
+    defaults = {key: _canonical(key, each.default, workers) for key, each in known.items() if each.default is not None}
+    defaults |= {key: value for key, value in workers.config.items() if ".converter" in key}
+    if "topics.exclude" in defaults:
+        # The definitions of a version may be those of an older one.
+        defaults["topics.exclude"] = _canonical("topics.exclude", ",".join(default_topics_exclude(kafka)), workers)
+    if connector.role == "source":
+        defaults |= {f"source.consumer.{name}": default for name, default in _SOURCE_CONSUMER.items()}
+    effective = {**defaults, **config}
+    if connector.role != "source":
+        # Checkpoints and heartbeats have no headers.
+        effective = {key: value for key, value in effective.items() if not key.startswith("header.converter")}
+    for side in SIDES:
+        if f"{side}.cluster.bootstrap.servers" in effective:
+            effective.setdefault(f"{side}.cluster.security.protocol", "PLAINTEXT")
+    for field in ("name", "connector.class", "tasks.max"):
+        effective.pop(field, None)
+    tasks = connector.submitted.get("tasksMax") or connector.config.get("tasks.max") or 1
+    logins = {
+        key: _plain(value) for key, value in connector.submitted.items() if key.endswith((".tls", ".authentication"))
+    }
+    submitted = {**effective, **logins, "class": connector.role, "tasksMax": int(tasks)}
+    return replace(connector, workers=workers, config=effective, submitted=submitted)
+
+
+def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
+    if key in _LISTS:
+        entries = dict.fromkeys(each.strip() for each in value.split(",") if each.strip())
+        return ",".join(sorted(entries) if key in _SELECTIONS else entries)
+    if key.endswith("sasl.jaas.config"):
+        module, _, rest = value.strip().partition(" ")
+        options = sorted((name, next(filter(None, values), "")) for name, *values in OPTION.findall(rest))
+        return f"{module} required " + " ".join(f'{name}="{given}"' for name, given in options) if options else value
+    value = value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:bootstrap.servers}}", workers.target_address)
+    encrypted, login = "tls" in workers.pods, workers.pods.get("authentication") or {}
+    sasl = login.get("sasl", True) if login.get("type") == "custom" else login.get("type", "tls") != "tls"
+    protocol = ("SASL_" if sasl else "") + ("SSL" if encrypted else "PLAINTEXT")
+    return value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:security.protocol}}", protocol)
+
+
+def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, object]) -> dict[str, str]:
+    """Return a configuration with one name for each property: MirrorMaker reads some under two names, and the newer one
+    wins.
+    """
+    names = {old: new for old, new in OLD_NAMES.items() if old in known}
+    if role == "source":
+        # The only consumer of a source connector reads both.
+        names |= {f"consumer.{name}": f"source.consumer.{name}" for name in _SOURCE_CONSUMER}
+    renamed = {names[key]: value for key, value in config.items() if key in names}
+    return renamed | {key: value for key, value in config.items() if key not in names}
+
+
+def _with_predicates(config: Mapping[str, str]) -> dict[str, str]:
+    """Return a configuration whose predicates have the names of their transforms."""
+    found = {key: value for key, value in config.items() if not key.startswith("predicates")}
+    for key in [key for key in found if _PREDICATE.fullmatch(key)]:
+        alias = found.pop(key)
+        prefix = f"predicates.{alias}."
+        found |= {f"{key}.{each.removeprefix(prefix)}": config[each] for each in config if each.startswith(prefix)}
+    return found

@@ -1,0 +1,197 @@
+"""Kafka client properties and Strimzi's fields -> a cluster of a topology, without the credentials themselves."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.kafka.login_modules import LOGIN_MODULES
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.placeholders import secret_key, unresolved
+from infra.onboard.importing.secret_values import may_be_secret
+
+Fields = Mapping[str, Any]
+#: Takes the field, the code, the reason and the remedy.
+Refuse = Callable[[str, str, str, str], LeftOut]
+
+OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
+_SASL = frozenset({"plain", "scram-sha-256", "scram-sha-512"})
+_OAUTH_SECRETS = ("clientSecret", "accessToken", "refreshToken")
+_OAUTH_PLAIN = ("tokenEndpointUri", "clientId", "scope", "audience")
+_SAY_TRUST = "name one key that holds all certificates, as `tls.trust: {secret: NAME, key: KEY}` of the cluster."
+
+
+@dataclass
+class Logins:
+    """Translates the connection to one cluster.
+
+    `alias` is the cluster's, `namespace` that of the workers. `needed` collects the configuration keys that somebody
+    has to set because the input holds the credential itself, each with its meaning.
+    """
+
+    alias: str
+    namespace: str
+    refuse: Refuse
+    left_out: list[LeftOut]
+    needed: dict[str, str] = field(default_factory=dict)
+
+    def of_fields(self, given: Fields) -> dict[str, Any]:
+        """Return `bootstrapServers`, `tls` and `authentication` of a Strimzi resource in the form of a topology."""
+        cluster: dict[str, Any] = {"bootstrapServers": self._address(str(given.get("bootstrapServers", "")))}
+        if isinstance(given.get("tls"), Mapping):
+            cluster["tls"] = self._tls(given["tls"])
+        if isinstance(given.get("authentication"), Mapping):
+            login = self._authentication(given["authentication"])
+            cluster |= {"authentication": login} if login else {}
+        return cluster
+
+    def of_properties(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return client properties without their prefix in the form of a topology."""
+        left = dict(given)
+        cluster: dict[str, Any] = {"bootstrapServers": self._address(left.pop("bootstrap.servers", ""))}
+        protocol = left.pop("security.protocol", "PLAINTEXT")
+        if protocol.endswith("SSL"):
+            trust = self._trust(left)
+            cluster["tls"] = {"trust": trust} if trust else {}
+        login = self._login(left) if protocol.startswith("SASL") else self._certificate(left)
+        cluster |= {"authentication": login} if login else {}
+        for key in left:
+            why = "The topology derives the connection from the cluster's keys, and none of them sets this property."
+            self._leave(key, "connection-property", why, "remove it, or put it under `connectors.source.config`.")
+        return cluster
+
+    def credential(self, text: str, what: str) -> dict[str, str]:
+        """Return a reference to a credential: the Secret that a placeholder names, or a new key of the stack."""
+        found = secret_key(text, self.namespace)
+        if found is not None:
+            return found
+        words = [word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", f"{self.alias} {what}") if word]
+        return {"config": self._key(words[0].lower() + "".join(words[1:]), f"the {what} for cluster `{self.alias}`")}
+
+    def _key(self, key: str, what: str) -> str:
+        """Return a unique configuration key: aliases such as `us-east` and `useast` give the same."""
+        while self.needed.get(key, what) != what:
+            key += "2"
+        self.needed[key] = what
+        return key
+
+    def _address(self, text: str) -> Any:
+        return {"config": self._address_key()} if not text or unresolved(text) else text
+
+    def _address_key(self) -> str:
+        what = f"the bootstrap servers of cluster `{self.alias}`"
+        return self._key(f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers", what)
+
+    def _tls(self, tls: Fields) -> dict[str, Any]:
+        certificates = list(tls.get("trustedCertificates") or [])
+        if not certificates:
+            return {}
+        if len(certificates) > 1:
+            why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
+            self._leave("tls.trustedCertificates", "several-trusted-certificates", why, _SAY_TRUST)
+        first = certificates[0]
+        if "pattern" in first:
+            return {"trust": {"secret": first.get("secretName", ""), "pattern": first["pattern"]}}
+        return {"trust": {"secret": first.get("secretName", ""), "key": first.get("certificate", "ca.crt")}}
+
+    def _authentication(self, given: Fields) -> dict[str, Any] | None:
+        kind = given.get("type")
+        if kind in _SASL:
+            password = given.get("passwordSecret") or {}
+            reference = {"secret": password.get("secretName"), "key": password.get("password")}
+            return {"type": kind, "username": given.get("username"), "password": reference}
+        if kind == "tls":
+            pair = given.get("certificateAndKey") or {}
+            login = {"type": "tls", "secret": pair.get("secretName")}
+            return {**login, "certificate": pair.get("certificate"), "key": pair.get("key")}
+        if kind == "oauth":
+            return self._oauth(given)
+        if kind == "custom":
+            config = {str(key): str(value) for key, value in (given.get("config") or {}).items()}
+            return {"type": "custom", "sasl": bool(given.get("sasl", True)), "config": self._hidden(config)}
+        why = "The topology knows `plain`, `scram-sha-256`, `scram-sha-512`, `tls`, `oauth` and `custom`."
+        self._leave("authentication.type", "login-not-known", why, "set the cluster's `authentication`.")
+        return None
+
+    def _oauth(self, given: Fields) -> dict[str, Any]:
+        login: dict[str, Any] = {"type": "oauth"}
+        login |= {key: given[key] for key in _OAUTH_PLAIN if key in given}
+        for key in _OAUTH_SECRETS:
+            if key in given:
+                login[key] = {"secret": given[key].get("secretName"), "key": given[key].get("key")}
+        certificates = list(given.get("tlsTrustedCertificates") or [])
+        if len(certificates) > 1:
+            why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
+            where = "authentication.tlsTrustedCertificates"
+            self._leave(where, "several-trusted-certificates", why, "put all certificates in one key of a Secret.")
+        for trusted in certificates[:1]:
+            login["trust"] = {"secret": trusted.get("secretName"), "key": trusted.get("certificate")}
+        known = {"type", "tlsTrustedCertificates", *_OAUTH_PLAIN, *_OAUTH_SECRETS}
+        for key in sorted(given.keys() - known):
+            why = "The topology's `oauth` login has no such key."
+            self._leave(f"authentication.{key}", "oauth-field", why, "use a `custom` login, which takes any property.")
+        return login
+
+    def _login(self, left: dict[str, str]) -> dict[str, Any] | None:
+        mechanism, jaas = left.pop("sasl.mechanism", "GSSAPI"), left.pop("sasl.jaas.config", "")
+        module, _, rest = jaas.strip().partition(" ")
+        options = {key: next(filter(None, values), "") for key, *values in OPTION.findall(rest)}
+        simple = module == LOGIN_MODULES.get(mechanism) and options.keys() == {"username", "password"}
+        if simple and mechanism.lower() in _SASL and "${" not in options["username"]:
+            password = self.credential(options["password"], "password")
+            return {"type": mechanism.lower(), "username": options["username"], "password": password}
+        others = {key: left.pop(key) for key in list(left) if key.startswith("sasl.")}
+        return {"type": "custom", "config": self._hidden({"sasl.mechanism": mechanism, **self._jaas(jaas), **others})}
+
+    def _jaas(self, jaas: str) -> dict[str, str]:
+        return {"sasl.jaas.config": jaas} if jaas else {}
+
+    def _hidden(self, config: dict[str, str]) -> dict[str, str]:
+        """Return the properties of a custom login without credentials in plain text; each must become a placeholder."""
+        hidden = {}
+        for key, value in config.items():
+            unknown = unresolved(value)
+            if may_be_secret(key, value) or unknown:
+                placeholder = self._secret_of(key)
+                why = "It holds a credential in plain text, which is not written."
+                if unknown:
+                    why = f"Its placeholder {unknown} needs a configuration provider that the rendered workers lack."
+                remedy = (
+                    f"put the value into the Secret and the key that {placeholder} names, in the workers' namespace."
+                )
+                self._leave(key, "provider-not-known" if unknown else "plain-text-credential", why, remedy)
+                value = placeholder
+            hidden[key] = value
+        return hidden
+
+    def _secret_of(self, key: str) -> str:
+        """Return a placeholder for a property, with the alias in the key if the Secret's name cannot have it."""
+        secret = re.sub("[^a-z0-9-]", "-", self.alias.lower())
+        name = "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]+", key))
+        return f"${{secret:{secret}-login:{name if secret == self.alias else f'{self.alias}.{name}'}}}"
+
+    def _certificate(self, left: dict[str, str]) -> dict[str, Any] | None:
+        chain, key = left.get("ssl.keystore.certificate.chain", ""), left.get("ssl.keystore.key", "")
+        found, private = secret_key(chain, self.namespace), secret_key(key, self.namespace)
+        if found and private and found["secret"] == private["secret"]:
+            for name in ("ssl.keystore.type", "ssl.keystore.certificate.chain", "ssl.keystore.key"):
+                left.pop(name, None)
+            return {"type": "tls", "secret": found["secret"], "certificate": found["key"], "key": private["key"]}
+        stores = {name: left.pop(name) for name in list(left) if name.startswith(("ssl.keystore.", "ssl.key."))}
+        if stores:
+            why = "A client certificate must be PEM in one Secret; a topology cannot name a keystore file."
+            self._leave("ssl.keystore", "keystore-file", why, "set `authentication: {type: tls, secret: NAME}`.")
+        return None
+
+    def _trust(self, left: dict[str, str]) -> dict[str, Any] | None:
+        found = {key: left.pop(key) for key in list(left) if key.startswith("ssl.truststore.")}
+        pem = secret_key(found.get("ssl.truststore.certificates", ""), self.namespace)
+        if pem is not None:
+            return dict(pem)
+        if found:
+            why = "The truststore is a file in the workers, and nothing in the input says which Secret holds it."
+            self._leave("ssl.truststore", "truststore-file", why, _SAY_TRUST)
+        return None
+
+    def _leave(self, where: str, code: str, why: str, remedy: str) -> None:
+        self.left_out.append(self.refuse(where, code, why, remedy))

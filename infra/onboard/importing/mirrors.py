@@ -1,0 +1,220 @@
+"""A KafkaMirrorMaker2 -> a `mirrorMaker2`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from components.kafka.mirror_connectors import ConnectorRole
+from components.properties.definitions import nearest
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from infra.onboard.importing.chains import taken_transforms, without_bytes
+from infra.onboard.importing.flows import TASKS, Imported, kept_config, open_credential
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.logins import Logins
+from infra.onboard.importing.placeholders import Placeholders, providers_of
+from infra.onboard.importing.reading import ReadObject
+from infra.onboard.importing.settings import Settings
+from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_fields_of
+
+#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
+#: connectors.
+#: Source: Strimzi KafkaMirrorMaker2Connectors.
+_SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
+    "topicsPattern": ("topics", ("source", "checkpoint")),
+    # The newer of two fields wins, so it comes later.
+    "topicsBlacklistPattern": ("topics.exclude", ("source", "checkpoint")),
+    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
+    "groupsPattern": ("groups", ("checkpoint",)),
+    "groupsBlacklistPattern": ("groups.exclude", ("checkpoint",)),
+    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
+}
+_OF_EACH_SOURCE = frozenset({"topics", "topicsExclude", "groups", "groupsExclude", "transforms", "connectors"})
+_CLUSTER_FIELDS = {"alias", "bootstrapServers", "tls", "authentication", "config", "groupId"}
+_CLUSTER_FIELDS |= {"configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+#: Properties that only workers read.
+_OF_WORKERS = ("config.storage.", "offset.storage.", "status.storage.", "group.id", "offset.flush.")
+
+Part = Mapping[str, Any]
+
+
+def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
+    """Return the target and each mirror with its place and source, in either API version, or why that fails."""
+    spec = read.spec
+    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
+    if not mirrors:
+        return read.left_out("spec.mirrors", "no-mirrors", "It replicates nothing.", "delete it.")
+    silent = [index for index, each in enumerate(mirrors) if each.get("sourceConnector") is None]
+    if silent:
+        why = "It has no `sourceConnector`, so it replicates no records."
+        return read.left_out(f"spec.mirrors.{silent[0]}", "no-source-connector", why, "add `sourceConnector: {}`.")
+    return ends_of_mirrors(read)
+
+
+def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
+    """Return the same, including mirrors without a source connector or no mirrors; or why the operator refuses it."""
+    spec = read.spec
+    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
+    if "target" in spec:
+        return spec["target"], [(index, each, each.get("source") or {}) for index, each in enumerate(mirrors)]
+    by_alias = {str(each.get("alias")): each for each in spec.get("clusters") or []}
+    target = str(spec.get("connectCluster"))
+    for index, each in enumerate(mirrors):
+        if each.get("targetCluster") != target:
+            why = (
+                f"Its target is `{each.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
+                "refuses the whole resource, so nothing of it runs."
+            )
+            remedy = "give each target its own KafkaMirrorMaker2, then import both."
+            return read.left_out(f"spec.mirrors.{index}.targetCluster", "target-elsewhere", why, remedy)
+    missing = [
+        alias for alias in (target, *(str(each.get("sourceCluster")) for each in mirrors)) if alias not in by_alias
+    ]
+    if missing:
+        why = f"No cluster has the alias `{missing[0]}`. The operator refuses the whole resource."
+        return read.left_out("spec.clusters", "unknown-alias", why, "add the cluster, or correct the alias.")
+    return by_alias[target], [(index, each, by_alias[str(each["sourceCluster"])]) for index, each in enumerate(mirrors)]
+
+
+def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported | LeftOut:
+    """Return the replication of a KafkaMirrorMaker2, or why there is none."""
+    normal = normal_mirrors(read)
+    if isinstance(normal, LeftOut):
+        return normal
+    target, mirrors = normal
+    made = Imported(name, str(read.body["apiVersion"]).rpartition("/")[2], {}, {}, [read])
+    alias = str(target.get("alias"))
+    made.clusters[alias] = _cluster(made, target, "spec.target" if "target" in read.spec else "spec.clusters")
+    config = dict(target.get("config") or {})
+    flows = {}
+    for index, mirror, source in mirrors:
+        of = str(source.get("alias"))
+        if of in flows:
+            why = f"Two mirrors have the source `{of}`; the operator gives their connectors the same names."
+            return read.left_out(f"spec.mirrors.{index}", "mirror-twice", why, "merge the two mirrors into one.")
+        made.clusters[of] = _cluster(made, source, f"spec.mirrors.{index}.source")
+        flows[of] = _mirror(made, read, index, mirror, source, config, kafka)
+    shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
+    if any(each != shared[0] for each in shared[1:]):
+        keys = sorted({key for each in shared for key in each if each.get(key) != shared[0].get(key)})
+        why = (
+            f"Its mirrors differ in {', '.join(f'`{key}`' for key in keys)}, which all sources of a replication share."
+        )
+        return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
+    made.left_out += _unused(read, made.clusters)
+    made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
+    made.replication["namespace"] = {"name": read.namespace, "create": False}
+    made.replication["connect"] = connect_of(read, target, config, name, made.left_out)
+    return made
+
+
+def _unused(read: ReadObject, used: Mapping[str, Part]) -> Iterator[LeftOut]:
+    """Yield the clusters that no mirror names, and the selections that no connector reads."""
+    for index, each in enumerate(read.spec.get("clusters") or [] if "target" not in read.spec else []):
+        if str(each.get("alias")) not in used:
+            why = "No mirror has this cluster."
+            yield read.left_out(f"spec.clusters.{index}", "without-effect", why, "remove it.")
+    for index, mirror in enumerate(read.spec.get("mirrors") or []):
+        for name, (_, roles) in _SELECTIONS.items():
+            if name in mirror and not any(f"{role}Connector" in mirror for role in roles):
+                why = f"Only the {roles[0]} connector reads it, and this mirror has none."
+                remedy = f"remove it, or add `{roles[0]}Connector: {{}}`."
+                yield read.left_out(f"spec.mirrors.{index}.{name}", "without-effect", why, remedy)
+
+
+def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    if len(flows) == 1:
+        ((source, flow),) = flows.items()
+        return {"source": source, "target": target} | {key: flow[key] for key in flow if key in _OF_EACH_SOURCE}
+    each = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
+    return {"target": target, "sources": each}
+
+
+def _cluster(made: Imported, given: Part, where: str) -> dict[str, Any]:
+    (read,) = made.read
+
+    def refuse(field: str, code: str, why: str, remedy: str) -> LeftOut:
+        return read.left_out(f"{where}.{field}", code, why, remedy)
+
+    for key in sorted(given.keys() - _CLUSTER_FIELDS):
+        why = "The topology has no such key."
+        made.left_out.append(refuse(key, "field-not-known", why, "remove it."))
+    return Logins(str(given.get("alias")), read.namespace, refuse, made.left_out, made.needed).of_fields(given)
+
+
+def _mirror(
+    made: Imported, read: ReadObject, index: int, mirror: Part, source: Part, config: Part, kafka: str
+) -> dict[str, Any]:
+    """Return the keys of one mirror."""
+    placeholders = Placeholders(read.namespace, providers_of(config))
+    own = dict(effective_configs(mirror, source, placeholders))
+    where = f"spec.mirrors.{index}"
+
+    def refusing(role: ConnectorRole) -> Any:
+        at = f"{where}.{role}Connector"
+        return lambda field, code, why, remedy: read.left_out(f"{at}.{field}", code, why, remedy)
+
+    for key in _dropped(source):
+        why = "It is a property of workers, and the workers belong to the target."
+        made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
+    known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
+    for key in sorted(mirror.keys() - known):
+        near = nearest(key, known - mirror.keys())
+        why = "No mirror has it."
+        if near == "topicsPattern":
+            why = "No mirror has it, and without `topicsPattern` every topic is replicated."
+        remedy = f"did you mean `{near}`?" if near else "remove it."
+        made.left_out.append(read.left_out(f"{where}.{key}", "field-not-known", why, remedy))
+    converters = CONVERTERS["KafkaMirrorMaker2"] | {
+        key: str(value) for key, value in config.items() if ".converter" in key
+    }
+    transforms = taken_transforms(
+        own["source"], converters, lambda key: made.left_out.append(open_credential(refusing("source"), key))
+    )
+    for role in own.keys() - {"source"}:
+        without_bytes(own[role])
+    settings = Settings(own, kafka, {role: refusing(role) for role in own}, made.left_out)
+    support = str(config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
+    if support != "disabled":
+        settings.flow["exactlyOnce"] = support
+    flow = {key: value for key, value in settings.read().items() if value not in ([], {})}
+    if not flow.pop("replicateHeartbeats", True):
+        why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
+        remedy = "none is needed, unless heartbeats from further upstream are unwanted."
+        made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
+    connectors: dict[str, Any] = {}
+    for role, tasks in TASKS.items():
+        given = mirror.get(f"{role}Connector")
+        if role not in own or given is None:
+            connectors[role] = {} if role == "source" else {"enabled": False}
+            continue
+        fields = connector_fields_of(given, refusing(role), made.left_out, tasks)
+        kept = kept_config(own[role], refusing(role), made.left_out)
+        connectors[role] = {**fields, **({"config": kept} if kept else {})}
+    return {**flow, **({"transforms": transforms} if transforms else {}), "connectors": connectors}
+
+
+def effective_configs(
+    mirror: Part, source: Part, placeholders: Placeholders
+) -> Iterator[tuple[ConnectorRole, dict[str, str]]]:
+    """Yield the configuration of each connector as the operator writes it, without addresses and logins."""
+    passed = {str(key): value for key, value in (source.get("config") or {}).items() if key not in _dropped(source)}
+    for role in TASKS:
+        given = mirror.get(f"{role}Connector")
+        if given is None:
+            continue
+        config = {f"source.cluster.{key}": placeholders.text(value) for key, value in passed.items()}
+        config |= {str(key): placeholders.text(value) for key, value in (given.get("config") or {}).items()}
+        for field, (name, roles) in _SELECTIONS.items():
+            if role in roles and mirror.get(field) is not None:
+                config[name] = str(mirror[field])
+        yield role, config
+
+
+def selections_of(mirror: Part) -> dict[str, str]:
+    """The selections of a mirror, in the fields that every API version has."""
+    newer = {name: field for field, (name, _) in _SELECTIONS.items()}
+    given = {name: str(mirror[field]) for field, (name, _) in _SELECTIONS.items() if mirror.get(field) is not None}
+    return {newer[name]: value for name, value in given.items()}
+
+
+def _dropped(source: Part) -> Sequence[str]:
+    return sorted(key for key in source.get("config") or {} if str(key).startswith(_OF_WORKERS))

@@ -1,0 +1,83 @@
+"""Values of properties with their placeholders resolved: ConfigMaps by value, Secrets by name."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from components.properties.values import Value, value_text
+from components.render.connections import FILE_PROVIDER
+from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
+from infra.onboard.importing.secret_values import may_be_secret
+
+_PLACEHOLDER = re.compile(r"\$\{(?P<provider>[\w-]+):(?P<rest>[^}]*)\}")
+_KUBERNETES = re.compile(r"(?:(?P<namespace>[^/:]+)/)?(?P<name>[^/:]+):(?P<key>.+)")
+#: Source: strimzi/kafka-kubernetes-config-provider, org.apache.kafka.common.config.provider.
+_CLASSES = {
+    "KubernetesConfigMapConfigProvider": CONFIG_MAP_PROVIDER,
+    "KubernetesSecretConfigProvider": SECRET_PROVIDER,
+    "FileConfigProvider": FILE_PROVIDER,
+}
+#: The aliases of the providers of rendered workers.
+OURS = {each: each for each in _CLASSES.values()}
+
+
+@dataclass(frozen=True)
+class Placeholders:
+    """Resolves the placeholders of one set of workers.
+
+    `providers` maps their aliases to ours, `config_maps` the namespace and name of each ConfigMap to its data.
+    """
+
+    namespace: str
+    providers: Mapping[str, str] = field(default_factory=dict)
+    config_maps: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+
+    def text(self, value: Value) -> str:
+        """Return a value with ConfigMaps resolved and Secrets under our own provider; what is unknown stays."""
+        return _PLACEHOLDER.sub(self._resolved, value_text(value))
+
+    def _resolved(self, found: re.Match[str]) -> str:
+        provider = self.providers.get(found["provider"], "")
+        place = _KUBERNETES.fullmatch(found["rest"])
+        if provider == FILE_PROVIDER:
+            return f"${{{FILE_PROVIDER}:{found['rest']}}}"
+        if not provider or place is None:
+            return found[0]
+        namespace = place["namespace"] or self.namespace
+        if provider == CONFIG_MAP_PROVIDER:
+            data = self.config_maps.get((namespace, place["name"]), {})
+            value = str(data.get(place["key"], ""))
+            # A credential does not belong there, but we must not spread it.
+            if place["key"] in data and not may_be_secret(place["key"], value):
+                return value
+        return f"${{{provider}:{namespace}/{place['name']}:{place['key']}}}"
+
+
+def providers_of(config: Mapping[str, Value]) -> dict[str, str]:
+    """Return our alias for each configuration provider of a worker's configuration whose class we know."""
+    found = {}
+    for alias in str(config.get("config.providers", "")).split(","):
+        name = alias.strip()
+        known = _CLASSES.get(str(config.get(f"config.providers.{name}.class", "")).rpartition(".")[2])
+        if name and known:
+            found[name] = known
+    return found
+
+
+def secret_key(text: str, namespace: str) -> dict[str, str] | None:
+    """Return `{secret, key}` if a text is only a placeholder for a Secret of this namespace."""
+    found = _PLACEHOLDER.fullmatch(text.strip())
+    if found is None or found["provider"] not in (SECRET_PROVIDER, "strimzisecrets"):
+        return None
+    place = _KUBERNETES.fullmatch(found["rest"])
+    if place is None or (place["namespace"] or namespace) != namespace:
+        return None
+    return {"secret": place["name"], "key": place["key"]}
+
+
+def unresolved(text: str) -> str | None:
+    """Return the first placeholder in a text that the topology cannot express: neither a Secret's nor a ConfigMap's."""
+    for found in _PLACEHOLDER.finditer(text):
+        if found["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
+            return found[0]
+    return None

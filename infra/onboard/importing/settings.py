@@ -1,0 +1,235 @@
+"""Properties of the three connectors -> the keys of a flow that decide them, and the properties that have no key."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.kafka.internal_topics import default_topics_exclude
+from components.kafka.mirror_connectors import EMIT_CHECKPOINTS, ConnectorRole
+from components.kafka.replication_policy import POLICY_CLASSES, Policy
+from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE
+from components.properties.definitions import Owner, definitions
+from components.render.connector_config import DEFAULTS
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.logins import Refuse
+
+#: Property -> the key of the flow, and Kafka's own default. Source: MirrorSourceConfig, MirrorCheckpointConfig.
+_NUMBERS: Mapping[str, tuple[ConnectorRole, str]] = {
+    "refresh.topics.interval.seconds": ("source", "intervals.refreshTopicsSeconds"),
+    "offset.lag.max": ("source", "offsetSyncs.lagMax"),
+    "refresh.groups.interval.seconds": ("checkpoint", "intervals.refreshGroupsSeconds"),
+    "emit.checkpoints.interval.seconds": ("checkpoint", "intervals.emitCheckpointsSeconds"),
+    "sync.group.offsets.interval.seconds": ("checkpoint", "intervals.syncGroupOffsetsSeconds"),
+    "emit.heartbeats.interval.seconds": ("heartbeat", "intervals.emitHeartbeatsSeconds"),
+}
+_SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
+    "sync.topic.acls.enabled": ("source", "syncTopicAcls"),
+    "emit.offset-syncs.enabled": ("source", "offsetSyncs.enabled"),
+    "heartbeats.replication.enabled": ("source", "replicateHeartbeats"),
+    "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets"),
+}
+#: What the source and checkpoint connectors must agree on, with Kafka's default. Source: MirrorConnectorConfig.
+_AGREED = {
+    "replication.policy.class": POLICY_CLASSES[Policy.DEFAULT],
+    "replication.policy.separator": ".",
+    "offset-syncs.topic.location": "source",
+}
+_CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
+_DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
+#: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
+OLD_NAMES = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude"}
+#: Properties that only repeat fields, or what the operator writes itself.
+_FIELDS = frozenset({"name", "connector.class", "tasks.max"})
+_RESETS = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
+_ISOLATION = "source.consumer.isolation.level"
+
+
+@dataclass
+class Settings:
+    """The settings of a flow, from its connectors.
+
+    `configs` has each connector's properties without its connections; every property that becomes a key is taken out.
+    """
+
+    configs: dict[ConnectorRole, dict[str, str]]
+    kafka: str
+    refuse: Mapping[ConnectorRole, Refuse]
+    left_out: list[LeftOut]
+    flow: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> dict[str, Any]:
+        """Return the keys of the flow; what is left in `configs` belongs under `config` of each connector."""
+        for role, config in self.configs.items():
+            known = definitions(self.kafka, Owner(role))
+            for old, new in OLD_NAMES.items():
+                if old in config and old in known:
+                    former = config.pop(old)
+                    config.setdefault(new, former)
+            for key in _FIELDS & config.keys():
+                del config[key]
+        self._selection()
+        self._agreement()
+        for table, convert in ((_NUMBERS, _number), (_SWITCHES, _switch)):
+            for name, (role, key) in table.items():
+                self._key(name, role, key, convert)
+        self._start()
+        for role, config in self.configs.items():
+            self._defaults(role, config)
+        return self.flow
+
+    def _key(self, name: str, role: ConnectorRole, key: str, convert: Callable[[str], Any]) -> None:
+        for other in self.configs.keys() - {role}:
+            if name not in definitions(self.kafka, Owner(other)) and self.configs[other].pop(name, None) is not None:
+                why = f"Only the {role} connector reads it."
+                remedy = f"move it to the {role} connector, if it is meant to have an effect."
+                self.left_out.append(self.refuse[other](f"config.{name}", "without-effect", why, remedy))
+        if role not in self.configs:
+            return
+        definition = definitions(self.kafka, Owner(role)).get(name)
+        text = self.configs[role].pop(name, definition.default if definition else None)
+        if text is None:
+            return
+        value = convert(text)
+        if value is None:
+            why = f"Its value is {text!r}, and `{key}` of a flow takes " + (
+                "only whole numbers from 0." if convert is _number else "only `true` and `false`."
+            )
+            self.left_out.append(self.refuse[role](f"config.{name}", "value-refused", why, "correct the value."))
+            return
+        top, _, below = key.partition(".")
+        if below:
+            self.flow.setdefault(top, {})[below] = value
+        else:
+            self.flow[top] = value
+
+    def _selection(self) -> None:
+        source = self.configs["source"]
+        topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
+        self.flow["topics"] = _entries(topics)
+        self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
+        self._exclusions(excluded)
+        checkpoint = self.configs.get("checkpoint")
+        if checkpoint is None:
+            return
+        for name, of_source in (("topics", topics), ("topics.exclude", excluded)):
+            own = checkpoint.pop(name, None if name != "topics" else ".*")
+            default = ",".join(default_topics_exclude(self.kafka))
+            if own is not None and set(_entries(own)) != set(_entries(default if of_source is None else of_source)):
+                why = (
+                    "The source and the checkpoint connector select different topics, but a flow has one list for both."
+                )
+                remedy = "give both connectors the same list. Offsets are translated for topics that both select."
+                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
+        self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
+        self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
+
+    def _exclusions(self, excluded: str | None) -> None:
+        """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
+        own = default_topics_exclude(self.kafka)
+        lacking = [] if excluded is None else [each for each in own if each not in _entries(excluded)]
+        if lacking:
+            names = ", ".join(f"`{each}`" for each in lacking)
+            why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
+            remedy = "none is needed, unless you want topics with such names replicated."
+            self.left_out.append(self.refuse["source"]("config.topics.exclude", "exclusions-kept", why, remedy))
+
+    def _agreement(self) -> None:
+        for name in (*_AGREED, *_CLASSES):
+            found = {role: config.pop(name).strip() for role, config in self.configs.items() if name in config}
+            chosen = found.get("source", found.get("checkpoint") if name == "group.filter.class" else None)
+            default = _AGREED.get(name)
+            stops = bool(default) and self._translates and not any("${" in value for value in found.values())
+            if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and stops:
+                why = (
+                    f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
+                    f"`{chosen}`: committed offsets are not translated to the records that are copied."
+                )
+                remedy = "set it for both connectors; a flow has one value for all its connectors."
+                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
+            for role, value in found.items():
+                same = value == (default if chosen is None else chosen) or (
+                    chosen is None and value in _DEFAULT_CLASSES
+                )
+                if same or role == "source":
+                    continue
+                if role == "checkpoint" and stops:
+                    why = (
+                        f"It is `{value}`, but the source connector has `{chosen or default}`: committed offsets are "
+                        "not translated to the records that are copied."
+                    )
+                    remedy = "make them equal; a flow has one value for all its connectors."
+                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
+                else:
+                    why = f"It is `{value}`, but the source connector has `{chosen or default or 'the default'}`."
+                    remedy = "none, if this is meant; a flow has one value for all its connectors."
+                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-differ", why, remedy))
+            if chosen is not None:
+                self._agreed(name, chosen)
+
+    @property
+    def _translates(self) -> bool:
+        """Whether the checkpoint connector writes checkpoints."""
+        return self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
+
+    def _agreed(self, name: str, value: str) -> None:
+        if name == "replication.policy.class":
+            known = {java: policy for policy, java in POLICY_CLASSES.items()}
+            self.flow["policy"] = known.get(value, Policy.DEFAULT).value
+            if value not in known:
+                self.flow["policyClass"] = value
+        elif name == "replication.policy.separator" and value == "":
+            why = (
+                "A separator has at least one character in a topology. An empty one gives internal topics names such "
+                "as `mm2-offset-syncsuswestinternal`."
+            )
+            remedy = "keep this object as it is, or accept that the internal topics get new names and start empty."
+            self.left_out.append(self.refuse["source"](f"config.{name}", "separator-empty", why, remedy))
+        elif name == "replication.policy.separator":
+            self.flow["separator"] = value
+        elif name == "offset-syncs.topic.location":
+            self.flow.setdefault("offsetSyncs", {})["location"] = value
+        elif value not in _DEFAULT_CLASSES:
+            self.flow[_CLASSES[name]] = value
+
+    def _start(self) -> None:
+        source = self.configs["source"]
+        found = [source.pop(name) for name in _RESETS if name in source]
+        if found:
+            self.flow["startFrom"] = found[0]
+        if source.get("exactly.once.support") == "required" and self.flow.get("exactlyOnce") == "enabled":
+            del source["exactly.once.support"]
+            isolation = source.pop(_ISOLATION, source.pop("consumer.isolation.level", "read_uncommitted"))
+            if isolation != "read_committed":
+                why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads only committed ones."
+                remedy = "none is needed, but aborted records are no longer replicated."
+                self.left_out.append(self.refuse["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy))
+
+    def _defaults(self, role: ConnectorRole, config: dict[str, str]) -> None:
+        """Write Kafka's default explicitly if the project's default differs."""
+        known = definitions(self.kafka, Owner(role))
+        enabled = self.flow.get("offsetSyncs", {}).get("enabled", True)
+        for name, ours in DEFAULTS[role].items():
+            default = known[name].default if name in known else None
+            if name.startswith("offset-syncs.") and not enabled:
+                continue
+            if config.get(name, default) == str(ours.value):
+                config.pop(name, None)
+            elif default is not None:
+                config.setdefault(name, default)
+
+
+def _entries(text: str) -> list[str]:
+    """Return the entries of a list as MirrorMaker reads it. Source: MirrorUtils.compilePatternList."""
+    return list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+
+
+def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
+    return [] if excluded is None else [each for each in _entries(excluded) if each not in own]
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.strip().lstrip("+").isdigit() else None
+
+
+def _switch(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())

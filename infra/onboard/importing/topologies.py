@@ -1,0 +1,184 @@
+"""What was read -> topologies: each object in at most one replication, each alias with one meaning per topology."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from components.contract.problems import ReplicationError
+from components.flows.kafka_version import kafka_version
+from components.flows.operators import CLUSTER_LABEL, strimzi
+from components.topology.parsing import parse_topology
+from components.topology.workers import ConnectCluster
+from infra.onboard.importing.as_flows import as_flows
+from infra.onboard.importing.connect_rest import attach_connectors
+from infra.onboard.importing.connects import imported_flow
+from infra.onboard.importing.dedicated import flows_of, imported_dedicated
+from infra.onboard.importing.flows import Imported, role_of
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.mirrors import imported_mirror_maker2
+from infra.onboard.importing.names import Names
+from infra.onboard.importing.read_properties import ReadProperties
+from infra.onboard.importing.reading import Found, ReadObject
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+@dataclass
+class ImportedTopology:
+    """One topology with the replications that agree on its aliases."""
+
+    strimzi: str
+    clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    imported: list[Imported] = field(default_factory=list)
+
+    def takes(self, other: Imported) -> bool:
+        """Whether every alias of a replication means the same cluster here, and every key to set the same value."""
+        agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
+        needed = {key: what for each in self.imported for key, what in each.needed.items()}
+        agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
+        return agree and self.strimzi == other.strimzi
+
+    def add(self, other: Imported) -> None:
+        self.clusters |= other.clusters
+        self.imported.append(other)
+
+    @property
+    def runs_as_read(self) -> bool:
+        """Whether everything was read from objects, which the project keeps."""
+        moves = any(each.moves_from is not None for each in self.imported)
+        return not moves and not any(isinstance(read, ReadProperties) for each in self.imported for read in each.read)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The topology file as plain values, without defaults if its form is right."""
+        document = {
+            "strimzi": self.strimzi,
+            "clusters": self.clusters,
+            "replications": {each.name: each.replication for each in self.imported},
+        }
+        try:
+            topology = parse_topology(document)
+        except ReplicationError:
+            return document
+        dumped: dict[str, Any] = topology.model_dump(by_alias=True, exclude_defaults=True, mode="json")
+        # In the program the class gives the kind, but a file needs the key.
+        kinds = {name: {"kind": each.kind} for name, each in topology.replications.items()}
+        return dumped | {"replications": {name: kind | dumped["replications"][name] for name, kind in kinds.items()}}
+
+
+def imported_topologies(
+    found: Found, operator: str | None, region: str, *, flows: bool = False
+) -> tuple[list[ImportedTopology], list[LeftOut]]:
+    """Return the topologies of everything that was read, and what is not in them.
+
+    `operator` is the version of Strimzi, None to take the API version of the objects; `region` is that of all clusters.
+    With `flows`, each mirror of a KafkaMirrorMaker2 becomes a flow.
+    """
+    left_out = [*found.left_out, *attach_connectors(found)]
+    topologies: list[ImportedTopology] = []
+    for made in _replications(found, operator, Names(), flows=flows):
+        if isinstance(made, LeftOut):
+            left_out.append(made)
+            continue
+        left_out += made.left_out
+        made.strimzi = operator or made.strimzi
+        made.clusters = {alias: {"region": region, **cluster} for alias, cluster in made.clusters.items()}
+        home = next((each for each in topologies if each.takes(made)), None)
+        if home is None:
+            home = ImportedTopology(made.strimzi)
+            topologies.append(home)
+        home.add(made)
+    return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
+
+
+def _replications(found: Found, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
+    config_maps = found.of("ConfigMap")
+    for read in found.of("KafkaMirrorMaker2"):
+        version = kafka_of(read, operator)
+        made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
+        made = _wanting(made, read.name)
+        if flows and isinstance(made, Imported):
+            yield from as_flows(made, names)
+        else:
+            yield made
+    for given in found.dedicated:
+        kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
+        wanted = {pair: f"{pair.source}-{pair.target}" for pair in flows_of(given, kafka)}
+        taken = {pair: names.free(name, given.namespace) for pair, name in wanted.items()}
+        of = {name: wanted[pair] for pair, name in taken.items()}
+        for made in imported_dedicated(given, taken, kafka):
+            yield made if isinstance(made, LeftOut) else _wanting(made, of[made.name])
+    connectors = found.of("KafkaConnector")
+    connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
+    for place, connect in connects.items():
+        own = [each for each in connectors if (each.namespace, workers_of(each)) == place]
+        mirrors = [each for each in own if role_of(each) is not None]
+        yield from (_no_mirror(each) for each in own if role_of(each) is None)
+        if not mirrors:
+            why = "No connector of MirrorMaker runs on it, so it is not part of a replication."
+            yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or also import its connectors.")
+            continue
+        version = kafka_of(connect, operator)
+        if isinstance(version, LeftOut):
+            yield version
+        else:
+            flow = imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
+            yield _wanting(flow, connect.name)
+    for each in connectors:
+        if not workers_of(each):
+            why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
+            yield each.left_out(
+                "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
+            )
+        elif (each.namespace, workers_of(each)) not in connects:
+            why = f"Its KafkaConnect `{workers_of(each)}` is not in namespace {each.namespace} of the input."
+            yield each.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
+
+
+def _no_mirror(read: ReadObject) -> LeftOut:
+    why = f"Its class is `{read.spec.get('class')}`, which is not one of MirrorMaker's."
+    return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
+
+
+def workers_of(read: ReadObject) -> str:
+    """Return the name of the KafkaConnect that runs a connector; "" if it names none."""
+    return str((read.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
+
+
+def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
+    """Return the version of Kafka that workers run, or why it is not known."""
+    version = read.spec.get("version")
+    if version is not None and not _VERSION.match(str(version)):
+        why = f"`{version}` is not a Kafka version such as 4.2.0."
+        return read.left_out("spec.version", "version-not-known", why, "write it with three numbers, as text.")
+    served = operator or str(read.body["apiVersion"]).rpartition("/")[2]
+    return kafka_version(ConnectCluster(version=version), strimzi(served))
+
+
+def _name(read: ReadObject, names: Names) -> str:
+    """Return a unique name for a replication."""
+    return names.free(read.name, read.namespace, read.kind.lower())
+
+
+def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
+    """Record the name that the input suggests for the replication."""
+    return made if isinstance(made, LeftOut) else replace(made, wanted=name)
+
+
+def _config_maps(found: Found) -> Iterable[LeftOut]:
+    """Yield each ConfigMap that something names, and one line for all others of a file, because a cluster has
+    hundreds.
+    """
+    bodies = [str(each.body) for each in found.objects if each.kind != "ConfigMap"]
+    others: dict[str, list[ReadObject]] = {}
+    for each in found.of("ConfigMap"):
+        if not any(each.name in body for body in bodies):
+            others.setdefault(each.file, []).append(each)
+            continue
+        why = "Workers may still read it. Values that connectors read from it are in the topology now."
+        yield each.left_out("", "stays-as-it-is", why, "leave it as it is.")
+    for file, unnamed in others.items():
+        label = unnamed[0].label if len(unnamed) == 1 else f"{len(unnamed)} ConfigMaps"
+        why = "Nothing that was imported names it." if len(unnamed) == 1 else "Nothing that was imported names them."
+        yield LeftOut(file, label, "", "stays-as-it-is", why, "none is needed.")

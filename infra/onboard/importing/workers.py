@@ -1,0 +1,246 @@
+"""The fields of workers that KafkaConnect and KafkaMirrorMaker2 share -> `connect` of a replication."""
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from components.contract.problems import CannotRunError
+from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
+from components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
+from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
+from components.render.planned_objects import MANAGED_BY, PART_OF
+from components.topology.workers import Template
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.reading import ReadObject
+from infra.onboard.importing.secret_values import may_be_secret
+
+#: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
+_GROUP = {
+    "groupId": ("group.id", ""),
+    "configStorageTopic": ("config.storage.topic", "configs"),
+    "offsetStorageTopic": ("offset.storage.topic", "offsets"),
+    "statusStorageTopic": ("status.storage.topic", "status"),
+}
+#: Names that the operator gives to an unnamed group and topics.
+#: Source: Strimzi KafkaConnectConfiguration.DEFAULTS, KafkaMirrorMaker2Configuration.DEFAULTS.
+_UNNAMED = {"KafkaConnect": "connect-cluster", "KafkaMirrorMaker2": "mirrormaker2-cluster"}
+#: Converters of workers that set none. Source: the same, and Connect's WorkerConfig.
+CONVERTERS = {
+    "KafkaConnect": {
+        "key.converter": JSON_CONVERTER,
+        "value.converter": JSON_CONVERTER,
+        "header.converter": SIMPLE_HEADER_CONVERTER,
+    },
+    "KafkaMirrorMaker2": {key: str(value) for key, value in BYTE_CONVERTERS.items()},
+}
+_AS_WRITTEN = (
+    *("replicas", "version", "image", "resources", "jvmOptions"),
+    *("readinessProbe", "livenessProbe", "rack", "tracing"),
+)
+_PLAIN = "It holds a credential in plain text, which is not written."
+#: Fields that other modules read.
+_ELSEWHERE = {
+    "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *_GROUP},
+    "KafkaMirrorMaker2": {"clusters", "connectCluster", "mirrors", "target"},
+}
+#: Annotations that ask the operator for a single action, and their leftovers.
+_ONCE = re.compile(r"strimzi\.io/(restart|restart-task|restart-connector|restart-connector-task|manual-rolling-update)")
+#: Labels that every object of the project has.
+_OWN = {MANAGED_BY, PART_OF}
+#: What the project sets itself, and the marks of tools that applied an object.
+_OTHERS = re.compile(
+    r"(strimzi\.io/(cluster|use-connector-resources)|kubectl\.kubernetes\.io/.*|meta\.helm\.sh/.*|helm\.sh/.*"
+    r"|argocd\.argoproj\.io/(instance|tracking-id)|kustomize\.toolkit\.fluxcd\.io/.*|app\.kubernetes\.io/instance"
+    r")"
+)
+
+
+def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """Return the worker group or a storage topic by its field of `v1`; the operator's default if it is not named."""
+    name, role = _GROUP[field]
+    unnamed = _UNNAMED[kind] + (f"-{role}" if role else "")
+    return str(spec.get(field) or config.get(name) or unnamed)
+
+
+def connect_of(
+    read: ReadObject, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    """Return `connect`; `at` is the part of the spec that names the group, `config` the worker configuration."""
+    connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
+    connect["groupId"] = group_name(read.kind, "groupId", at, config)
+    connect["storageTopics"] = {
+        role: group_name(read.kind, field, at, config) for field, (_, role) in _GROUP.items() if role
+    }
+    connect |= own_labels(read, left_out)
+    spec = read.spec
+    connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
+    connect |= _logging(spec) | _metrics(read, left_out) | _template(read, spec, left_out)
+    if kept := _worker_config(config):
+        connect["config"] = _without_credentials(kept, read, "spec.config", left_out)
+    _hide_variables(connect, read, left_out)
+    elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
+    if "target" in spec:
+        elsewhere -= {"clusters", "connectCluster"}
+    for key in sorted(spec.keys() - elsewhere):
+        why, remedy = _REFUSED.get(key, ("The topology has no such key.", "remove it, or keep this object as it is."))
+        left_out.append(read.left_out(f"spec.{key}", "field-not-known", why, remedy))
+    return connect
+
+
+_REFUSED = {
+    "build": (
+        "The operator builds the image, but a topology names an existing image.",
+        "set `connect.image` to the image that the operator pushed.",
+    ),
+    "externalConfiguration": (
+        "Strimzi removed it in `v1`.",
+        "set `connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts` and `env` instead.",
+    ),
+}
+
+
+def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str, str]]:
+    """Return the labels and annotations that others need, without those of the tools that applied the object."""
+    found: dict[str, dict[str, str]] = {}
+    for key in ("labels", "annotations"):
+        for name, value in (read.body["metadata"].get(key) or {}).items():
+            if name in {CLUSTER_LABEL, USES_CONNECTOR_RESOURCES}:
+                continue
+            if name.startswith("kubectl.kubernetes.io/"):
+                continue
+            if _ONCE.fullmatch(name):
+                why = "It asks the operator to do something once."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
+            elif name == PAUSE and str(value) == "true":
+                why = "The operator does not act on this object, so what runs may differ. Deploying makes it act again."
+                remedy = "compare it with what Connect's REST API shows, before you deploy."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
+            elif may_be_secret(name, value):
+                remedy = "put it into a Secret; everyone who can read the object can read it."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))
+            elif name in _OWN:
+                why = "Every object of this project has its own value here."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
+            elif _OTHERS.fullmatch(name):
+                why = "It comes from the tool that applied the object. From now on, this project applies the object."
+                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
+            else:
+                found.setdefault(key, {})[name] = str(value)
+    return found
+
+
+def _without_credentials(
+    config: Mapping[str, Any], read: ReadObject, where: str, left_out: list[LeftOut]
+) -> dict[str, Any]:
+    for key in (key for key, value in config.items() if may_be_secret(key, value)):
+        remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
+        left_out.append(read.left_out(f"{where}.{key}", "plain-text-credential", _PLAIN, remedy))
+    return {key: value for key, value in config.items() if not may_be_secret(key, value)}
+
+
+def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[LeftOut]) -> None:
+    """Take environment variables and system properties that hold credentials out of what is written."""
+    lists = [(fields, "env", f"template.{name}") for name, fields in (connect.get("template") or {}).items()]
+    lists.append((connect.get("jvmOptions") or {}, "javaSystemProperties", "jvmOptions"))
+    for fields, key, where in lists:
+        entries = fields.get(key) if isinstance(fields, dict) else None
+        for entry in [each for each in entries or [] if isinstance(each, Mapping)]:
+            if may_be_secret(str(entry.get("name", "")), entry.get("value") or ""):
+                remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
+                field = f"spec.{where}.{key}.{entry['name']}"
+                left_out.append(read.left_out(field, "plain-text-credential", _PLAIN, remedy))
+                fields[key] = [each for each in fields[key] if each is not entry]
+
+
+def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    named = {name for name, _ in _GROUP.values()}
+    kept = {key: value for key, value in config.items() if key not in named | {EXACTLY_ONCE_SUPPORT}}
+    return {key: value for key, value in kept.items() if not _rendered(key, value)}
+
+
+def _rendered(key: str, value: Any) -> bool:
+    """Whether the rendering already sets a worker property to this value, or sets it in another way."""
+    if key.startswith("config.providers") or key == "connector.client.config.override.policy":
+        return True
+    return str(value) == str(BYTE_CONVERTERS.get(key)) or (key.endswith(".replication.factor") and str(value) == "-1")
+
+
+def _logging(spec: Mapping[str, Any]) -> dict[str, Any]:
+    given = spec.get("logging") or {}
+    if given.get("type") == "inline":
+        return {"logging": {"type": "inline", "loggers": dict(given.get("loggers") or {})}}
+    return {"logging": {"type": "external", **_reference(given)}} if given else {}
+
+
+def _metrics(read: ReadObject, left_out: list[LeftOut]) -> dict[str, Any]:
+    given = read.spec.get("metricsConfig") or {}
+    if given.get("type") == "strimziMetricsReporter":
+        values = given.get("values") or {}
+        for key in sorted(values.keys() - {"allowList"}):
+            why, remedy = "The topology has no such key.", "remove it, or keep this object as it is."
+            left_out.append(read.left_out(f"spec.metricsConfig.values.{key}", "field-not-known", why, remedy))
+        allowed = values.get("allowList") or []
+        return {"metrics": {"type": given["type"], **({"allowList": allowed} if allowed else {})}}
+    if given and None in _reference(given).values():
+        why = "It names no key of a ConfigMap, so the operator would refuse the object."
+        left_out.append(read.left_out("spec.metricsConfig", "field-missing", why, "set `valueFrom.configMapKeyRef`."))
+        return {}
+    return {"metrics": {"type": "jmxPrometheusExporter", **_reference(given)}} if given else {}
+
+
+def _reference(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = (given.get("valueFrom") or {}).get("configMapKeyRef") or {}
+    return {"configMap": found.get("name"), "key": found.get("key")}
+
+
+def _template(read: ReadObject, spec: Mapping[str, Any], left_out: list[LeftOut]) -> dict[str, Any]:
+    given = spec.get("template") or {}
+    known = {key: copy.deepcopy(value) for key, value in given.items() if key in Template.__annotations__}
+    for key in sorted(given.keys() - known.keys()):
+        why, remedy = "The topology has no key for this template.", "remove it, or keep this object as it is."
+        left_out.append(read.left_out(f"spec.template.{key}", "field-not-known", why, remedy))
+    return {"template": known} if known else {}
+
+
+def connector_fields_of(
+    spec: Mapping[str, Any], refuse: Callable[[str, str, str, str], LeftOut], left_out: list[LeftOut], default: int
+) -> dict[str, Any]:
+    """Return tasks, state and restarts of a connector; `default` is the project's number of tasks."""
+    config = spec.get("config") or {}
+    tasks = _tasks(spec.get("tasksMax") or config.get("tasks.max") or 1, refuse)
+    found: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
+    state = spec.get("state") or ("paused" if spec.get("pause") else "running")
+    if state != "running":
+        found["state"] = state
+    restart = spec.get("autoRestart")
+    # Source: Strimzi AutoRestart; without the field the operator restarts nothing.
+    if restart is None or not restart.get("enabled", True):
+        found["autoRestart"] = {"enabled": False}
+    elif restart.get("maxRestarts") is not None:
+        found["autoRestart"] = {"maxRestarts": restart["maxRestarts"]}
+    if spec.get("version"):
+        found["version"] = spec["version"]
+    for key in sorted((restart or {}).keys() - {"enabled", "maxRestarts"}):
+        remedy = "remove it, or keep this object as it is."
+        left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
+    for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
+        why = "The topology has no such key."
+        remedy = "remove it. If the operator still needs it to carry out a request, let the request finish first."
+        left_out.append(refuse(key, "field-not-known", why, remedy))
+    return found
+
+
+def _tasks(given: object, refuse: Callable[[str, str, str, str], LeftOut]) -> int:
+    """Return a number of tasks; raises CannotRunError if Kafka would refuse it."""
+    text = str(given).strip()
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    at = refuse("config.tasks.max", "not-a-number", "", "")
+    raise CannotRunError(
+        "not-a-number",
+        f"`tasks.max` is `{text}`, not a whole number from 1",
+        ", ".join(each for each in (at.file, at.obj, at.field) if each),
+        "Kafka Connect would refuse the connector.",
+        "make it a whole number.",
+    )

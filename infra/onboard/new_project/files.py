@@ -1,0 +1,148 @@
+"""The files of a new project: templates with the answers filled in, checked together, and either all written or
+none.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+from components.contract.problems import CannotRunError, Problem, raise_errors
+from components.topology.schema import topology_schema
+from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
+from infra.files.positions import shown
+from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
+from infra.settings import read_settings
+from infra.stack_checks import problems
+
+_TEMPLATES = Path(__file__).with_name("templates")
+#: What may already be in the folder of a new project.
+_ALLOWED = frozenset({".git", ".venv"})
+
+
+def write_project(answers: Answers, folder: Path) -> tuple[str, ...]:
+    """Write a project into a new or empty folder; return the paths of its files, sorted.
+
+    Raises ReplicationError with every mistake in the answers, CannotRunError if the folder holds anything but `.git`
+    and `.venv`. Then nothing has been written.
+    """
+    raise_errors(answer_problems(answers))
+    require_empty(folder)
+    files = project_files(answers)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the project, so that its files can be renamed instead of copied.
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        made = Path(temporary)
+        write_files(files, made)
+        raise_errors(_problems_of(made / "stacks", answers))
+        folder.mkdir(exist_ok=True)
+        for path in made.iterdir():
+            shutil.move(path, folder / path.name)
+    return tuple(sorted(files))
+
+
+def project_files(answers: Answers) -> dict[str, str]:
+    """Contents by path relative to the project."""
+    values = _values(answers)
+    stacks = "stacks/"
+    return {
+        **plain_files(answers.name, answers.package),
+        "README.md": _filled("README.md", values),
+        **{
+            f".github/workflows/{name}.yaml": (_TEMPLATES / "workflows" / f"{name}.yaml").read_text(encoding="utf-8")
+            for name in ("review", "promote", "drift")
+        },
+        f"{stacks}Pulumi.{answers.stack}.yaml": _filled("stacks/Pulumi.stack.yaml", values),
+        f"{stacks}Pulumi.{LOCAL}.yaml": _filled("stacks/Pulumi.local.yaml", values),
+        answers.topology_file: _filled("stacks/topologies/environment.yaml", values),
+        f"{stacks}topologies/{LOCAL}.yaml": _filled("stacks/topologies/local.yaml", values),
+        f"{stacks}promotion.yaml": _filled("stacks/promotion.yaml", values),
+        f"{stacks}topology.schema.json": topology_schema(),
+        f"{stacks}promotion.schema.json": plan_schema(),
+    }
+
+
+def plain_files(name: str, package: str) -> dict[str, str]:
+    """Return the files that every project has, whatever it replicates: contents by path relative to the project."""
+    values = {"NAME": name, "PACKAGE": package}
+    return {
+        "Pulumi.yaml": _filled("Pulumi.yaml", values),
+        "__main__.py": _filled("__main__.py.txt", values),
+        "requirements.txt": _filled("requirements.txt", values),
+        ".gitignore": _filled("gitignore", values),
+    }
+
+
+def write_files(files: Mapping[str, str], folder: Path) -> None:
+    """Write files below a folder that is new or empty; contents by path relative to it."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _filled(template: str, values: Mapping[str, object]) -> str:
+    """A template with its values, each on one line of YAML; lines with a placeholder that has no value are removed."""
+    text, quoted = (_TEMPLATES / template).read_text(encoding="utf-8"), template.endswith(".yaml")
+    for key, value in values.items():
+        if value is None:
+            text = "".join(line for line in text.splitlines(keepends=True) if f"@{key}@" not in line)
+        else:
+            text = text.replace(f"@{key}@", _yaml(value) if quoted else str(value))
+    return text
+
+
+def _values(answers: Answers) -> Mapping[str, object]:
+    source, target = answers.source, answers.target
+    values: dict[str, object] = {
+        "NAME": answers.name,
+        "PACKAGE": answers.package,
+        "ENVIRONMENT": answers.environment,
+        "STACK": answers.stack,
+        "STRIMZI": answers.strimzi,
+        "FLOW": answers.flow_name,
+        "TOPICS": list(answers.topics),
+        "GROUPS": list(answers.groups),
+        "CONTEXT": answers.context,
+    }
+    for role, cluster in (("SOURCE", source), ("TARGET", target)):
+        values |= {
+            role: cluster.alias,
+            f"{role}_REGION": cluster.region,
+            f"{role}_SERVERS": cluster.servers,
+            f"{role}_CA": f"{cluster.kubernetes_name}-ca",
+            f"{role}_MIRROR": f"{cluster.kubernetes_name}-mirror",
+            f"{role}_VALIDATOR": f"{cluster.kubernetes_name}-validator",
+        }
+    return values
+
+
+def _yaml(value: object) -> str:
+    """A value on one line of YAML, in quotation marks where YAML needs them."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
+    return text.removesuffix("...\n").strip()
+
+
+def require_empty(folder: Path) -> None:
+    """Raise CannotRunError if the folder of a new project holds anything but `.git` and `.venv`."""
+    if folder.is_dir():
+        kept = sorted(path.name for path in folder.iterdir() if path.name not in _ALLOWED)
+    elif folder.exists() or folder.is_symlink():
+        kept = [folder.name]
+    else:
+        return
+    if kept:
+        raise CannotRunError(
+            "folder-not-empty",
+            "a new project cannot be written here",
+            shown(folder),
+            "A new project never overwrites files, but there is already "
+            f"{', '.join(kept[:5])}{' and more' if len(kept) > 5 else ''}.",
+            "name a new or an empty folder.",
+        )
+
+
+def _problems_of(stacks: Path, answers: Answers) -> list[Problem]:
+    found = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
+    return found + [problem for each in plan_problems(stacks).values() for problem in each]

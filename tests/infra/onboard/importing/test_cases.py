@@ -1,0 +1,90 @@
+"""Resources as people publish them: what is imported, what is left out and why, and what the rendering changes.
+
+Each file in `cases` begins with the expected result. The rest is imported, as a file with the name `file`.
+`replications` and `clusters` are those of each topology, whole; `left` has a line for each thing that is not taken
+over, `problems` the codes that `replicate check` finds, and `proof` a line for each replication: what happens to
+records, and what differs.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from components.checks import check_topology
+from components.contract.problems import ReplicationError
+from components.topology.parsing import parse_topology
+from infra.commands.app import app
+from infra.onboard.importing.proving import proofs_of
+from infra.onboard.importing.reading import Found, read_objects
+from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
+from infra.onboard.importing.writing import needed_values
+from tests.infra.onboard.importing.resources import CASES
+from tests.infra.onboard.importing.table import PAGE, page
+
+PASSWORDS = ("hunter2", "correct-horse")
+
+
+def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[ImportedTopology], list[str]]:
+    first, _, rest = case.read_text().partition("\n---\n")
+    expected = yaml.safe_load(first)
+    read = folder / expected.get("file", "read.yaml")
+    read.write_text(rest)
+    found = read_objects([str(read)], "default")
+    topologies, left_out = imported_topologies(found, None, "imported")
+    return expected, found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
+
+
+def checks_and_proofs(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The codes that a check finds, and for each replication its effects and differences."""
+    try:
+        parsed = parse_topology(topology.document)
+    except ReplicationError as error:
+        return [each.code for each in error.problems], {}
+    proofs = {
+        proof.name: {
+            "effects": [f"{each.severity} {each.code}" for each in proof.effects],
+            "differs": [f"{each.obj}: {each.key}" for each in proof.differences if "config.providers" not in each.key],
+        }
+        for proof in proofs_of(topology, found.of("ConfigMap"))
+    }
+    return sorted({each.code for each in check_topology(parsed)}), proofs
+
+
+def outcome(case: Path, folder: Path) -> dict[str, Any]:
+    expected, found, topologies, left = imported(case, folder)
+    given: dict[str, Any] = {key: expected[key] for key in ("about", "file") if key in expected}
+    given |= {"left": left, "set": needed_values(topologies, "prod")}
+    documents, checked = [], []
+    for topology in topologies:
+        codes, proofs = checks_and_proofs(topology, found)
+        documents.append({key: topology.document[key] for key in ("clusters", "replications")})
+        checked.append({"problems": codes, "proof": proofs})
+    return {**given, "topologies": documents, "checked": checked}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
+def test_a_published_resource_is_imported_as_its_case_says(case: Path, tmp_path: Path) -> None:
+    expected = yaml.safe_load(case.read_text().partition("\n---\n")[0])
+    found = outcome(case, tmp_path)
+    assert found == expected
+    assert not [each for each in PASSWORDS if each in str(found)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each.stem for each in CASES])
+def test_no_credential_that_was_read_is_printed_or_written(case: Path, tmp_path: Path) -> None:
+    """The command writes and prints more than the cases compare."""
+    first, _, rest = case.read_text().partition("\n---\n")
+    read, folder = tmp_path / yaml.safe_load(first).get("file", "read.yaml"), tmp_path / "project"
+    read.write_text(rest)
+    result = CliRunner().invoke(app, ["import", str(read), "--out", str(folder)])
+    written = [each.read_text() for each in folder.rglob("*") if each.is_file()]
+    assert result.exit_code in (0, 1), result.output
+    assert not [each for each in PASSWORDS for text in (result.output, *written) if each in text]
+
+
+def test_the_page_shows_the_cases() -> None:
+    assert page(PAGE.read_text()) == PAGE.read_text()
+    assert len(CASES) >= 25

@@ -1,0 +1,242 @@
+"""What an import must not lose or change silently.
+
+Each row edits a resource that the project renders exactly as it is: without an edit the import ends with 0 and says
+that neither records nor offsets change.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.infra.onboard.importing.resources import FLOW, MIRROR, NONE, OLD_MIRROR, edited, run, twice
+
+
+@pytest.mark.parametrize("text", [FLOW, MIRROR, OLD_MIRROR], ids=["flow", "mirrors", "older mirrors"])
+def test_a_resource_that_the_project_renders_identically_is_taken_over_completely(tmp_path: Path, text: str) -> None:
+    code, output, _ = run(tmp_path, text)
+    assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
+
+
+LOST = {
+    "another class with the same simple name": (
+        edited(FLOW, ("org.apache.kafka.connect.mirror.MirrorSource", "com.acme.MirrorSource")),
+        "other-connector: read.yaml, KafkaConnector kafka/source. Its class is `com.acme.MirrorSourceConnector`",
+    ),
+    "an object that the operator does not act on": (
+        edited(
+            MIRROR, ("namespace: kafka", 'namespace: kafka, annotations: {strimzi.io/pause-reconciliation: "true"}')
+        ),
+        "reconciliation-paused: read.yaml, KafkaMirrorMaker2 kafka/mm2, metadata.annotations.strimzi.io/pause-rec",
+    ),
+    "a list of exclusions in place of Kafka's own": (
+        edited(MIRROR, ("topicsPattern: orders", "topicsPattern: orders\n      topicsExcludePattern: orders-old")),
+        "It replaces Kafka's own exclusions, and lacks `mm2.*\\.internal`",
+    ),
+    "a separator that no topology can express": (
+        edited(FLOW, ("topics: orders,payments\n", "topics: orders,payments\n    replication.policy.separator: ''\n")),
+        "separator-empty: read.yaml, KafkaConnector kafka/source, spec.config.replication.policy.separator",
+    ),
+    "connectors that the operator ignores": (
+        edited(FLOW, ('strimzi.io/use-connector-resources: "true"', 'strimzi.io/use-connector-resources: "false"')),
+        "connectors-not-managed: ",
+    ),
+    "the same resource with other content": (
+        twice(MIRROR, ("topicsPattern: orders", "topicsPattern: payments")),
+        "read-twice: read.yaml, KafkaMirrorMaker2 kafka/mm2. read.yaml has the same object with different content",
+    ),
+    "a key that is given twice": (
+        edited(MIRROR, ("topicsPattern: orders", "topicsPattern: orders\n      topicsPattern: payments")),
+        "duplicate-key: read.yaml, line 18. `topicsPattern` is given twice in one mapping",
+    ),
+    "workers' fields on a KafkaMirrorMaker2": (
+        edited(MIRROR, ("replicas: 1", "replicas: 1\n  config: {producer.linger.ms: 5}")),
+        "field-not-known: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.config",
+    ),
+    "clusters beside a target": (
+        edited(MIRROR, ("replicas: 1", "replicas: 1\n  clusters: [{alias: a, bootstrapServers: 'a:1'}]")),
+        "field-not-known: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.clusters",
+    ),
+    "a field of automatic restarts": (
+        edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  autoRestart: {maxRestarts: 5, maxBackoffMinutes: 10}")),
+        "field-not-known: read.yaml, KafkaConnector kafka/source, spec.autoRestart.maxBackoffMinutes",
+    ),
+    "a login of workers that the topology cannot express": (
+        edited(FLOW, ("replicas: 1", "replicas: 1\n  authentication: {type: kerberos}")),
+        "! workers: deploying it would change 1 value that connectors depend on, with no known effect on records or",
+    ),
+    "a credential of workers in plain text": (
+        edited(FLOW, ("  config:\n    key.conv", "  config:\n    producer.ssl.key.password: hunter2\n    key.conv")),
+        "config.producer.ssl.key.password: (a credential) -> not set",
+    ),
+    "files and variables from elsewhere": (
+        edited(
+            FLOW.replace("kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"),
+            ("replicas: 1", "replicas: 1\n  externalConfiguration: {env: [{name: A, value: b}]}"),
+        ),
+        "! workers: deploying it would change 1 value that connectors depend on, with no known effect on records or",
+    ),
+    "an interval that stops a task": (
+        edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),
+        "Its value is '-1', and `intervals.emitCheckpointsSeconds` of a flow takes only whole numbers from 0.",
+    ),
+    "topics in a ConfigMap that was not read": (
+        edited(
+            FLOW,
+            ("  config:\n    key.conv", "  config:\n    config.providers: cm\n    key.conv"),
+            (
+                "key.converter:",
+                "config.providers.cm.class: io.strimzi.kafka.KubernetesConfigMapConfigProvider\n    key.converter:",
+            ),
+            ("topics: orders,payments\n", "topics: ${cm:kafka/shop:topics}\n"),
+        ),
+        "config-map-not-read: read.yaml, KafkaConnector kafka/source, spec.config.topics. ${cfmap:kafka/shop:topics}",
+    ),
+    "a password in an annotation": (
+        edited(MIRROR, ("namespace: kafka", "namespace: kafka, annotations: {note: 'password=hunter2'}")),
+        "plain-text-credential: read.yaml, KafkaMirrorMaker2 kafka/mm2, metadata.annotations.note.",
+    ),
+    "a list where text belongs": (
+        edited(MIRROR, ("topicsPattern: orders", "topicsPattern: [orders]")),
+        "wrong-form: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.topicsPattern",
+    ),
+    "a misspelt selection of topics": (
+        edited(MIRROR, ("topicsPattern: orders", "topicPattern: orders")),
+        "spec.mirrors.0.topicPattern. No mirror has it, and without `topicsPattern` every topic is replicated. "
+        "Remedy: did you mean `topicsPattern`?",
+    ),
+    "one of two resources, which has no source connector": (
+        edited(MIRROR, ("name: mm2,", "name: other,")).replace("sourceConnector: {tasksMax: 2}", "") + "---" + FLOW,
+        "no-source-connector: read.yaml, KafkaMirrorMaker2 kafka/other",
+    ),
+    "a metrics reporter's value": (
+        edited(
+            FLOW,
+            ("replicas: 1", "replicas: 1\n  metricsConfig: {type: strimziMetricsReporter, values: {listener: 'a'}}"),
+        ),
+        "field-not-known: read.yaml, KafkaConnect kafka/workers, spec.metricsConfig.values.listener",
+    ),
+    "metrics without a ConfigMap": (
+        edited(FLOW, ("replicas: 1", "replicas: 1\n  metricsConfig: {type: jmxPrometheusExporter}")),
+        "field-missing: read.yaml, KafkaConnect kafka/workers, spec.metricsConfig",
+    ),
+    "a second certificate of a token server": (
+        edited(
+            MIRROR,
+            (
+                "groupId: mm2",
+                "groupId: mm2\n    authentication: {type: oauth, clientId: a, tokenEndpointUri: 'https://a', "
+                "clientSecret: {secretName: s, key: k}, tlsTrustedCertificates: "
+                "[{secretName: a, certificate: c}, {secretName: b, certificate: c}]}",
+            ),
+        ),
+        "spec.target.authentication.tlsTrustedCertificates. 2 Secrets are trusted",
+    ),
+    "a template in a name": (
+        twice(MIRROR, ("name: mm2,", 'name: "{{ .Release.Name }}-mm2",')),
+        "not-a-name: read.yaml, KafkaMirrorMaker2 kafka/{{ .Release.Name }}-mm2, metadata.name",
+    ),
+    "MirrorMaker 1": (
+        f"{MIRROR}---\n{{apiVersion: kafka.strimzi.io/v1beta2, kind: KafkaMirrorMaker, metadata: {{name: old}}}}\n",
+        "mirror-maker-1: read.yaml, KafkaMirrorMaker old. It is MirrorMaker 1, which Strimzi removed in 0.46.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), LOST.values(), ids=LOST.keys())
+def test_a_loss_that_may_matter_is_reported_and_exits_with_1(tmp_path: Path, text: str, words: str) -> None:
+    code, output, _ = run(tmp_path, text)
+    assert words in output.replace(str(tmp_path) + "/", "")
+    assert code == 1
+
+
+WITHOUT_EFFECT = {
+    "a heartbeat connector, which v1 does not have": (
+        edited(MIRROR, ("checkpointConnector: {}", "checkpointConnector: {}\n      heartbeatConnector: {}")),
+        "without-effect: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.heartbeatConnector. The API `v1` does",
+    ),
+    "a pause, which v1 does not have either": (
+        edited(FLOW, ("tasksMax: 2", "tasksMax: 2\n  pause: true")),
+        "without-effect: read.yaml, KafkaConnector kafka/source, spec.pause",
+    ),
+    "a cluster that no mirror uses": (
+        edited(OLD_MIRROR, ("  mirrors:", "    - {alias: north, bootstrapServers: 'north:1'}\n  mirrors:")),
+        "without-effect: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.clusters.2. No mirror has this cluster.",
+    ),
+    "groups that no connector reads": (
+        edited(MIRROR, ("      checkpointConnector: {}\n", "")),
+        "spec.mirrors.0.groupsPattern. Only the checkpoint connector reads it, and this mirror has none.",
+    ),
+    "a connector without workers": (
+        f"{MIRROR}---{FLOW.split('---')[1].replace(', labels: {strimzi.io/cluster: workers}', '')}",
+        "without-effect: read.yaml, KafkaConnector kafka/source. It has no label `strimzi.io/cluster`",
+    ),
+    "a restart that was asked for": (
+        edited(FLOW, ("{name: source,", "{name: source, annotations: {strimzi.io/restart: 'true'},")),
+        "operation-once: read.yaml, KafkaConnector kafka/source, metadata.annotations.strimzi.io/restart",
+    ),
+    "a label that the project sets, too": (
+        edited(MIRROR, ("namespace: kafka", "namespace: kafka, labels: {app.kubernetes.io/part-of: shop}")),
+        "labels.app.kubernetes.io/part-of. Every object of this project has its own value here.",
+    ),
+    "ConfigMaps that nothing names": (
+        MIRROR
+        + "".join(
+            f"---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: kube-system}}}}\n"
+            for name in ("coredns", "kube-root-ca.crt")
+        ),
+        "stays-as-it-is: read.yaml, 2 ConfigMaps. Nothing that was imported names them. Remedy: none is needed.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT.keys())
+def test_a_setting_without_an_effect_is_reported_and_exits_with_0(tmp_path: Path, text: str, words: str) -> None:
+    code, output, _ = run(tmp_path, text)
+    assert words in output.replace(str(tmp_path) + "/", "")
+    assert (code, NONE in output) == (0, True)
+
+
+def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: Path) -> None:
+    text = edited(
+        FLOW,
+        (
+            "  config:\n    key.conv",
+            "  config:\n    config.providers: cm\n    config.providers.cm.class: "
+            "io.strimzi.kafka.KubernetesConfigMapConfigProvider\n    key.conv",
+        ),
+        ("topics: orders,payments\n", "topics: orders,payments\n    source.client.rack: ${cm:kafka/other:password}\n"),
+    )
+    text += (
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: kafka}\ndata: {password: hunter2}\n"
+    )
+    _, output, written = run(tmp_path, text)
+    assert "hunter2" not in output + written
+    assert "${cfmap:kafka/other:password}" in written
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        ("replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy", True),
+        ("replication.policy.separator: _", True),
+        ("offset-syncs.topic.location: target", True),
+        ("offset-syncs.topic.location: source", False),
+    ],
+)
+def test_a_checkpoint_connector_that_lacks_a_setting_of_the_source_connector_is_reported(
+    tmp_path: Path, given: str, reported: bool
+) -> None:
+    """It would look for other remote topics or other offset syncs, and translate nothing without reporting an error."""
+    source = "sourceConnector: {tasksMax: 2"
+    code, output, _ = run(tmp_path, edited(MIRROR, (f"{source}}}", f"{source}, config: {{{given}}}}}")))
+    name = given.partition(":")[0]
+    assert (
+        f"checkpointConnector.config.{name}. It is not set, so this connector has Kafka's default" in output
+    ) == reported
+    assert code == (1 if reported else 0)
+
+
+def test_a_checkpoint_connector_that_sets_the_default_agrees_with_the_source_connector(tmp_path: Path) -> None:
+    config = "config: {offset-syncs.topic.location: source}"
+    _, output, _ = run(tmp_path, edited(MIRROR, ("checkpointConnector: {}", f"checkpointConnector: {{{config}}}")))
+    assert "connectors-disagree" not in output
