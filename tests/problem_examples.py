@@ -108,7 +108,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "test_an_unknown_topology_is_refused_with_the_known_ones",
         "test_an_incomplete_stack_file_is_refused_with_what_to_add",
     ),
-    "infra/validation/test_topology_alone": (
+    "infra/validate/test_topology_alone": (
         "test_a_configuration_key_is_refused_without_a_stack",
         "test_arguments_that_contradict_each_other_are_refused",
     ),

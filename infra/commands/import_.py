@@ -147,7 +147,7 @@ def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
 def _validated(stack: str, stacks: Path) -> int:
     """Exit code of the validation of what runs, as the new project declares it."""
     # It loads Pulumi, which takes longer than an import.
-    from infra.validation.run import ValidationRun, run_validation
+    from infra.validate.run import ValidationRun, run_validation
 
     report = stacks.parent / f"report-{stack}.json"
     out.print(f"\nValidation of what runs; the report is {escape(shown(report))}:", soft_wrap=True)

@@ -23,7 +23,7 @@ from infra.local.memory import MemoryWatch
 from infra.local.traffic import end_offsets
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import resolved_flows
-from infra.validation.run import ValidationRun, run_validation
+from infra.validate.run import ValidationRun, run_validation
 from infra.waiting import NotYetError, wait_for
 
 _READY_SECONDS = 240

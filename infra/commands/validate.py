@@ -67,7 +67,7 @@ def validate(
     Example: `replicate validate local --html report.html`
     """
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.validation.run import ValidationRun, run_validation
+    from infra.validate.run import ValidationRun, run_validation
 
     _refuse_files(report, html)
     if publish and (refused := why_not_published(depth)):

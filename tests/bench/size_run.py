@@ -20,7 +20,7 @@ from components.contract.problems import CannotRunError
 from infra.local.build.artifacts import Artifacts
 from infra.local.endpoints import Endpoints
 from infra.local.state import load_state
-from infra.validation.run import quick_start
+from infra.validate.run import quick_start
 from tests.repository import ROOT
 from tests.spark.scenes import Scene, passwords
 from tests.spark.submitting import write_document

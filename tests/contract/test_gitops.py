@@ -26,7 +26,7 @@ from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files
 from infra.settings import read_settings
 from infra.stack_checks import resolved_flows
-from infra.validation.run import ValidationRun
+from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer
 

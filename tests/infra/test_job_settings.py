@@ -14,7 +14,7 @@ from infra.commands.app import app
 from infra.job_settings import spark_problems, spark_settings
 from infra.settings import StackSettings, read_settings
 from infra.stack_checks import problems
-from infra.validation.run import ValidationRun, run_validation
+from infra.validate.run import ValidationRun, run_validation
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS

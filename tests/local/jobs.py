@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from infra.validation import run as validation
+from infra.validate import run as validation
 from spark.command_line import entry
 
 

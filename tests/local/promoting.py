@@ -20,7 +20,7 @@ from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.run.promotion import Promotion, Request, promote
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.settings import StackSettings, read_settings
-from infra.validation.run import JOB, ValidationRun, run_validation
+from infra.validate.run import JOB, ValidationRun, run_validation
 from tests.repository import ROOT
 
 FIRST, SECOND = "local-useast", "local-uswest"

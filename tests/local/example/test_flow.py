@@ -11,7 +11,7 @@ from infra.cluster_names import names_in_clusters
 from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.project import local_folder
-from infra.validation.run import ValidationRun
+from infra.validate.run import ValidationRun
 from tests.local.flows import Deployed
 
 

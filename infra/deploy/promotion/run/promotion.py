@@ -28,7 +28,7 @@ from infra.environment import stack_environment
 from infra.in_cluster import in_cluster
 from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
 from infra.stack_checks import resolved_flows
-from infra.validation.run import ValidationRun, run_validation
+from infra.validate.run import ValidationRun, run_validation
 
 #: The field managers of Pulumi's Kubernetes provider start with this; any other one is a change outside Pulumi.
 _PULUMI = "pulumi"

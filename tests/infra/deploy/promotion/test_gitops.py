@@ -18,8 +18,8 @@ from infra.deploy.promotion.rule.state import unproven
 from infra.deploy.promotion.run import promotion
 from infra.settings import read_settings
 from infra.stack_checks import problems, resolved_flows
-from infra.validation import run as validation
-from infra.validation.run import ValidationRun
+from infra.validate import run as validation
+from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.deploy.promotion.world import World
 from tests.infra.stacks import write_stack

@@ -10,8 +10,8 @@ from components.topology.clusters import ScramAuthentication
 from infra.commands.app import app
 from infra.settings import read_settings
 from infra.stack_checks import problems
-from infra.validation import run as validation
-from infra.validation.run import ValidationRun
+from infra.validate import run as validation
+from infra.validate.run import ValidationRun
 from tests.infra.readmes import READMES
 from tests.repository import ROOT
 

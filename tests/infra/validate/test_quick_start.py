@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.machine.jdk import Jdk
-from infra.validation.run import CLASS_PATH_VARIABLES, quick_start
+from infra.validate.run import CLASS_PATH_VARIABLES, quick_start
 
 JDK = Jdk(Path("/jdk"), 21)
 

@@ -33,8 +33,8 @@ from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.settings import StackSettings, stack_file
 from infra.stack_checks import raise_mistakes, resolved_flows
-from infra.validation.configured import raise_configured
-from infra.validation.silent_connectors import silent_connectors
+from infra.validate.configured import raise_configured
+from infra.validate.silent_connectors import silent_connectors
 from infra.workspace import KubernetesAccess
 
 _ALONE = "the job validates what {file} declares, but does not check that this is deployed"
