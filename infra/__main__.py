@@ -7,6 +7,6 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from infra.program import deploy
-from infra.project import find_project
+from infra.stack.project import find_project
 
 deploy(find_project(Path.cwd()).stacks)

@@ -13,9 +13,9 @@ from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
 from infra.deploy.promotion.rule.state import unproven
-from infra.in_cluster import in_cluster, spark_of_the_job
-from infra.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
-from infra.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
+from infra.stack.in_cluster import in_cluster, spark_of_the_job
+from infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
+from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bool = False) -> None:
@@ -68,7 +68,7 @@ def _hold_to_moves(settings: StackSettings) -> None:
     Pulumi's provider may have access to the cluster that this program lacks, so lack of access is no reason to refuse.
     """
     # Loading it takes longer than the rest of the program, and `replicate` has already asked.
-    from infra.unfinished_move import unfinished_move
+    from infra.stack.unfinished_move import unfinished_move
 
     previews = pulumi.runtime.is_dry_run()
     try:

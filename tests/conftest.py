@@ -39,8 +39,8 @@ from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import find_jdk
 from infra.machine.locks import exclusive
-from infra.project import local_folder
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.project import local_folder
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
 

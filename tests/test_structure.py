@@ -62,7 +62,7 @@ INFRA = (
 ONLY_IN = {
     "pulumi": (
         *("components.resources", "components.provider"),
-        *("infra.deploy.engine", "infra.program", "infra.settings", "infra.local.provider"),
+        *("infra.deploy.engine", "infra.program", "infra.stack.settings", "infra.local.provider"),
     ),
     "pulumi_kubernetes": ("components.resources",),
     "pyspark": ("spark",),
@@ -70,7 +70,7 @@ ONLY_IN = {
 }
 #: Our package -> the only packages of ours that may import it.
 ENTERED_BY = {
-    "infra.local": ("infra.environment", "infra.commands.local", "infra.commands.local_demo"),
+    "infra.local": ("infra.stack.environment", "infra.commands.local", "infra.commands.local_demo"),
     "infra.commands": (),
 }
 #: The entries in the root of the repository. No command may add others.

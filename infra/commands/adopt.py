@@ -6,7 +6,7 @@ import typer
 
 from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes
 from infra.deploy.adoption.agreements import AGREEMENTS
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 def _agreements(given: list[str] | None) -> list[str]:

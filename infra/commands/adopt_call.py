@@ -20,8 +20,8 @@ from infra.deploy.adoption.plan import Plan, planned
 from infra.deploy.adoption.taking_over import take_over
 from infra.deploy.adoption.text import print_left, print_moved, print_plan
 from infra.deploy.engine import deployment
-from infra.settings import StackSettings
-from infra.stack_checks import raise_by_gitops, resolved_flows
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_by_gitops, resolved_flows
 
 
 def adopt_objects(

@@ -9,8 +9,8 @@ import typer
 
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.expansion import ExpandedFlow, expand
-from infra.project import find_project
-from infra.settings import StackSettings, read_settings, stack_names
+from infra.stack.project import find_project
+from infra.stack.settings import StackSettings, read_settings, stack_names
 
 
 def complete_stack(context: typer.Context, incomplete: str) -> list[str]:

@@ -9,8 +9,8 @@ from components.contract.wording import number
 from infra.commands.console import confirm_or_end, out, print_changes
 from infra.commands.options import InProject, Stack, Yes
 from infra.kubernetes.api import Reference
-from infra.settings import read_settings
-from infra.stack_checks import raise_by_gitops
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import raise_by_gitops
 
 
 def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:

@@ -10,8 +10,8 @@ from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import Flow
 from infra.commands.options import CatchUpSeconds, InProject, Stack
-from infra.files.positions import shown
-from infra.settings import StackSettings, read_settings
+from infra.stack.files.positions import shown
+from infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
     from infra.operate.rehearse.drill import Drill

@@ -7,9 +7,9 @@ import typer
 
 from infra.commands.options import InProject
 from infra.deploy.promotion.rule.plan import read_plan
-from infra.environment import stack_environment
-from infra.project import Project
-from infra.settings import read_settings
+from infra.stack.environment import stack_environment
+from infra.stack.project import Project
+from infra.stack.settings import read_settings
 
 
 def environments(project: InProject) -> None:

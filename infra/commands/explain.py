@@ -13,11 +13,11 @@ from components.properties.definitions import nearest
 from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import out
 from infra.commands.options import Json, PerhapsInProject
-from infra.project import find_project
 from infra.review import explain as explanations
 from infra.review import explain_tables
 from infra.review.problem_catalogue import described, known_codes
-from infra.settings import read_settings, stack_names
+from infra.stack.project import find_project
+from infra.stack.settings import read_settings, stack_names
 
 
 def explain(

@@ -13,8 +13,8 @@ from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
-from infra.settings import StackSettings, read_settings
-from infra.stack_checks import raise_mistakes
+from infra.stack.settings import StackSettings, read_settings
+from infra.stack.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

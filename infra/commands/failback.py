@@ -7,7 +7,7 @@ import typer
 
 from infra.commands.intervention import DryRun, Flow, Groups, WaitSeconds
 from infra.commands.options import InProject, Json, Stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 def failback(

@@ -13,6 +13,7 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import who
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate import failing_over, failover_looking
 from infra.operate.disaster_plan import consumed_topics, disaster_plan
 from infra.operate.facts import UnaskedError
@@ -22,8 +23,7 @@ from infra.operate.failover_plan import only_waits, plan
 from infra.operate.failover_text import document, next_steps, print_plan, topics_of
 from infra.operate.fencing import Fence
 from infra.operate.partition_logs import Say
-from infra.settings import StackSettings
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.stack.settings import StackSettings
 
 DONE = "[green]✓[/]"
 

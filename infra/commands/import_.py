@@ -14,7 +14,6 @@ from components.flows.operators import strimzi
 from components.topology.kubernetes_names import is_label
 from infra.commands.console import err, out, print_problems
 from infra.commands.import_text import print_found, print_heartbeats, print_left_out, print_names, print_proofs
-from infra.files.positions import shown
 from infra.onboard.importing.cluster import objects_of
 from infra.onboard.importing.proving import proofs_of
 from infra.onboard.importing.reading import Found, ReadObject, read_documents, read_objects
@@ -23,8 +22,9 @@ from infra.onboard.importing.validation_logins import add_logins, read_logins
 from infra.onboard.importing.writing import environments, needed_values, project_files
 from infra.onboard.new_project.files import require_empty, write_files
 from infra.onboard.new_project.installed_from import advice, requirement
-from infra.settings import read_settings
-from infra.stack_checks import problems_of_stack
+from infra.stack.files.positions import shown
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import problems_of_stack
 
 
 def import_(

@@ -14,8 +14,8 @@ from rich.markup import escape
 from infra.commands.completion import complete_flow
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Stack
-from infra.files.positions import shown
-from infra.settings import StackSettings, read_settings
+from infra.stack.files.positions import shown
+from infra.stack.settings import StackSettings, read_settings
 
 Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
 Connectors = Annotated[

@@ -14,17 +14,17 @@ from components.flows.naming import replication_policy
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from infra.deploy.engine import deployment
-from infra.environment import stack_environment
-from infra.files.positions import shown
 from infra.local import stack
 from infra.local.endpoints import Endpoints, Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
 from infra.local.traffic import end_offsets
-from infra.settings import StackSettings, read_settings
-from infra.stack_checks import resolved_flows
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.environment import stack_environment
+from infra.stack.files.positions import shown
+from infra.stack.settings import StackSettings, read_settings
+from infra.stack.stack_checks import resolved_flows
 from infra.validate.run import ValidationRun, run_validation
-from infra.waiting import NotYetError, wait_for
 
 _READY_SECONDS = 240
 _ARRIVAL_SECONDS = 120

@@ -8,7 +8,7 @@ import typer
 
 from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds
 from infra.commands.options import InProject, Json, Stack, Yes
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 class Verb(StrEnum):
@@ -55,10 +55,10 @@ def offsets(
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.offsets_call import Call, change, print_list
-    from infra.flow_choice import flow_named
     from infra.operate.intervening import OFFSETS_PERMISSION, chosen_places, cluster_of
     from infra.operate.offsets_reader import OffsetsReader
-    from infra.stack_checks import resolved_flows
+    from infra.stack.flow_choice import flow_named
+    from infra.stack.stack_checks import resolved_flows
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
         said = "name the file with the offsets." if file is None else f"`{verb}` reads no file."

@@ -12,7 +12,6 @@ from rich.table import Table
 from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import who
-from infra.files.positions import shown
 from infra.kubernetes.api import KubernetesApi
 from infra.operate import offsets_file
 from infra.operate.flow_connectors import ConnectorPlace
@@ -22,6 +21,7 @@ from infra.operate.offsets_patches import PURPOSE, refuse
 from infra.operate.offsets_plan import Known, Move, of_those
 from infra.operate.offsets_reader import OffsetsReader
 from infra.operate.offsets_run import Run, left_behind
+from infra.stack.files.positions import shown
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from components.contract.depth import Depth
 from components.contract.problems import CannotRunError
 from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
 from infra.commands.completion import complete_stack
-from infra.project import Project, find_project, read_project
+from infra.stack.project import Project, find_project, read_project
 
 Stack = Annotated[
     str, typer.Argument(help="Name of the stack: STACK in Pulumi.STACK.yaml.", autocompletion=complete_stack)

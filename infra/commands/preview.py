@@ -6,9 +6,9 @@ import typer
 
 from infra.commands.console import out, print_changes
 from infra.commands.options import InProject, Stack
-from infra.environment import stack_environment
-from infra.settings import read_settings
-from infra.stack_checks import raise_by_gitops
+from infra.stack.environment import stack_environment
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import raise_by_gitops
 
 
 def preview(

@@ -8,9 +8,9 @@ from rich.markup import escape
 
 from infra.commands.console import out
 from infra.commands.options import InProject, Stack
-from infra.environment import stack_environment
 from infra.review.render import rendered_files, write_files
-from infra.settings import read_settings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import read_settings
 
 
 def render(

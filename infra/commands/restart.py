@@ -8,7 +8,7 @@ from rich.markup import escape
 from infra.commands.console import err, out
 from infra.commands.intervention import Connectors, DryRun, Flow, WaitSeconds
 from infra.commands.options import InProject, Stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 def restart(

@@ -2,7 +2,7 @@
 
 from infra.commands.intervention import Connectors, DryRun, Flow, Intervention, TakeOver, WaitSeconds, intervene
 from infra.commands.options import InProject, Stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 def resume(

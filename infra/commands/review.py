@@ -10,11 +10,11 @@ from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from infra.commands import console
 from infra.commands.options import MergedInto, PerhapsInProject
-from infra.files.positions import shown
-from infra.project import Project, find_project
 from infra.review.bases import branch_point, open_bases
 from infra.review.pull_request import review_stacks, write_review
 from infra.review.touched import changed_paths, read_topologies, touched_stacks, touches_program
+from infra.stack.files.positions import shown
+from infra.stack.project import Project, find_project
 
 
 def review(

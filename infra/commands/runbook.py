@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from infra.commands.console import out
 from infra.commands.options import InProject, Stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 
 
 def runbook(

@@ -9,8 +9,8 @@ from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
-from infra.environment import stack_environment
-from infra.settings import StackSettings, read_settings, stack_names
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings, stack_names
 
 if TYPE_CHECKING:
     from infra.operate.status_document import StatusDocument

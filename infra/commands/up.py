@@ -7,9 +7,9 @@ from rich.markup import escape
 
 from infra.commands.console import confirm_or_end, err, out, print_changes
 from infra.commands.options import InProject, ReadySeconds, Stack, Yes
-from infra.environment import stack_environment
-from infra.settings import read_settings
-from infra.stack_checks import raise_by_gitops
+from infra.stack.environment import stack_environment
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import raise_by_gitops
 
 
 def up(

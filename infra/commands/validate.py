@@ -20,8 +20,8 @@ from infra.commands.options import (
     SparkConf,
     chosen_spark,
 )
-from infra.project import find_project
-from infra.settings import StackSettings, read_settings, settings_of_topology
+from infra.stack.project import find_project
+from infra.stack.settings import StackSettings, read_settings, settings_of_topology
 
 
 def validate(

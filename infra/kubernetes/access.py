@@ -9,10 +9,10 @@ from kubernetes.config import list_kube_config_contexts
 from kubernetes.config.config_exception import ConfigException
 
 from components.contract.problems import CannotRunError
-from infra.files.positions import shown
 from infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
-from infra.settings import StackSettings, stack_file
-from infra.workspace import KubernetesAccess
+from infra.stack.files.positions import shown
+from infra.stack.settings import StackSettings, stack_file
+from infra.stack.workspace import KubernetesAccess
 
 _DEFAULT = "~/.kube/config"
 FIELD_MANAGER = "kafka-replication"

@@ -13,7 +13,7 @@ from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.secret_readers import RESTART
 from infra.kubernetes.status import condition
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 _RUNNERS = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The local stack as the environment of a Pulumi stack. Only infra/environment.py imports this."""
+"""The local stack as the environment of a Pulumi stack. Only infra/stack/environment.py imports this."""
 
 import os
 import secrets
@@ -14,8 +14,8 @@ from components.render.planned_objects import PlannedObject
 from infra.local import paths
 from infra.local.endpoints import Endpoints, load_endpoints, regions_down
 from infra.local.provider.own_process import provider_process
-from infra.settings import PROJECT, StackSettings, stack_file
-from infra.workspace import KubernetesAccess, Workspace, provider_variables
+from infra.stack.settings import PROJECT, StackSettings, stack_file
+from infra.stack.workspace import KubernetesAccess, Workspace, provider_variables
 
 _PROVIDER = "pulumi-resource-kubernetes"
 

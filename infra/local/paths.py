@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from infra.project import local_folder
+from infra.stack.project import local_folder
 
 
 def _inside(*names: str) -> Callable[[], Path]:

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from components.contract.problems import CannotRunError
 from infra.local.endpoints import APP, Region
 from infra.local.transient import REQUEST_SECONDS, retried
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 NULL_KEY_SHARE = 0.05
 NULL_VALUE_SHARE = 0.05

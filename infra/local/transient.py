@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import TextIO
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 
 @contextmanager

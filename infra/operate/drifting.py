@@ -8,7 +8,7 @@ from components.flows.resolved import ResolvedFlow
 from components.render.acls import flows_without_addresses
 from infra.review.drift import Drift
 from infra.review.live_comparison import compare_with_cluster
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 
 #: Drift that other series report: states of connectors, and what the validation found.
 _REPORTED = frozenset(

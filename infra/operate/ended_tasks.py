@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 _POLL_SECONDS = 1.0
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
-from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.operate.failover_facts import Move
 from infra.operate.failover_looking import Scene
 from infra.operate.group_moves import commit_moves
 from infra.operate.group_writer import GroupWriter
 from infra.operate.partition_logs import Say
+from infra.stack.kafka_login import Purpose, client_config, secrets_reader
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
 

@@ -14,11 +14,9 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Side
 from components.properties.definitions import nearest
 from components.render.job_parameters import connector_login, flow_parameters
-from infra.environment import stack_environment
-from infra.flow_choice import flow_named
-from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
+from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.disaster_facts import Evidence, read_evidence, why_silent
 from infra.operate.exact_reading import read_positions
 from infra.operate.facts import UnaskedError
@@ -30,9 +28,11 @@ from infra.operate.kubernetes_reader import connector_facts, kept_positions, nee
 from infra.operate.looking import KUBERNETES_SECONDS
 from infra.operate.partition_logs import Say
 from infra.operate.topic_acls import TopicAcls
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
-from infra.waiting import NotYetError, wait_for
+from infra.stack.environment import stack_environment
+from infra.stack.flow_choice import flow_named
+from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _WRITING = Purpose("The command commits offsets on the target with the login of the connectors.")

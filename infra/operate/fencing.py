@@ -23,6 +23,7 @@ from components.kafka.write_fence import (
 )
 from components.render.acls import flows_without_addresses
 from components.topology.principals import kafka_principal
+from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Precondition
 from infra.operate.failover_looking import Scene
@@ -30,7 +31,6 @@ from infra.operate.fence_plan import fence_precondition, growth, refuse_unfencea
 from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import Say
 from infra.operate.topic_acls import TopicAcls
-from infra.waiting import NotYetError, wait_for
 
 #: For how long a quiet source is first watched, and how long writes in flight may take, in seconds.
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0

@@ -7,7 +7,7 @@ from confluent_kafka.admin import AdminClient
 
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition as Partition
-from infra.kafka_login import ClientConfig
+from infra.stack.kafka_login import ClientConfig
 
 _SECONDS = 15.0
 _ACTIVE = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.REBALANCE_IN_PROGRESS})

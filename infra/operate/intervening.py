@@ -10,16 +10,16 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.connector_status import failures, is_observed
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
-from infra.environment import stack_environment
-from infra.flow_choice import flow_named
 from infra.kubernetes.access import FIELD_MANAGER, api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.flow_connectors import ConnectorPlace, connector_places
 from infra.operate.interventions import Change, disowned
 from infra.operate.restarts import Restart, connector_in
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.stack.environment import stack_environment
+from infra.stack.flow_choice import flow_named
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."

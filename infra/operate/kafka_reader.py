@@ -19,9 +19,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
-from infra.kafka_login import ClientConfig
 from infra.operate.facts import UnaskedError
 from infra.operate.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
+from infra.stack.kafka_login import ClientConfig
 
 #: Client errors if the broker accepts the connection but refuses the login or the certificate.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})

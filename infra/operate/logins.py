@@ -10,8 +10,8 @@ from cryptography import x509
 from components.contract.clusters import CertificateAuthentication, ClusterParameters, UnsupportedAuthentication
 from components.contract.clusters import Reference as CredentialReference
 from components.topology.clusters import Cluster, SecretPattern
-from infra.kafka_login import Read
 from infra.operate.facts import CertificateFacts, LoginFacts, UnaskedError
+from infra.stack.kafka_login import Read
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:

@@ -18,8 +18,6 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.replication_policy import SIDES, Side
 from components.render.acls import flows_without_addresses
 from components.render.job_parameters import connector_login, flow_parameters
-from infra.environment import stack_environment
-from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, UnaskedError
@@ -36,8 +34,10 @@ from infra.operate.kubernetes_reader import (
 )
 from infra.operate.logins import can_be_tried, certificates, login_facts
 from infra.operate.status_document import FlowStatus, StackStatus, StatusDocument
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
+from infra.stack.environment import stack_environment
+from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 #: Seconds to connect to the Kubernetes API server, and for its answer.
 KUBERNETES_SECONDS = (3.0, 5.0)

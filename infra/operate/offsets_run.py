@@ -10,6 +10,7 @@ from itertools import groupby
 from components.contract.problems import CannotRunError
 from components.render.held_back import is_held_back
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.ended_tasks import wait_until_ended
 from infra.operate.flow_connectors import ConnectorPlace
 from infra.operate.intervening import Say, Seen, carry_out, disown, patch_live, read_live
@@ -27,7 +28,6 @@ from infra.operate.offsets_patches import (
 )
 from infra.operate.offsets_plan import Move
 from infra.operate.offsets_reader import OffsetsReader
-from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _POLL_SECONDS = 0.5
 

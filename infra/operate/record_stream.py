@@ -8,8 +8,8 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
-from infra.kafka_login import ClientConfig
 from infra.operate.facts import UnaskedError
+from infra.stack.kafka_login import ClientConfig
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0

@@ -18,8 +18,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 
 from components.contract.problems import CannotRunError
 from components.kafka.acls import AclEntry
-from infra.kafka_login import ClientConfig
 from infra.operate.facts import UnaskedError
+from infra.stack.kafka_login import ClientConfig
 
 _SECONDS = 15.0
 _ANY: Any = None  # Its stubs do not know that this means every name.

@@ -16,7 +16,7 @@ from infra.operate.facts import Unasked
 from infra.operate.kubernetes_reader import read_objects, verdict_history, verdict_references
 from infra.operate.looking import flows_and_kubernetes
 from infra.operate.status_text import print_flow
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 
 _THREADS = 16
 _COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}

@@ -23,8 +23,8 @@ from components.render.acls import (
 from components.topology.clusters import Cluster
 from components.topology.model import Topology
 from components.topology.principals import kafka_principal, validation_principal
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:

@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from components.contract.problems import CannotRunError, ReplicationError
-from infra.environment import stack_environment
-from infra.project import FILE_NAME, Project, stacks_folder
 from infra.review.render import is_rendered
-from infra.settings import read_settings
+from infra.stack.environment import stack_environment
+from infra.stack.project import FILE_NAME, Project, stacks_folder
+from infra.stack.settings import read_settings
 
 #: The main branch is the first of these that exists.
 MAIN_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")

@@ -17,7 +17,7 @@ from infra.review.grants import needed_grants
 from infra.review.object_changes import ObjectChange, object_changes
 from infra.review.required_objects import required_objects
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
-from infra.settings import stack_file, stack_names
+from infra.stack.settings import stack_file, stack_names
 
 
 @dataclass(frozen=True)

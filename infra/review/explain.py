@@ -32,10 +32,10 @@ from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
 from components.render.kafka_mirror_maker2 import mirror_worker_config
 from components.topology.model import ExactlyOnce
-from infra.flow_choice import flow_named
 from infra.review.explain_fields import connector_fields_layer, worker_fields_layer
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
+from infra.stack.flow_choice import flow_named
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 WORKERS = "workers"
 

@@ -20,7 +20,7 @@ from infra.review.drift import Drift
 from infra.review.live_objects import former, whole
 from infra.review.object_changes import identity
 from infra.review.snapshots import Objects
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 
 CODE = "replication-not-deleted"
 

@@ -13,7 +13,6 @@ from components.flows.operators import strimzi
 from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from components.render.validation_jobs import VALIDATION_KINDS
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
@@ -26,7 +25,8 @@ from infra.review.object_changes import Identity, identity
 from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.review.topic_drift import by_flow, topic_drift, validated
-from infra.settings import StackSettings, read_settings, stack_names
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings, stack_names
 
 LABEL = "what runs"
 _KINDS = (

@@ -13,14 +13,14 @@ from pathlib import Path
 from components.changes.effect import gravest
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from infra.deploy.promotion.rule.plan import plan_problems
-from infra.environment import stack_environment
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.render import rendered_files, write_files
 from infra.review.report_markdown import as_markdown
 from infra.review.snapshots import UnreadableBaseError
-from infra.settings import StackSettings, read_settings, stack_file
-from infra.stack_checks import problems_of_stack
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings, stack_file
+from infra.stack.stack_checks import problems_of_stack
 
 #: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"

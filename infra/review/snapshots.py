@@ -14,11 +14,11 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import Deployment, deployments
 from components.render.planned_objects import Manifest, PlannedObject, manifest, waits
 from components.topology.clusters import ConfigValue
-from infra.environment import stack_environment
 from infra.review.bases import Base
 from infra.review.render import stack_objects
-from infra.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
-from infra.stack_checks import raise_mistakes
+from infra.stack.environment import stack_environment
+from infra.stack.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
+from infra.stack.stack_checks import raise_mistakes
 
 Objects = Mapping[str, Manifest]
 

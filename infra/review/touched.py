@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from components.contract.problems import CannotRunError
 from infra.review.bases import git
-from infra.settings import PROJECT, readable_config, stack_file, stack_names
+from infra.stack.settings import PROJECT, readable_config, stack_file, stack_names
 
 #: Changes to files here change no object of a stack. Everything else, now or later, counts as part of the program.
 _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefile", "rendered", "tests"})

@@ -6,7 +6,7 @@ from components.contract.problems import Problem, ReplicationError
 from components.flows.resolved import config_secrets, validation_config_secrets
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Topology
-from infra.files.positions import placed
+from infra.stack.files.positions import placed
 
 
 def raise_configured(topology: Topology, file: Path) -> None:

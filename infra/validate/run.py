@@ -22,20 +22,20 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from infra.deploy.engine import deployment
-from infra.environment import stack_environment
-from infra.files.positions import placed, shown
-from infra.job_settings import spark_problems, spark_settings
 from infra.kubernetes.access import api_client, asking_kubernetes, current_context
 from infra.kubernetes.api import reference
 from infra.machine import jars as maven
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk, find_jdk
 from infra.machine.paths import PACKAGES
-from infra.settings import StackSettings, stack_file
-from infra.stack_checks import raise_mistakes, resolved_flows
+from infra.stack.environment import stack_environment
+from infra.stack.files.positions import placed, shown
+from infra.stack.job_settings import spark_problems, spark_settings
+from infra.stack.settings import StackSettings, stack_file
+from infra.stack.stack_checks import raise_mistakes, resolved_flows
+from infra.stack.workspace import KubernetesAccess
 from infra.validate.configured import raise_configured
 from infra.validate.silent_connectors import silent_connectors
-from infra.workspace import KubernetesAccess
 
 _ALONE = "the job validates what {file} declares, but does not check that this is deployed"
 _CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is used: `{context}`"

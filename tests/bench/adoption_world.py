@@ -24,9 +24,9 @@ from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.provider.server import serve
 from infra.local.traffic import create_topics
-from infra.settings import read_settings
-from infra.stack_checks import resolved_flows
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import resolved_flows
 from tests.bench.adoption_traffic import PLACES, TOPICS
 
 RUNNING = Path(__file__).parent / "running"

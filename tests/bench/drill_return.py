@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from infra.local.traffic import produce
-from infra.settings import read_settings
-from infra.waiting import wait_for
+from infra.machine.waiting import wait_for
+from infra.stack.settings import read_settings
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import everything, stand
 from tests.bench.drill_moves import RECORDS, counted_back, fill, kill_at_steps, moved, work

@@ -9,7 +9,7 @@ from components.render.acls import Acl
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.local.flows import Deployed, write_edited
 
 PARTITIONS = 3

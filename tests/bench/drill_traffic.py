@@ -15,7 +15,7 @@ from infra.local.endpoints import ADMIN, Endpoints, Region
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import produce, records
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_counting import everything, read_log
 from tests.bench.drill_shapes import PARTITIONS, Shape
 

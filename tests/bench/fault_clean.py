@@ -18,7 +18,7 @@ from infra.local.endpoints import APP
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import FLUSH_SECONDS, create_topics, records
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_places import Place, expect_ends
 from tests.bench.fault_stack import World
 from tests.commits import commit

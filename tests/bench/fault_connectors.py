@@ -11,7 +11,7 @@ from components.contract.report import Verdict
 from infra.deploy.engine import deployment
 from infra.local.endpoints import ADMIN
 from infra.local.traffic import create_topics
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_places import RECORDS, Place, expect_ends
 from tests.bench.fault_rows import Fault, Making, at
 from tests.bench.fault_stack import World

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer
 from components.contract.report import Verdict
 from infra.local.endpoints import APP
 from infra.local.traffic import create_topics
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_makers import Make, nothing, running
 from tests.bench.fault_places import COMMITTED, RECORDS, Place, expect_synced
 from tests.bench.fault_rows import Fault, Making

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from components.contract.problems import CannotRunError
 from infra.local.endpoints import ADMIN, Region
 from infra.local.traffic import create_topics, end_offsets
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_stack import PAIR, SHAPES, WAIT_SECONDS, Variant, World
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS

@@ -18,11 +18,11 @@ from components.contract.report import FlowOutcome
 from infra.local import stack
 from infra.local.endpoints import Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
+from infra.machine.waiting import wait_for
 from infra.operate.flow_connectors import connector_places
 from infra.operate.intervening import carry_out, cluster_of, flow_of_stack, read_live
 from infra.operate.interventions import Request, planned
-from infra.settings import read_settings, stack_file
-from infra.waiting import wait_for
+from infra.stack.settings import read_settings, stack_file
 from spark.documents import chosen_flows
 from spark.job import Options, run
 from tests.local.flows import Deployed

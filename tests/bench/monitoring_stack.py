@@ -33,9 +33,9 @@ from infra.local.parts import processes, prometheus
 from infra.local.state import load_state
 from infra.local.traffic import create_topics, end_offsets
 from infra.machine import versions
-from infra.settings import read_settings, stack_file
-from infra.stack_checks import resolved_flows
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings, stack_file
+from infra.stack.stack_checks import resolved_flows
 from tests.bench.fault_stack import STACK, Variant, World, traffic
 from tests.commits import commit
 from tests.local.flows import Deployed, grant_mirror

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from components.kafka.exact_positions import PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.kafka_login import ClientConfig
 from infra.operate.exact_reading import read_positions
 from infra.operate.kafka_reader import KafkaReader
+from infra.stack.kafka_login import ClientConfig
 from tests.builders import a_resolved_flow
 from tests.infra.operate.brokers import Cluster
 

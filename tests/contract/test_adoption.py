@@ -19,7 +19,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.engine.adoption import known_objects
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.provider.server import serve
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.contract.api_servers import ApiServer
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.readmes import Readme

@@ -24,8 +24,8 @@ from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files
-from infra.settings import read_settings
-from infra.stack_checks import resolved_flows
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import resolved_flows
 from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer

@@ -19,7 +19,7 @@ from infra.kubernetes.api import ApiError, Reference, reference
 from infra.local.build.monitoring_crds import ensure_monitoring_crds
 from infra.local.operator.remembered_reads import RememberedReads
 from infra.local.prometheus.__main__ import Configurer
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_flow, a_topology
 from tests.contract.api_servers import BOTH, NAMESPACE, ApiServer, running, strict_apply
 

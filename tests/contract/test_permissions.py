@@ -18,9 +18,9 @@ from components.topology.in_cluster import Executors, InCluster, Workload
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
+from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import read_objects
 from infra.review.snapshots import Snapshot
-from infra.waiting import NotYetError, wait_for
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.definitions import definition

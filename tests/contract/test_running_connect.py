@@ -21,7 +21,7 @@ from infra.local.operator.connector_plan import connector_config
 from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
 from infra.machine import versions
-from infra.settings import read_settings, stack_names
+from infra.stack.settings import read_settings, stack_names
 from tests.infra.operator.connect_flow import ConnectFlow
 from tests.repository import STACKS
 

@@ -22,17 +22,17 @@ from infra.commands import app
 from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_call import with_both
 from infra.deploy.engine.failures import engine_failure
-from infra.flow_choice import flow_named
-from infra.kafka_login import Purpose, secrets_reader
 from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.kubernetes.readiness import wait_until_ready
-from infra.listed_names import read_names
 from infra.machine.steps import run_step
 from infra.operate.failover_facts import Mode
 from infra.operate.flow_connectors import connector_places
 from infra.operate.intervening import carry_out, chosen_places, read_live
 from infra.operate.interventions import planned
 from infra.operate.source_only import export
+from infra.stack.flow_choice import flow_named
+from infra.stack.kafka_login import Purpose, secrets_reader
+from infra.stack.listed_names import read_names
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.infra.deploy.adoption.test_moves import plan_of

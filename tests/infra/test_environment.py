@@ -7,13 +7,13 @@ import psutil
 import pytest
 
 from components.contract.problems import CannotRunError, ReplicationError
-from infra.environment import stack_environment
 from infra.local import environment as local_environment
 from infra.local import paths
 from infra.local.endpoints import REGIONS, USERS, load_endpoints, password_key, regions_down
 from infra.local.state import PartRecord, State, save_state
-from infra.settings import StackSettings, read_settings
-from infra.stack_checks import resolved_flows
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings
+from infra.stack.stack_checks import resolved_flows
 from tests.builders import a_cluster, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from components.contract.problems import CannotRunError, Problem
-from infra.stack_checks import problems_of_stack
+from infra.stack.stack_checks import problems_of_stack
 from tests.repository import ROOT
 
 FOLDER = ROOT / "tests" / "bad_input" / "first_steps"

@@ -11,9 +11,9 @@ from components.contract.clusters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.commands.app import app
-from infra.kafka_login import Purpose, client_config
-from infra.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
-from infra.settings import read_settings
+from infra.stack.kafka_login import Purpose, client_config
+from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
+from infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
 

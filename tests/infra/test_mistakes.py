@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from components.contract.problems import Problem, ReplicationError
-from infra.listed_names import listed_problems, read_names
-from infra.settings import read_settings
-from infra.stack_checks import problems
+from infra.stack.listed_names import listed_problems, read_names
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import problems
 from tests.builders import a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT

@@ -6,8 +6,9 @@ import pulumi
 import pytest
 
 from components.contract.problems import CannotRunError, Problem, RefusedError, ReplicationError
-from infra import program, unfinished_move
-from infra.settings import read_settings
+from infra import program
+from infra.stack import unfinished_move
+from infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 MISTAKE = ReplicationError([Problem("a.b", "a-code", "what", "Why.", "the remedy.")])

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
-from infra.project import Project, find_project, read_project
+from infra.stack.project import Project, find_project, read_project
 from tests.infra.stacks import write_stack
 
 

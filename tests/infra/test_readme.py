@@ -20,8 +20,8 @@ from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
 from infra.deploy.promotion.rule.plan import Plan, check_plan
 from infra.operate.offsets_file import OffsetsFile, entries
-from infra.settings import read_settings, stack_names
-from infra.stack_checks import problems
+from infra.stack.settings import read_settings, stack_names
+from infra.stack.stack_checks import problems
 from spark.arguments import parser as job_arguments
 from tests.components.recorder import record
 from tests.infra.readmes import READMES, Block, Command, Readme

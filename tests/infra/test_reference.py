@@ -12,7 +12,7 @@ from components.topology.clusters import Cluster, KafkaUserDeclaration
 from components.topology.in_cluster import Executors, InCluster
 from components.topology.model import Flow, Monitoring, PrefixlessPair, Topology
 from infra.deploy.promotion.rule.plan import Plan, Wave
-from infra.settings import SETTINGS
+from infra.stack.settings import SETTINGS
 from tests.repository import STACKS
 
 TEXT = (STACKS / "README.md").read_text()

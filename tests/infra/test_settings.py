@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from components.contract.problems import CannotRunError, ReplicationError
-from infra.settings import read_settings, stack_names
-from infra.stack_checks import problems
+from infra.stack.settings import read_settings, stack_names
+from infra.stack.stack_checks import problems
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 

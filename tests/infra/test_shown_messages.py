@@ -18,10 +18,10 @@ from components.topology.parsing import parse_topology
 from infra.commands.console import print_problems
 from infra.deploy.promotion.rule.rules import reasons_against
 from infra.deploy.promotion.run.applied import differences
-from infra.files.positions import placed
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.report_text import print_comparisons
+from infra.stack.files.positions import placed
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_state, at
 from tests.infra.readmes import READMES, Block

@@ -17,8 +17,8 @@ from infra.local import paths
 from infra.local.endpoints import Endpoints
 from infra.local.parts.operator import pods
 from infra.local.parts.processes import alive
-from infra.settings import StackSettings, read_settings, stack_file
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import StackSettings, read_settings, stack_file
 from tests.local.flows import Deployed
 from tests.repository import STACKS
 from tests.spark.uncompiled import WITHOUT_COMPILING

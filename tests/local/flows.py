@@ -17,10 +17,10 @@ from components.render.acls import Acl, flow_acls
 from infra.deploy.engine import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
+from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import compare_with_cluster
-from infra.settings import StackSettings, stack_file
-from infra.stack_checks import resolved_flows
-from infra.waiting import NotYetError, wait_for
+from infra.stack.settings import StackSettings, stack_file
+from infra.stack.stack_checks import resolved_flows
 from spark.checks.heartbeats import Observer, check_heartbeats
 from spark.credentials import resolver
 from spark.documents import chosen_flows

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient
 
 from infra.local.endpoints import ADMIN, Region
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.observed import committed, contents, trace
 from tests.repository import ROOT

@@ -13,7 +13,7 @@ from infra.local.operator.connect_rest import ConnectRest, RestError, RunningCon
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import Positions, end_offsets
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 _CALL_SECONDS = 60.0
 _CREATED = re.compile(r" INFO Creating connector (\S+) of type ")

@@ -19,7 +19,7 @@ from components.contract.problems import ReplicationError
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.run.promotion import Promotion, Request, promote
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 from infra.validate.run import JOB, ValidationRun, run_validation
 from tests.repository import ROOT
 

@@ -13,11 +13,11 @@ import yaml
 from components.changes.deployed_objects import deployment_state
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics, end_offsets, produce
+from infra.machine.waiting import NotYetError, wait_for
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.snapshots import current_snapshot
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, grant_mirror
 from tests.local.observed import Contents, Watch, committed, contents

@@ -21,7 +21,7 @@ from components.render.spark_applications import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.kubernetes.required_kinds import require_spark_operator
 from infra.machine.jdk import find_jdk
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.definitions import definition
 
 SUBMISSION_SECONDS, SERVED_SECONDS = 600, 120

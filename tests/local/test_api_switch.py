@@ -11,7 +11,7 @@ from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS
 

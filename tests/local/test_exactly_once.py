@@ -13,7 +13,7 @@ from components.contract.report import Verdict
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import consume_to, create_topics, produce, records
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS

@@ -11,9 +11,9 @@ from components.contract.report import FlowOutcome, Verdict
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
+from infra.machine.waiting import wait_for
 from infra.review.live_comparison import compare_with_cluster
-from infra.settings import read_settings
-from infra.waiting import wait_for
+from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 

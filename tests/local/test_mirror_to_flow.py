@@ -17,8 +17,8 @@ from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints, Region
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets, produce
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, outcome_text, write_edited
 from tests.local.observed import Contents, contents

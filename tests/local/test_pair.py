@@ -22,8 +22,8 @@ from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.parts import operator as operator_part
 from infra.local.traffic import create_topics, end_offsets, produce, records
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS

@@ -10,8 +10,8 @@ import yaml
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
-from infra.project import local_folder
-from infra.settings import read_settings
+from infra.stack.project import local_folder
+from infra.stack.settings import read_settings
 from tests.repository import ROOT
 from tests.workflows.workflow import Runner, a_repository, load, set_up
 

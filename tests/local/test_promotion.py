@@ -20,14 +20,14 @@ from infra.deploy.engine import deployment
 from infra.deploy.engine.file_backend import engine_locks
 from infra.deploy.engine.stack import open_stack
 from infra.deploy.promotion.rule.cluster import StackCluster
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
 from infra.local import paths
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
 from infra.review.live_comparison import compare_with_cluster
-from infra.settings import ALLOW_UNPROVEN, PROJECT
+from infra.stack.environment import stack_environment
+from infra.stack.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed
 from tests.local.jobs import jobs_in_this_process
 from tests.local.promoting import (

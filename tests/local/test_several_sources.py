@@ -16,8 +16,8 @@ from components.topology.transforms import Transforms
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import RecordBytes, expect_records, records

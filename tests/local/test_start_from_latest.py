@@ -9,8 +9,8 @@ import yaml
 from components.contract.report import Severity, Verdict
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS

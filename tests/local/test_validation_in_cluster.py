@@ -30,8 +30,8 @@ from infra.local.operator.service_account import cluster_entry, worker_kubeconfi
 from infra.local.parts.operator import pods
 from infra.local.parts.processes import alive
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.settings import read_settings
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.cluster_validation import (
     CRON_JOB,

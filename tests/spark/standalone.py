@@ -11,7 +11,7 @@ import pyspark
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
 from infra.machine.jdk import find_jdk
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"

@@ -8,7 +8,7 @@ from confluent_kafka import Consumer
 from components.contract.report import CheckOutcome, Severity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, CheckWhile, failures, named
 from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce, remove_records
 

@@ -8,7 +8,7 @@ from threading import Event, Thread
 from components.contract.report import Severity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, end_offsets
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from spark.report.failover import failover_of
 from tests.spark.documents import a_guard, without_offset_syncs
 from tests.spark.outcomes import Check, failures, named

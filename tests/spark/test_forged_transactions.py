@@ -9,7 +9,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from components.contract.report import FlowOutcome
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
 from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, remove_records, transaction
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from infra.machine.jdk import find_jdk
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.repository import ROOT
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 

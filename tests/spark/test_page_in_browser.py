@@ -9,7 +9,7 @@ import pytest
 
 from components.contract.history import History
 from components.contract.report import CheckName, FlowOutcome, Report
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from spark.report.history import past_verdict
 from spark.report.page import page
 from tests.spark.browser import Browser, running

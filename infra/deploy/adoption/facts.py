@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.render.planned_objects import Manifest
 from infra.deploy.engine.adoption import known_objects
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.onboard.importing.cluster import config_maps_of
 from infra.review.object_changes import Identity, identity
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.settings import StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
 
 _WHY = "Adoption compares every object that the stack declares with the one in the cluster."
 _PERMISSION = (

@@ -24,6 +24,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.engine.changed_objects import Change
 from infra.deploy.engine.command import Say
 from infra.kubernetes.api import KubernetesApi, reference
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.ended_tasks import wait_until_ended
 from infra.operate.facts import UnaskedError
 from infra.operate.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
@@ -32,9 +33,8 @@ from infra.operate.interventions import Request, planned, wanted_state
 from infra.operate.offsets_patches import disarm
 from infra.operate.offsets_reader import OffsetsReader
 from infra.operate.offsets_run import Run
-from infra.settings import StackSettings
-from infra.stack_checks import resolved_flows
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import resolved_flows
 
 _POLL_SECONDS = 1.0
 #: A worker stores offsets each minute, unless its `offset.flush.interval.ms` says otherwise.

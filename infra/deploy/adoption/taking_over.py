@@ -10,11 +10,11 @@ from infra.deploy.engine import deployment
 from infra.deploy.engine.adoption import import_objects
 from infra.deploy.engine.changed_objects import Change
 from infra.deploy.engine.command import Say
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.kubernetes.managed_fields import yielding
-from infra.settings import StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
 
 _ATTEMPTS = 5
 _INVALID = 422

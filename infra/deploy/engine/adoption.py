@@ -16,7 +16,7 @@ from infra.deploy.engine.failures import NoSuchStackError
 from infra.deploy.engine.stack import open_stack
 from infra.deploy.engine.unfinished import State, pending_creates
 from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 
 
 def known_objects(settings: StackSettings) -> frozenset[Reference]:

@@ -17,8 +17,6 @@ from infra.deploy.engine.failures import NoSuchStackError
 from infra.deploy.engine.stack import open_stack
 from infra.deploy.engine.unfinished import settle
 from infra.deploy.promotion.rule.state import unproven
-from infra.environment import stack_environment
-from infra.in_cluster import in_cluster
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
@@ -28,8 +26,10 @@ from infra.kubernetes.required_kinds import require_prometheus_operator, require
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move
 from infra.program import deploy
-from infra.settings import StackSettings
-from infra.stack_checks import raise_by_gitops, resolved_flows
+from infra.stack.environment import stack_environment
+from infra.stack.in_cluster import in_cluster
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_by_gitops, resolved_flows
 
 Changes = Mapping[str, int]
 

@@ -16,7 +16,7 @@ import psutil
 from pulumi import automation
 
 from components.contract.problems import CannotRunError
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 _FILES = "file://"
 _ORGANIZATION = "organization"

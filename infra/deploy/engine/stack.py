@@ -15,10 +15,10 @@ from components.contract.problems import CannotRunError
 from infra.deploy.engine.command import EngineCommand
 from infra.deploy.engine.failures import NoSuchStackError, engine_failure
 from infra.deploy.engine.file_backend import file_backend, release_dead_locks, remove_torn_attributes
-from infra.environment import stack_environment
 from infra.machine.go_tools import PULUMI
 from infra.program import deploy
-from infra.settings import PROJECT, StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import PROJECT, StackSettings
 
 #: Pulumi neither looks for a newer version of itself nor fetches a plugin by itself.
 _QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}

@@ -19,7 +19,7 @@ from infra.deploy.engine.changed_objects import KUBERNETES
 from infra.deploy.engine.command import Say
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 #: How long a provider may outlive its killed engine and finish what it had begun.
 _OUTLIVING_SECONDS = 5.0

@@ -14,7 +14,7 @@ from infra.local import paths
 from infra.local.certificates import Authority
 from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
 from infra.local.state import write_private
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 AUTHORITY = Authority("kubernetes")
 ADMIN = "kubernetes/admin"

@@ -24,7 +24,7 @@ from infra.local.parts.part import Launch, Part, Site, java_command, plain_envir
 from infra.local.parts.processes import is_open
 from infra.local.state import write_private
 from infra.local.transient import REQUEST_SECONDS, retried
-from infra.waiting import NotYetError
+from infra.machine.waiting import NotYetError
 
 HEAP_MIB = 384
 SCRAM_ITERATIONS = 4096

@@ -10,7 +10,7 @@ import httpx
 from infra.local.build.artifacts import Artifacts
 from infra.machine.class_archives import class_archive
 from infra.machine.jdk import Jdk
-from infra.waiting import NotYetError
+from infra.machine.waiting import NotYetError
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from infra.local.parts import processes
 from infra.local.parts.part import Part, Site
 from infra.local.parts.processes import free_port, holder, is_free
 from infra.local.state import PartRecord, State, save_state
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 
 def settle_ports(state: State, part: Part, later_parts_run: bool) -> State:

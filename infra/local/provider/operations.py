@@ -7,7 +7,7 @@ from infra.kubernetes.managed_fields import owners
 from infra.local.provider import manifests
 from infra.local.provider.field_managers import FIELD_MANAGER, preview_forces, said_of_conflict, take_over
 from infra.local.provider.manifests import Properties, has_unknowns
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 DEFAULT_DEADLINE_SECONDS = 300.0
 """For a deletion, unless the resource has a custom timeout."""

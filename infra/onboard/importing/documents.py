@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
-from infra.files.positions import MERGE
 from infra.onboard.importing.left_out import LeftOut
+from infra.stack.files.positions import MERGE
 
 
 class _Loader(yaml.CSafeLoader):

@@ -10,12 +10,12 @@ from components.contract.problems import CannotRunError
 from components.flows.operators import REPLICATING_KINDS
 from components.render.planned_objects import Manifest
 from components.topology.kubernetes_names import is_subdomain
-from infra.files.positions import shown
 from infra.onboard.importing.documents import documents_of
 from infra.onboard.importing.java_properties import PropertiesFile, has_workers, is_dedicated, properties_file
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.rest_documents import RestConnector, rest_connectors, without_config
 from infra.onboard.importing.shapes import missing, shaped, without_removed
+from infra.stack.files.positions import shown
 
 _PROPERTIES = ".properties"
 _ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from components.contract.problems import CannotRunError
 from components.topology.clusters import ValidationAccess
-from infra.files.loading import load_yaml
-from infra.files.positions import shown
 from infra.onboard.importing.topologies import ImportedTopology
+from infra.stack.files.loading import load_yaml
+from infra.stack.files.positions import shown
 
 _FORM = (
     "for each cluster, write `ALIAS: {authentication: {type: scram-sha-512, username: NAME, password: {secret: NAME, "

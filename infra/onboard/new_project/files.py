@@ -12,10 +12,10 @@ import yaml
 from components.contract.problems import CannotRunError, Problem, raise_errors
 from components.topology.schema import topology_schema
 from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
-from infra.files.positions import shown
 from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
-from infra.settings import read_settings
-from infra.stack_checks import problems
+from infra.stack.files.positions import shown
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import problems
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: What may already be in the folder of a new project.

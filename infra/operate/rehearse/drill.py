@@ -15,6 +15,7 @@ from components.contract.problems import RefusedError
 from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.exact_reading import read_positions
 from infra.operate.failover_facts import Group, Looked, Mode, Move
 from infra.operate.failover_looking import Scene, read_groups
@@ -25,7 +26,6 @@ from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_counting import Count, count
 from infra.operate.rehearse.drill_record import DrillRecord, Step
-from infra.waiting import DeadlineError, NotYetError, wait_for
 
 _NAMED = 3
 

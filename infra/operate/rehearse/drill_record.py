@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from components.contract.clusters import Model, Name
 from components.contract.problems import CannotRunError
-from infra.files.positions import shown
-from infra.settings import StackSettings
+from infra.stack.files.positions import shown
+from infra.stack.settings import StackSettings
 
 
 class Step(Model):

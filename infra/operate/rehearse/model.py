@@ -7,10 +7,10 @@ from components.contract.parameters import FlowParameters
 from components.flows.resolved import ResolvedFlow
 from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
-from infra.environment import stack_environment
 from infra.operate.rehearse.drill_record import DrillRecord, read_record
-from infra.settings import StackSettings
-from infra.stack_checks import raise_mistakes
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
 
 
 @dataclass(frozen=True)

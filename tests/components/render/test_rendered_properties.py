@@ -17,7 +17,7 @@ from components.render.kafka_connect import worker_layers
 from components.render.presets import PRESETS
 from components.topology.model import Preset
 from components.topology.parsing import parse_topology
-from infra.settings import read_settings, stack_names
+from infra.stack.settings import read_settings, stack_names
 from tests.builders import a_flow, a_resolved_flow, a_topology
 from tests.components.checks.test_wrong_settings import problems_of
 from tests.repository import STACKS

@@ -16,7 +16,7 @@ from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan
 from infra.deploy.engine import deployment
 from infra.deploy.engine.command import Say
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_plan import declared, facts
 
 

@@ -16,7 +16,7 @@ from infra.commands.app import app
 from infra.commands.local import next_lines
 from infra.local.parts.control_plane import KUBE_APISERVER
 from infra.local.stack import PartStatus
-from infra.settings import stack_names
+from infra.stack.settings import stack_names
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.commands import replicate
 from tests.infra.stacks import write_stack

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.settings import stack_names
+from infra.stack.settings import stack_names
 from tests.repository import ROOT, STACKS
 
 PRODUCTION = [name for name in stack_names(STACKS) if name.startswith("prod-")]

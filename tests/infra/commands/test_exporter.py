@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
 from tests.exporting import SECONDS, exporter, scrape

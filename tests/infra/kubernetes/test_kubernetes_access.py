@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from components.contract.problems import CannotRunError
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi
-from infra.settings import StackSettings, read_settings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings
 from tests.infra.stacks import write_stack
 
 TOKEN = "hunter2"

@@ -6,8 +6,8 @@ import pytest
 
 from infra.kubernetes.api import KubernetesApi, Reference
 from infra.kubernetes.readiness import readiness_of, wait_until_ready
-from infra.settings import read_settings
-from infra.stack_checks import resolved_flows
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import resolved_flows
 from tests.repository import STACKS
 
 

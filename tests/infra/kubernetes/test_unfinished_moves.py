@@ -9,8 +9,8 @@ from components.render.held_back import held_back
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move
-from infra.settings import read_settings
-from infra.unfinished_move import unfinished_move
+from infra.stack.settings import read_settings
+from infra.stack.unfinished_move import unfinished_move
 from tests.builders import a_resolved_flow
 from tests.repository import STACKS
 
@@ -75,5 +75,5 @@ def test_the_unfinished_move_of_a_stack_is_looked_up_in_its_cluster(monkeypatch:
     held = held_back(connector(), "KafkaMirrorMaker2 kafka/mm2")
     settings = read_settings("prod-us-west-2", STACKS)
     for cluster, code in ((_Open(held), "move-unfinished"), (_Open(), None)):
-        monkeypatch.setattr("infra.unfinished_move.api_client", lambda *_, cluster=cluster: cluster)
+        monkeypatch.setattr("infra.stack.unfinished_move.api_client", lambda *_, cluster=cluster: cluster)
         assert getattr(unfinished_move(settings), "code", None) == code

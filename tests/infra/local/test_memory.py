@@ -11,7 +11,7 @@ from infra.local.memory import MemoryWatch, memory_by_process
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
 from infra.local.state import PartRecord, State, save_state
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 MIB = 1024 * 1024
 LARGE = "import signal; block = bytearray(b'x') * (100 << 20); print('ready', flush=True); signal.pause()"

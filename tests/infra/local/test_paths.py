@@ -8,7 +8,7 @@ from infra.local import paths
 from infra.local.certificates import Authority
 from infra.machine.go_tools import ETCD
 from infra.machine.jars import CONNECT
-from infra.project import local_folder
+from infra.stack.project import local_folder
 
 OWN = (paths.state_file, paths.lock_file, paths.logs, paths.data, paths.control_plane, paths.kubeconfig, paths.operator)
 

@@ -11,7 +11,7 @@ import pytest
 
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 SLEEP = (sys.executable, "-c", "import signal; print('ready', flush=True); signal.pause()")
 STUBBORN = (

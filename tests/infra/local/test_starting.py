@@ -16,7 +16,7 @@ from infra.local.parts.part import Launch, Part, Site
 from infra.local.parts.starting import deferred_interrupt, start_part
 from infra.local.state import PartRecord, State, load_state
 from infra.machine.jdk import Jdk
-from infra.waiting import NotYetError
+from infra.machine.waiting import NotYetError
 
 SLEEP = "import signal; print('serving', flush=True); signal.pause()"
 

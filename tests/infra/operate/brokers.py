@@ -7,8 +7,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
 
 from components.kafka.positions import TopicPartition
-from infra.kafka_login import ClientConfig
 from infra.operate.kafka_reader import KafkaReader
+from infra.stack.kafka_login import ClientConfig
 
 #: The number of a record, and the name of its mark header; without a mark, the name is empty.
 NumberedRecord = tuple[int, str]

@@ -23,7 +23,7 @@ from infra.operate.flow_connectors import connector_places
 from infra.operate.group_writer import GroupWriter
 from infra.operate.kafka_reader import KafkaReader
 from infra.operate.topic_acls import Access, TopicAcls
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.infra.operate.brokers import Cluster, Reader
 

@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from infra.kafka_login import ClientConfig
 from infra.operate.facts import UnaskedError
 from infra.operate.kafka_reader import REQUEST_SECONDS, KafkaReader
+from infra.stack.kafka_login import ClientConfig
 from tests.infra.operate.brokers import Cluster
 
 LOGIN: ClientConfig = {

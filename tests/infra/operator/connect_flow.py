@@ -6,7 +6,7 @@ from typing import Any
 from components.render.acls import Acl
 from infra.kubernetes.api import Object, Reference
 from infra.local.parts.processes import ProcessRecord
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
 
 STRIMZI = "kafka.strimzi.io/v1"

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from components.render.acls import Acl
 from infra.kubernetes.api import Object, Reference
 from infra.local import paths
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
 
 STRIMZI = "kafka.strimzi.io/v1"

@@ -9,7 +9,7 @@ import pytest
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.mirror_maker2_flow import (
     CHECKPOINT,
     NAME,

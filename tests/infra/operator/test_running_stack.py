@@ -16,7 +16,7 @@ from infra.local.operator.worker_processes import STOP_GRACE_SECONDS
 from infra.local.stack import up
 from infra.local.state import load_state
 from infra.machine import versions
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, LOGIN, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
 

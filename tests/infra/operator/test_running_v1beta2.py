@@ -10,7 +10,7 @@ import pytest
 from infra.kubernetes.api import KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, NAMESPACE
 from tests.infra.operator.connect_flow import STRIMZI as V1
 from tests.infra.operator.v1beta2_flow import FILE, FILE_PROVIDER, SASL, STRIMZI, V1Beta2Flow

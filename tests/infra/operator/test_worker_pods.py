@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.kubernetes.api import Object, Reference
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
 

@@ -15,7 +15,7 @@ from infra.local.endpoints import Endpoints, Region
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 DEADLINE_SECONDS = 600.0
 

@@ -15,7 +15,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.engine.file_backend import engine_locks, release_dead_locks, remove_torn_attributes
 from infra.deploy.engine.stack import chosen_backend
 from infra.local.build.artifacts import ensure
-from infra.settings import read_settings, stack_file
+from infra.stack.settings import read_settings, stack_file
 from tests.infra.deploy.engine.test_engine_locks import dead_process
 from tests.infra.provider.programs import engine_environment, engine_options
 from tests.repository import STACKS

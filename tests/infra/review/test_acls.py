@@ -18,7 +18,7 @@ from infra.review.acl_tables import (
     validations_without_user,
     widest_grants,
 )
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 

@@ -10,7 +10,7 @@ from components.contract.problems import CannotRunError, ReplicationError
 from infra.review.bases import Base, open_base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.render import rendered_files, write_files
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.review.changes import written
 from tests.infra.stacks import write_stack

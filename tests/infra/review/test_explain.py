@@ -15,7 +15,7 @@ from components.contract.problems import CannotRunError
 from infra.commands import app as cli
 from infra.review.explain import Explanation, Reader, as_json, explanation
 from infra.review.explain_tables import print_explanation, print_property
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT

@@ -9,7 +9,7 @@ import yaml
 from components.contract.problems import CannotRunError
 from components.render.deployments import flow_objects
 from infra.review.render import rendered_files, write_files
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
 

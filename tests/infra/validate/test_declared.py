@@ -7,7 +7,7 @@ import pytest
 
 from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError, ReplicationError
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from infra.validate.run import ValidationRun
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack

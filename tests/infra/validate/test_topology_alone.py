@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.commands.app import app
-from infra.settings import read_settings, settings_of_topology
+from infra.stack.settings import read_settings, settings_of_topology
+from infra.stack.workspace import KubernetesAccess
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
-from infra.workspace import KubernetesAccess
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.stacks import write_stack

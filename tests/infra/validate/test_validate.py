@@ -12,10 +12,10 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.access import current_context
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
+from infra.stack.workspace import KubernetesAccess
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun, kubernetes_variables, run_validation
-from infra.workspace import KubernetesAccess
 from tests.infra.stacks import write_stack
 
 

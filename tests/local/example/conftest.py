@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import make_example_traffic
 from infra.local.traffic import consume_to, create_topics, produce
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.local.flows import Deployed, grant_mirror, write_edited
 
 LEDGER_NAMESPACE = "mirror-ledger"

@@ -8,7 +8,7 @@ import pytest
 from components.render.acls import Acl
 from infra.local.acls import apply_acls
 from infra.local.traffic import create_topics, produce
-from infra.waiting import wait_for
+from infra.machine.waiting import wait_for
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.moving import forget, read_on, stand_at

@@ -13,7 +13,7 @@ import pytest
 from infra.local.endpoints import Region
 from infra.local.parts import operator as operator_part
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.moving import fail_over, failover_command, forget, read_on, skipped_and_again, stand_at

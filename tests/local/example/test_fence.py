@@ -13,7 +13,7 @@ from components.render.acls import Acl
 from infra.local.acls import apply_acls, bindings
 from infra.local.endpoints import ADMIN, Region
 from infra.local.traffic import create_topics, produce
-from infra.waiting import wait_for
+from infra.machine.waiting import wait_for
 from tests.local.example.test_access import granted, revoke
 from tests.local.example.test_failover import ends_of, expect_all, killed_at, resumed
 from tests.local.flows import ARRIVAL_SECONDS, Deployed

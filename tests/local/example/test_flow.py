@@ -7,10 +7,10 @@ import pytest
 from kubernetes import client
 
 from components.render.connections import secrets_read
-from infra.cluster_names import names_in_clusters
 from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
-from infra.project import local_folder
+from infra.stack.cluster_names import names_in_clusters
+from infra.stack.project import local_folder
 from infra.validate.run import ValidationRun
 from tests.local.flows import Deployed
 

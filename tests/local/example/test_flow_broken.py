@@ -8,7 +8,7 @@ from components.contract.report import FlowOutcome, Verdict
 from infra.local.endpoints import ADMIN, APP
 from infra.local.example_traffic import make_example_traffic
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text
 from tests.local.observed import expect_records

@@ -1,8 +1,8 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
+from infra.machine.waiting import wait_for
 from infra.operate.looking import look
 from infra.review.live_comparison import compare_with_cluster
-from infra.waiting import wait_for
 from tests import commands
 from tests.commands import Answer
 from tests.local.flows import ARRIVAL_SECONDS, Deployed

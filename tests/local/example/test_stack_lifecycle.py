@@ -14,8 +14,8 @@ from infra.local import stack
 from infra.local.example_traffic import make_example_traffic
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
-from infra.settings import read_settings
-from infra.waiting import wait_for
+from infra.machine.waiting import wait_for
+from infra.stack.settings import read_settings
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.local.observed import Watch, expect_records
 

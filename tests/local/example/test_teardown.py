@@ -6,7 +6,7 @@ from kubernetes import client
 
 from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 
 

@@ -13,11 +13,11 @@ from components.render.planned_objects import OURS
 from infra.deploy.promotion.rule.evidence import LABELS, Evidence, evidence_config_map, read_evidence, time_of
 from infra.deploy.promotion.rule.plan import evidence_name
 from infra.deploy.promotion.rule.rules import CheckResult, Proof
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, Object, Reference
 from infra.kubernetes.managed_fields import newest_writer
-from infra.settings import StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
 
 Record = TypeVar("Record")
 

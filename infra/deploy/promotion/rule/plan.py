@@ -16,9 +16,9 @@ from components.topology.clusters import Model
 from components.topology.kubernetes_names import is_label, is_subdomain
 from components.topology.parsing import parse_model
 from components.topology.schema import schema_text
-from infra.files.loading import load_yaml
-from infra.files.positions import placed, shown
-from infra.settings import stack_names, topologies_of_clusters
+from infra.stack.files.loading import load_yaml
+from infra.stack.files.positions import placed, shown
+from infra.stack.settings import stack_names, topologies_of_clusters
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"

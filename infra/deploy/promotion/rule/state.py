@@ -17,7 +17,7 @@ from components.topology.model import Topology
 from infra.deploy.promotion.rule.evidence import Evidence, FlowEvidence
 from infra.deploy.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan
 from infra.deploy.promotion.rule.rules import PASS, FlowState, StackState, reasons_against
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
     from infra.deploy.promotion.rule.cluster import StackCluster

@@ -8,7 +8,7 @@ from infra.review.comparison import Comparison
 from infra.review.left_behind import CODE
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 
 #: Drift that is no difference between what was rendered and what is applied.
 _NO_DIFFERENCE = frozenset(

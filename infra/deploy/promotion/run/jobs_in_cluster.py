@@ -12,13 +12,13 @@ from components.render.validation_jobs import RUNS_ONCE
 from components.topology.in_cluster import Workload
 from infra.deploy.promotion.rule.rules import FlowState, StackState
 from infra.deploy.promotion.run.run_kinds import RUNS, JobEnd, SecretWrite
-from infra.environment import stack_environment
-from infra.in_cluster import in_cluster, stack_validation
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.kubernetes.managed_fields import newest_writer, owners
-from infra.settings import StackSettings
-from infra.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from infra.stack.environment import stack_environment
+from infra.stack.in_cluster import in_cluster, stack_validation
+from infra.stack.settings import StackSettings
 
 #: How long a controller may take to notice that a run has exceeded its deadline.
 _NOTICED_SECONDS = 60

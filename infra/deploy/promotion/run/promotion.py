@@ -24,10 +24,10 @@ from infra.deploy.promotion.rule.state import KnownStack, evidence_of, known_as_
 from infra.deploy.promotion.run.applied import against_applied
 from infra.deploy.promotion.run.evidence_table import print_evidence
 from infra.deploy.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
-from infra.environment import stack_environment
-from infra.in_cluster import in_cluster
-from infra.settings import ALLOW_UNPROVEN, StackSettings, read_settings
-from infra.stack_checks import resolved_flows
+from infra.stack.environment import stack_environment
+from infra.stack.in_cluster import in_cluster
+from infra.stack.settings import ALLOW_UNPROVEN, StackSettings, read_settings
+from infra.stack.stack_checks import resolved_flows
 from infra.validate.run import ValidationRun, run_validation
 
 #: The field managers of Pulumi's Kubernetes provider start with this; any other one is a change outside Pulumi.

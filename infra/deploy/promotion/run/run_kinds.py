@@ -10,7 +10,7 @@ from components.flows.naming import validation_run_name
 from components.render.spark_applications import longest_seconds
 from components.topology.in_cluster import InCluster, Workload
 from infra.kubernetes.api import Reference
-from infra.waiting import NotYetError
+from infra.machine.waiting import NotYetError
 
 
 @dataclass(frozen=True)

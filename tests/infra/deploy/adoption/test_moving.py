@@ -19,7 +19,7 @@ from infra.kubernetes.api import KubernetesApi
 from infra.operate.facts import UnaskedError
 from infra.operate.kafka_reader import Read
 from infra.operate.offsets_reader import OffsetsReader
-from infra.settings import StackSettings
+from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
 
 HERE = TopicPartition("any", 0)

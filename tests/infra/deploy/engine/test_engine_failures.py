@@ -8,7 +8,7 @@ import pytest
 from components.contract.problems import CannotRunError
 from infra.deploy.engine.failures import engine_failure
 from infra.deploy.engine.stack import open_stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.deploy.engine.stack import open_stack
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 PULUMI = """#!/bin/sh

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from infra.deploy.engine import deployment
-from infra.environment import stack_environment
-from infra.settings import read_settings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 

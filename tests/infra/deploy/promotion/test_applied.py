@@ -11,7 +11,7 @@ from infra.review.left_behind import not_deleted
 from infra.review.live_comparison import running
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.snapshots import current_snapshot
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.infra.review.changes import written
 from tests.infra.review.served import by_hand, in_cluster
 from tests.infra.stacks import write_stack

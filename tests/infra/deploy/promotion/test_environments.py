@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
 from infra.deploy.promotion.rule.plan import Environment, Plan, Wave, stacks_in_environment
-from infra.settings import stack_names
+from infra.stack.settings import stack_names
 from tests.repository import STACKS
 
 PLAN = Plan(

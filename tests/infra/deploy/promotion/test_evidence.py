@@ -14,7 +14,7 @@ from infra.deploy.promotion.rule.evidence import Evidence, FlowEvidence, evidenc
 from infra.deploy.promotion.rule.rules import CheckResult
 from infra.deploy.promotion.rule.state import evidence_of
 from infra.kubernetes.api import Object, Reference
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
 from tests.repository import STACKS
 

@@ -16,8 +16,8 @@ from infra.commands.app import app
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.state import unproven
 from infra.deploy.promotion.run import promotion
-from infra.settings import read_settings
-from infra.stack_checks import problems, resolved_flows
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import problems, resolved_flows
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology

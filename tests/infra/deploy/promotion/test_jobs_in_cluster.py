@@ -17,9 +17,9 @@ from infra.deploy.promotion.run import promotion as run
 from infra.deploy.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
 from infra.deploy.promotion.run.run_kinds import JobEnd, SecretWrite
 from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.settings import StackSettings, read_settings
-from infra.stack_checks import resolved_flows
-from infra.waiting import wait_for
+from infra.machine.waiting import wait_for
+from infra.stack.settings import StackSettings, read_settings
+from infra.stack.stack_checks import resolved_flows
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.deploy.promotion.states import NOON, a_proof
 from tests.infra.deploy.promotion.world import World

@@ -21,7 +21,7 @@ from infra.deploy.promotion.rule.plan import (
     required_plan,
     stacks_in_order,
 )
-from infra.settings import stack_names
+from infra.stack.settings import stack_names
 from tests.repository import STACKS
 
 PLAN = """

@@ -13,7 +13,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.rules import CheckResult
 from infra.deploy.promotion.rule.state import unproven
 from infra.deploy.promotion.run import promotion as run_module
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.world import World
 

@@ -19,7 +19,7 @@ from infra.deploy.promotion.rule.evidence import Evidence
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.rule.rules import CheckResult, Proof
 from infra.deploy.promotion.run import promotion as run
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 from infra.validate.run import ValidationRun
 from tests.builders import a_topology
 from tests.infra.deploy.promotion.states import NOON

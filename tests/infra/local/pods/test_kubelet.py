@@ -15,7 +15,7 @@ from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local.pods.kubelet import Kubelet
 from infra.local.pods.pod_processes import PodProcesses
 from infra.machine.jdk import find_jdk
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.local.pods.test_pod_plan import a_pod, objects_of
 
 CREATED = "2026-01-31T12:00:00Z"

@@ -11,7 +11,7 @@ import pytest
 from infra.local.parts import processes
 from infra.local.pods import pod_processes
 from infra.local.pods.pod_processes import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
-from infra.waiting import NotYetError, wait_for
+from infra.machine.waiting import NotYetError, wait_for
 
 PLACE = ("mirror-orders", "a", "u")
 SECRET = "/etc/replication/secrets/login"

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from components.topology.clusters import ScramAuthentication
 from infra.commands.app import app
-from infra.settings import read_settings
-from infra.stack_checks import problems
+from infra.stack.settings import read_settings
+from infra.stack.stack_checks import problems
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
 from tests.infra.readmes import READMES

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from infra.commands.app import app
 from infra.review.render import rendered_files, write_files
-from infra.settings import read_settings
+from infra.stack.settings import read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 

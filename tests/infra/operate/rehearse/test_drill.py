@@ -15,7 +15,7 @@ from infra.commands.drill import rehearse
 from infra.operate.group_writer import GroupWriter
 from infra.operate.rehearse.drill import Drill, drill_group
 from infra.operate.rehearse.drill_record import read_record
-from infra.settings import StackSettings, read_settings
+from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_resolved_flow, a_topology
 from tests.infra.operate.brokers import Cluster
 from tests.infra.operate.night import KilledError, Night, Writer, a_night

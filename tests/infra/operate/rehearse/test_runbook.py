@@ -14,7 +14,7 @@ from infra.commands.app import app
 from infra.operate.rehearse.drill_record import DrillRecord, Step, read_record, record_file, write_record
 from infra.operate.rehearse.model import runbook_model
 from infra.operate.rehearse.page import runbook
-from infra.settings import read_settings, stack_names
+from infra.stack.settings import read_settings, stack_names
 from tests.builders import a_flow, a_topology
 from tests.infra.readmes import Command
 from tests.infra.stacks import write_stack

@@ -2,10 +2,10 @@
 
 from components.contract.problems import RefusedError
 from components.flows.resolved import resolve_flows
-from infra.environment import stack_environment
 from infra.kubernetes.access import api_client
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move
-from infra.settings import StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
 
 
 def unfinished_move(settings: StackSettings) -> RefusedError | None:

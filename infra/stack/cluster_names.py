@@ -8,10 +8,10 @@ from components.checks.listed_names import ClusterNames
 from components.contract.problems import CannotRunError
 from components.flows.resolved import resolve_flows
 from components.render.job_parameters import flow_parameters
-from infra.environment import stack_environment
-from infra.kafka_login import Purpose, client_config, secrets_reader
 from infra.kubernetes.access import api_client
-from infra.settings import StackSettings
+from infra.stack.environment import stack_environment
+from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.settings import StackSettings
 
 _SECONDS = 15.0
 _WHY = "`--topics cluster` reads the names of topics and groups with the login of the validation job."

@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 
 from components.contract.problems import CannotRunError
-from infra.files.positions import MERGE, lines_of, place, shown
-from infra.files.yaml_words import words_for
+from infra.stack.files.positions import MERGE, lines_of, place, shown
+from infra.stack.files.yaml_words import words_for
 
 #: Numbers that YAML 1.1 does not read as they are written: octal, base 60, and with separated digits.
 _ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")

@@ -11,9 +11,9 @@ from components.properties.values import value_text
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from components.topology.remainder import Remainder, remainder
-from infra.files.loading import load_yaml
-from infra.files.positions import place_of, placed, shown
-from infra.job_settings import VALIDATION
+from infra.stack.files.loading import load_yaml
+from infra.stack.files.positions import place_of, placed, shown
+from infra.stack.job_settings import VALIDATION
 
 PROJECT = "replication"
 ALLOW_UNPROVEN = "allowUnproven"

@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from components.contract.problems import CannotRunError, Place
-from infra.files.loading import parse_yaml
-from infra.files.positions import shown
+from infra.stack.files.loading import parse_yaml
+from infra.stack.files.positions import shown
 
 FILE_NAME = "Pulumi.yaml"
 

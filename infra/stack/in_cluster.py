@@ -16,9 +16,9 @@ from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload
 from components.topology.parsing import parse_model
 from components.topology.sizes import heap_bytes, quantity_value
-from infra.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
-from infra.schedules import known_time_zones, why_no_schedule
-from infra.settings import StackSettings
+from infra.stack.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
+from infra.stack.schedules import known_time_zones, why_no_schedule
+from infra.stack.settings import StackSettings
 
 _WHERE = f"{WHERE}.{IN_CLUSTER}"
 #: The longest name that leaves room for the time that a run appends: minutes for a CronJob, nanoseconds for the other.

@@ -25,11 +25,11 @@ from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
 from components.topology.clusters import ConfigValue
 from components.topology.model import Flow, Topology
-from infra.environment import stack_environment
-from infra.files.positions import placed, shown
-from infra.in_cluster import in_cluster_problems
-from infra.job_settings import spark_problems
-from infra.settings import (
+from infra.stack.environment import stack_environment
+from infra.stack.files.positions import placed, shown
+from infra.stack.in_cluster import in_cluster_problems
+from infra.stack.job_settings import spark_problems
+from infra.stack.settings import (
     ALLOW_UNPROVEN,
     DEPLOY,
     GITOPS,

@@ -9,9 +9,9 @@ from components.checks.listed_names import ClusterNames, check_listed_names, sel
 from components.contract.problems import CannotRunError, Problem
 from components.contract.wording import named, number
 from components.flows.expansion import ExpandedFlow, expand
-from infra.files.loading import load_yaml
-from infra.files.positions import placed, shown
-from infra.settings import StackSettings
+from infra.stack.files.loading import load_yaml
+from infra.stack.files.positions import placed, shown
+from infra.stack.settings import StackSettings
 
 #: A comment, and a key or brackets, which only a YAML file has.
 _COMMENT = re.compile(r"(^|\s)#.*")
