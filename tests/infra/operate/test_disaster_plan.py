@@ -263,7 +263,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     target.hold(REMOTE.topic, [(0, "")])
     night = a_night(a_resolved_flow(), Cluster(), target, {})
     night = replace(night, settings=replace(night.settings, stack="prod-us-west-2"), members={"checkout-web": 0})
-    blocks = [each.text for each in Readme(ROOT / "infra" / "operations" / "README.md").blocks()]
+    blocks = [each.text for each in Readme(ROOT / "infra" / "operate" / "README.md").blocks()]
     (dry_run,) = [" ".join(each.split()) for each in blocks if "does not answer: Connection refused" in each]
     (committed,) = [" ".join(each.split()) for each in blocks if "✓ 1 position committed on uswest\n" in each]
     after_disaster(a_call(night, mode="disaster", dry_run=True), night)

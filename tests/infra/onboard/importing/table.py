@@ -12,7 +12,7 @@ import yaml
 from tests.infra.onboard.importing.resources import CASES
 from tests.repository import ROOT
 
-PAGE = ROOT / "infra" / "importing" / "README.md"
+PAGE = ROOT / "infra" / "onboard" / "importing" / "README.md"
 BEGIN, END = "<!-- made by `python -m tests.infra.onboard.importing.table` -->\n", "<!-- end -->\n"
 _HEAD = "| what was read | taken over | not taken over | `check` finds | deploying changes |\n"
 #: A property that every rendering adds to workers, so they restart once.
