@@ -10,7 +10,7 @@ from tests.bench.drill_shapes import SHAPES
 from tests.bench.tables import replace_table
 from tests.repository import ROOT
 
-PAGE = ROOT / "infra" / "operations" / "README.md"
+PAGE = ROOT / "infra" / "operate" / "README.md"
 HEADER = (
     "| shape | way | groups | skipped | read again: announced / seen | MirrorMaker's own: skipped / read again |\n"
     "| --- | --- | --- | --- | --- | --- |"
