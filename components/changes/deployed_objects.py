@@ -12,7 +12,7 @@ from components.flows.operators import CLUSTER_LABEL
 from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.properties.values import value_text
 from components.render.planned_objects import PART_OF, Manifest, ObjectRole
-from components.render.references import CONFIG_MAP_PROVIDER
+from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.render.validation_jobs import VALIDATION_KINDS
 
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.

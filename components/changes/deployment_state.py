@@ -7,8 +7,8 @@ from typing import Any
 
 from components.kafka.patterns import alternatives
 from components.kafka.replication_policy import Policy, ReplicationPolicy
+from components.render.connector_config import GUARD_FILTER
 from components.render.planned_objects import Manifest
-from components.render.transforms import GUARD_FILTER
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from components.changes.effect import Effect, Severity, counted, listed
 from components.changes.source_connectors import effects_on_sources
 from components.changes.stack_change import StackChange
 from components.kafka.plugins import CONVERTER_KEYS
-from components.render.transforms import RESERVED_NAMES
+from components.render.connector_config import RESERVED_NAMES
 
 _ISOLATION = "source.consumer.isolation.level"
 _HEARTBEATS = "heartbeats.replication.enabled"

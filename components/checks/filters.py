@@ -12,7 +12,7 @@ from components.kafka.dropped_records import filters_of_everything
 from components.kafka.plugins import simple_name
 from components.kafka.topic_names import is_name
 from components.kafka.transform_chains import chain_of
-from components.render.transforms import transform_properties
+from components.render.connector_config import transform_properties
 from components.topology.model import Flow
 from components.topology.transforms import Transform
 

@@ -16,7 +16,7 @@ from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.record_forms import Step
 from components.kafka.rings import prefixed
 from components.kafka.transform_chains import HeaderUse, headers_used
-from components.render.transforms import marker_header
+from components.render.connector_config import marker_header
 from components.topology.model import Flow
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import namespace_name
-from components.render.references import Reference, user_references
+from components.render.secrets import Reference, user_references
 
 _WHY = "The workers' Role lets them read objects only in their own namespace."
 

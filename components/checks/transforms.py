@@ -34,7 +34,7 @@ from components.kafka.transform_chains import (
     chain_of,
     findings,
 )
-from components.render.transforms import RESERVED_NAMES, converter_properties, transform_properties
+from components.render.connector_config import RESERVED_NAMES, converter_properties, transform_properties
 from components.topology.model import Flow
 from components.topology.transforms import Transform
 

@@ -11,8 +11,7 @@ from components.flows.operators import Strimzi, StrimziApi, strimzi
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
-from components.render.references import references
-from components.render.secrets import mounts
+from components.render.secrets import mounts, references
 from components.topology.clusters import CustomAuthentication, KeystoreTrust, SecretPattern
 from components.topology.connectors import Connector
 from components.topology.model import Topology

@@ -10,14 +10,14 @@ from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.login_modules import LOGIN_MODULES
 from components.kafka.replication_policy import Side
-from components.render.references import (
+from components.render.secrets import (
     OPERATOR_SECRET_PROVIDER,
     SECRET_PROVIDER,
+    mounted_path,
     names_here,
     references,
     secret_placeholders_for,
 )
-from components.render.secrets import mounted_path
 from components.topology.clusters import (
     Authentication,
     Cluster,

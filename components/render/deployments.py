@@ -12,15 +12,18 @@ from components.flows.naming import connector_name, mirror_connector_name, repli
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.api_versions import strimzi_api_version
-from components.render.config_maps import config_map_object, connector_config_maps
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
-from components.render.kafka_connectors import connector_objects, connector_roles
+from components.render.kafka_connectors import (
+    config_map_object,
+    connector_config_maps,
+    connector_objects,
+    connector_roles,
+)
 from components.render.kafka_mirror_maker2 import mirror_maker2_objects, mirror_roles, sends_heartbeats_apart
 from components.render.metrics import metrics_objects
-from components.render.namespaces import namespace_objects
+from components.render.namespaces import access_objects, namespace_objects
 from components.render.planned_objects import PlannedObject
-from components.render.rbac import access_objects
 from components.render.secrets import secret_objects
 
 FlowOutputs = dict[str, Any]

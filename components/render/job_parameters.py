@@ -1,6 +1,6 @@
 """The validation job's parameters for a flow: everything it needs to read both clusters, credentials by reference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from components.contract.clusters import Authentication as JobAuthentication
@@ -24,6 +24,7 @@ from components.contract.parameters import (
     OffsetSyncParameters,
     Parameters,
     PartParameters,
+    TopicSyncParameters,
 )
 from components.flows.digest import flow_digest
 from components.flows.kafka_version import kafka_version
@@ -48,12 +49,12 @@ from components.kafka.mirror_connectors import (
 from components.kafka.record_forms import Step
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.kafka.transform_chains import Predicate
+from components.properties.definitions import Owner, definitions
 from components.render.acls import Acl, flow_acls
+from components.render.config_layers import values
 from components.render.connections import security_protocol
-from components.render.connector_config import chooses_heartbeats
+from components.render.connector_config import changeable_layers, chooses_heartbeats, marker_header
 from components.render.deployments import declared_connectors
-from components.render.topic_sync import topic_sync
-from components.render.transforms import marker_header
 from components.topology.clusters import (
     Authentication,
     ConfigValue,
@@ -61,6 +62,7 @@ from components.topology.clusters import (
     KeystoreTrust,
     OAuthAuthentication,
     PlainAuthentication,
+    PropertyValue,
     ScramAuthentication,
     SecretKey,
     SecretPattern,
@@ -71,6 +73,35 @@ from components.topology.connectors import StartFrom
 from components.topology.credentials import secret_key
 from components.topology.model import ExactlyOnce, Flow
 from components.topology.transforms import Transform
+
+_ENABLED = "sync.topic.configs.enabled"
+_EXCLUDE = "config.properties.exclude"
+_FILTER = "config.property.filter.class"
+_DEFAULTS_FROM = "use.defaults.from"
+
+
+def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
+    """What all source connectors of the flow copy.
+
+    Configuration is not judged if the user's own filter class decides it, or if the source's defaults are copied.
+    """
+    known = {name: each.default or "" for name, each in definitions(flow.expanded.kafka, Owner.SOURCE).items()}
+    found = [
+        _excluded({**known, **values(changeable_layers(flow.expanded, "source", part))})
+        for part, _ in each_source(flow.settings)
+    ]
+    every = [each for each in found if each is not None]
+    excluded = None if len(every) < len(found) else tuple(dict.fromkeys(name for each in every for name in each))
+    return TopicSyncParameters(configs_exclude=excluded, acls=flow.settings.sync_topic_acls)
+
+
+def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
+    """The properties that a connector leaves out; None if it copies no configuration, or if that is not known."""
+    copies = str(config[_ENABLED]).lower() == "true"
+    plain = str(config[_FILTER]).endswith(".DefaultConfigPropertyFilter")
+    if not copies or not plain or config[_DEFAULTS_FROM] != "target":
+        return None
+    return tuple(each.strip() for each in str(config[_EXCLUDE]).split(",") if each.strip())
 
 
 def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> Parameters:

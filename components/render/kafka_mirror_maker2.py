@@ -16,19 +16,20 @@ from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, values
-from components.render.config_maps import config_map_object, connector_config_maps
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.connector_config import connector_settings
 from components.render.heartbeat_workers import heartbeat_workers
-from components.render.kafka_connect import connect_object, worker_layers
-from components.render.kafka_connectors import connector_fields, connector_object
+from components.render.kafka_connect import connect_object, joined_templates, worker_fields, worker_layers
+from components.render.kafka_connectors import (
+    config_map_object,
+    connector_config_maps,
+    connector_fields,
+    connector_object,
+)
 from components.render.metrics import metrics_fields, metrics_objects
-from components.render.namespaces import namespace_objects
+from components.render.namespaces import access_objects, namespace_objects, read_access_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
-from components.render.rbac import access_objects, read_access_objects
-from components.render.references import names_here, references
-from components.render.secrets import cluster_secrets, mounts, rolling_annotations
-from components.render.worker_fields import joined_templates, worker_fields
+from components.render.secrets import cluster_secrets, mounts, names_here, references, rolling_annotations
 
 Mirrors = Sequence[ResolvedFlow]
 

@@ -1,9 +1,16 @@
-"""The namespace of a flow with its ResourceQuota and LimitRange."""
+"""The namespace of a flow with its ResourceQuota and LimitRange, and the Role with which workers read exactly the
+ConfigMaps and Secrets that their connectors need.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from components.flows.naming import role_name, service_account_name
 from components.flows.resolved import ResolvedFlow
+from components.kafka.replication_policy import SIDES, Side
+from components.render.connections import secrets_read
+from components.render.kafka_connectors import connector_config_maps
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest
+from components.render.secrets import names_here, user_references
 from components.topology.workers import Quantity
 
 
@@ -29,3 +36,46 @@ def namespace_objects(flow: ResolvedFlow) -> list[PlannedObject]:
 
 def _texts(quantities: Mapping[str, Quantity]) -> dict[str, str]:
     return {key: str(value) for key, value in quantities.items()}
+
+
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
+    """Return the Role and RoleBinding that let the workers shared by these flows read everything their connectors refer
+    to.
+    """
+    named = {reference for flow in flows for _, reference in user_references(flow.settings, flow.namespace)}
+    config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
+    config_maps += sorted(names_here(named, "ConfigMap", flows[0].namespace) - set(config_maps))
+    sides: tuple[Side, ...] = ("source",) if flows[0].workers_on == "source" else SIDES
+    secrets = {name for flow in flows for side in sides for name in secrets_read(flow, side)}
+    secrets |= names_here(named, "Secret", flows[0].namespace)
+    return read_access_objects(flows[0], service_account_name(flows[0].connect_name), config_maps, secrets)
+
+
+def read_access_objects(
+    flow: ResolvedFlow, account: str, config_maps: Sequence[str], secrets: Iterable[str]
+) -> list[PlannedObject]:
+    """Return a Role with `get` on these objects of a flow's namespace, bound to a service account there."""
+    namespace, name = flow.namespace, role_name(flow.workers)
+    names = {"configmaps": list(config_maps), "secrets": sorted(set(secrets))}
+    rules = [
+        {"apiGroups": [""], "resources": [resource], "resourceNames": read, "verbs": ["get"]}
+        for resource, read in names.items()
+        if read
+    ]
+    role = manifest(f"{_RBAC}/v1", "Role", name, namespace, flow.name, rules=rules)
+    binding = manifest(
+        f"{_RBAC}/v1",
+        "RoleBinding",
+        name,
+        namespace,
+        flow.name,
+        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": name},
+        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    )
+    return [
+        PlannedObject(ObjectRole.ACCESS_ROLE, role),
+        PlannedObject(ObjectRole.ACCESS_BINDING, binding, after=(ObjectRole.ACCESS_ROLE,)),
+    ]

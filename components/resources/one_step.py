@@ -8,7 +8,7 @@ import pulumi
 
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow
-from components.render.api_switch import REQUIRED, lacks_fields_of_v1, refused_switch
+from components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
 from components.render.planned_objects import PlannedObject
 from components.resources.exactly_once import enables, refuse_exactly_once
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow
-from components.render.api_switch import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
+from components.render.api_versions import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
 from components.render.planned_objects import OURS
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference

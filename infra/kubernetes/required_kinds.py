@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from components.contract.problems import CannotRunError
 from components.render.monitoring import API_VERSION
-from components.render.spark_applications import API_VERSION as SPARK_OPERATOR
+from components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from components.contract.problems import RefusedError
 from components.flows.resolved import ResolvedFlow
-from components.render.held_back import ANNOTATION, is_held_back
+from components.render.kafka_connectors import ANNOTATION, is_held_back
 from components.render.planned_objects import OURS, PART_OF
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, reference

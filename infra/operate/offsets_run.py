@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from components.contract.problems import CannotRunError
-from components.render.held_back import is_held_back
+from components.render.kafka_connectors import is_held_back
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.ended_tasks import wait_until_ended

@@ -19,13 +19,7 @@ from components.properties.clients import Client, split_prefix
 from components.properties.connector_context import owner_of
 from components.properties.definitions import Definition, Owner, definitions, nearest
 from components.properties.values import value_text
-from components.render.client_settings import (
-    KAFKA,
-    client_history,
-    client_settings,
-    flow_clients,
-    with_defaults,
-)
+from components.render.client_settings import KAFKA, client_history, client_settings, flow_clients, with_defaults
 from components.render.config_layers import Layer, Setting, merged
 from components.render.connector_config import connector_layers
 from components.render.heartbeat_workers import heartbeat_workers

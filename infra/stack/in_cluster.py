@@ -10,7 +10,7 @@ from components.flows.expansion import ExpandedFlow, expand
 from components.flows.naming import validation_run_name
 from components.flows.resolved import ResolvedFlow
 from components.properties.definitions import nearest
-from components.render.executor_pods import executor_settings
+from components.render.job_pods import executor_settings
 from components.render.planned_objects import PlannedObject
 from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload

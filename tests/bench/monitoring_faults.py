@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.contract.published_verdict import config_map_name
 from components.kafka.login_modules import LOGIN_MODULES
-from components.render.transforms import GUARD_FILTER
+from components.render.connector_config import GUARD_FILTER
 from infra.local import paths
 from infra.local.build import artifacts
 from infra.local.endpoints import ADMIN

@@ -12,7 +12,7 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
-from components.render.spark_applications import API_VERSION as SPARK_OPERATOR
+from components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
 from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import Executors, InCluster, Workload
 from components.topology.parsing import parse_topology

@@ -11,7 +11,7 @@ import yaml
 
 from components.contract.published_verdict import entries
 from components.contract.report import FlowOutcome
-from components.render.spark_applications import API_VERSION
+from components.render.validation_jobs import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints

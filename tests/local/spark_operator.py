@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from components.contract.problems import CannotRunError
-from components.render.spark_applications import API_VERSION
+from components.render.validation_jobs import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.kubernetes.required_kinds import require_spark_operator
 from infra.machine.jdk import find_jdk

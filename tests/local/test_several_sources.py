@@ -11,7 +11,7 @@ from components.checks import check_topology
 from components.contract.problems import Problem
 from components.contract.report import Verdict
 from components.flows.sources import source_settings
-from components.render.transforms import transform_properties
+from components.render.connector_config import transform_properties
 from components.topology.transforms import Transforms
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic

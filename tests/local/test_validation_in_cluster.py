@@ -17,7 +17,7 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from components.contract.report import FlowOutcome, Verdict
-from components.render.spark_applications import API_VERSION
+from components.render.validation_jobs import API_VERSION
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.run import promotion

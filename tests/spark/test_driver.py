@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from components.render.spark_applications import APPLICATION
+from components.render.validation_jobs import APPLICATION
 from spark import command_line, driver
 from spark.driver import main, session_options, stored_properties
 from spark.sessions import SessionOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from components.render.validation_pods import EXECUTOR_COMMAND
+from components.render.job_pods import EXECUTOR_COMMAND
 from spark.executor import executor_command
 from tests.repository import ROOT
 

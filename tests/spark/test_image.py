@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from components.render.validation_pods import COMMAND, EXECUTOR_COMMAND
+from components.render.job_pods import COMMAND, EXECUTOR_COMMAND
 from infra.machine.jars import SPARK, ensure_jars
 from infra.machine.jdk import find_jdk
 from tests import job_image

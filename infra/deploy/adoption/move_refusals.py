@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.contract.problems import Problem
 from components.flows.operators import PAUSE
 from components.kafka.connector_status import failures, is_observed
-from components.render.held_back import ANNOTATION
+from components.render.kafka_connectors import ANNOTATION
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.agreements import Refusal
 from infra.deploy.adoption.facts import Facts

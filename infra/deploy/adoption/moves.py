@@ -9,7 +9,7 @@ from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.definitions import nearest
-from components.render.held_back import is_held_back
+from components.render.kafka_connectors import is_held_back
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.mirror_topics import flows_of_mirror

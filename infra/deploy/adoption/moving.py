@@ -15,7 +15,7 @@ from components.contract.wording import number
 from components.kafka import mirror_records
 from components.kafka.positions import TopicPartition
 from components.kafka.task_states import unended_tasks
-from components.render.held_back import held_back
+from components.render.kafka_connectors import held_back
 from infra.deploy.adoption.carried_offsets import connectors_of, offset_moves
 from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.plan import Plan

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from components.render.validation_pods import COMPONENT, EXECUTOR, VALIDATION
+from components.render.job_pods import COMPONENT, EXECUTOR, VALIDATION
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator.service_account import TOKEN_LIFETIME_SECONDS, cluster_entry, worker_kubeconfig
 from infra.local.parts.processes import last_lines

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components.render.executor_pods import API_SERVER
-from components.render.validation_pods import COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND
+from components.render.job_pods import API_SERVER, COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND
 from infra.kubernetes.api import Object, Reference
 
 #: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.

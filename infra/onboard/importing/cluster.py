@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.render.references import CONFIG_MAP_PROVIDER
+from components.render.secrets import CONFIG_MAP_PROVIDER
 from infra.kubernetes.access import asking_kubernetes, connected
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.onboard.importing.placeholders import providers_of

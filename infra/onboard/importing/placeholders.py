@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from components.properties.values import Value, value_text
 from components.render.connections import FILE_PROVIDER
-from components.render.references import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
+from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 from infra.onboard.importing.secret_values import may_be_secret
 
 _PLACEHOLDER = re.compile(r"\$\{(?P<provider>[\w-]+):(?P<rest>[^}]*)\}")

@@ -3,9 +3,8 @@
 from typing import Any
 
 from components.flows.resolved import ResolvedFlow
-from components.render.config_maps import topics_config_maps
-from components.render.kafka_connectors import connector_config, connector_objects
-from components.render.rbac import access_objects
+from components.render.kafka_connectors import connector_config, connector_objects, topics_config_maps
+from components.render.namespaces import access_objects
 from tests.builders import a_resolved_flow
 
 SOURCES: dict[str, Any] = {

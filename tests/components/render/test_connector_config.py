@@ -8,10 +8,10 @@ import pytest
 
 from components.kafka.mirror_connectors import ConnectorRole
 from components.properties.clients import SOURCE_CONSUMER, client_properties
+from components.render.client_settings import PRESETS
 from components.render.config_layers import LayerName, Setting, layer, merged, values
 from components.render.connector_config import connector_layers, connector_settings
 from components.render.kafka_connectors import connector_config
-from components.render.presets import PRESETS
 from tests.builders import a_resolved_flow
 
 ROLES: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")

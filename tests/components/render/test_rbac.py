@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.config_maps import cluster_config_map, replication_config_map
 from components.render.deployments import flow_objects
+from components.render.kafka_connectors import cluster_config_map, replication_config_map
 from components.render.kafka_mirror_maker2 import mirror_maker2_objects
-from components.render.rbac import access_objects
+from components.render.namespaces import access_objects
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import AWS, CUSTOM, OAUTH, TOKEN, TRUST, password_login, with_login

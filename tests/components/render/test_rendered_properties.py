@@ -11,10 +11,10 @@ from components.properties.connector_keys import ClientProperty, OwnProperty, Pa
 from components.properties.definitions import Owner, supported_versions
 from components.properties.values import type_problem
 from components.properties.worker_keys import worker_key_meaning
+from components.render.client_settings import PRESETS
 from components.render.config_layers import LayerName, merged
 from components.render.connector_config import connector_layers
 from components.render.kafka_connect import worker_layers
-from components.render.presets import PRESETS
 from components.topology.model import Preset
 from components.topology.parsing import parse_topology
 from infra.stack.settings import read_settings, stack_names

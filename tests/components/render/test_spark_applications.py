@@ -8,10 +8,9 @@ import yaml
 
 from components.contract.spark_conf import SparkSettings
 from components.flows.resolved import resolve_flows
-from components.render.executor_pods import RULE
+from components.render.job_pods import RULE
 from components.render.planned_objects import Manifest, PlannedObject
-from components.render.spark_applications import SPARK_VERSION, longest_seconds
-from components.render.validation_jobs import VALIDATION_KINDS, validation_objects
+from components.render.validation_jobs import SPARK_VERSION, VALIDATION_KINDS, longest_seconds, validation_objects
 from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_model, parse_topology
 from spark.arguments import parser

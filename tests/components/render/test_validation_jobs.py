@@ -12,9 +12,8 @@ from components.contract.spark_conf import SparkSettings
 from components.flows.digest import flow_digest
 from components.flows.resolved import resolve_flows
 from components.render import validation_jobs
-from components.render.executor_pods import OWN_POD, RULE, TEMPLATE
 from components.render.job_parameters import job_parameters
-from components.render.job_pods import PARAMETERS
+from components.render.job_pods import OWN_POD, PARAMETERS, RULE, TEMPLATE
 from components.render.planned_objects import PART_OF, Manifest, PlannedObject
 from components.render.validation_jobs import MODEL_DIGEST, validation_objects
 from components.topology.in_cluster import InCluster

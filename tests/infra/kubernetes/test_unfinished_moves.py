@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from components.contract.problems import RefusedError
-from components.render.held_back import held_back
+from components.render.kafka_connectors import held_back
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.kubernetes.unfinished_moves import require_no_unfinished_move

@@ -10,7 +10,7 @@ import pytest
 
 from components.contract.problems import CannotRunError, RefusedError
 from components.kafka.positions import TopicPartition
-from components.render.held_back import ANNOTATION
+from components.render.kafka_connectors import ANNOTATION
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator.conditions import written
 from infra.local.operator.connect_rest import ConnectRest, RestError

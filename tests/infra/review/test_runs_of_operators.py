@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from components.render.planned_objects import OURS, Manifest
-from components.render.spark_applications import API_VERSION
+from components.render.validation_jobs import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.review.live_comparison import read_objects
 from infra.review.snapshots import Snapshot

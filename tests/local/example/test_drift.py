@@ -10,7 +10,7 @@ import psutil
 import pytest
 from kubernetes import client, watch
 
-from components.render.config_maps import replication_config_map
+from components.render.kafka_connectors import replication_config_map
 from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.contract.wording import number
 from components.flows.naming import validation_run_name
-from components.render.spark_applications import longest_seconds
+from components.render.validation_jobs import longest_seconds
 from components.topology.in_cluster import InCluster, Workload
 from infra.kubernetes.api import Reference
 from infra.machine.waiting import NotYetError

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from components.changes.effect import Severity
 from components.flows.operators import PAUSE
-from components.render.held_back import ANNOTATION, held_back
+from components.render.kafka_connectors import ANNOTATION, held_back
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan, planned

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from components.render.validation_pods import EXECUTOR_COMMAND
+from components.render.job_pods import EXECUTOR_COMMAND
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.local.pods.kubelet import Kubelet
 from infra.local.pods.pod_processes import PodProcesses
