@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from components.clients.reader import KafkaReader, Read
 from components.contract.kept_positions import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.kafka import mirror_records
@@ -11,7 +12,6 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from infra.operate.facts import Unasked, UnaskedError, VerdictFacts
 from infra.operate.failover_facts import Group
 from infra.operate.kafka_facts import heartbeat_ms
-from infra.operate.kafka_reader import KafkaReader, Read
 
 #: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
 _NEWEST = 100

@@ -7,13 +7,13 @@ that a group waits for is before the first target record with that timestamp or 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
 from components.kafka.pair_positions import PairSides, pair_positions
 from components.kafka.positions import TopicPartition
 from components.kafka.record_identity import without_mark
 from components.kafka.replication_policy import Policy
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
 #: How many offsets before the lowest position a walk begins, because records that were sent again may start there. If a

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.kafka.exact_positions import NotProvenError
@@ -13,7 +14,6 @@ from infra.operate.exact_reading import LEADS
 from infra.operate.failback_plan import LookedBack
 from infra.operate.failover_facts import Group
 from infra.operate.failover_looking import Scene
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 from infra.operate.source_only import source_only
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
@@ -23,7 +24,6 @@ from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Group, Growth, Looked
 from infra.operate.group_writer import GroupWriter
 from infra.operate.intervening import cluster_of
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.kubernetes_reader import connector_facts, kept_positions, needed_objects, read_objects, verdict_facts
 from infra.operate.looking import KUBERNETES_SECONDS
 from infra.operate.partition_logs import Say

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from components.clients.reader import KafkaReader
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import named
 from components.kafka.acls import AclEntry
@@ -28,7 +29,6 @@ from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Precondition
 from infra.operate.failover_looking import Scene
 from infra.operate.fence_plan import fence_precondition, growth, refuse_unfenceable
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import Say
 from infra.operate.topic_acls import TopicAcls
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from components.clients.reader import KafkaReader, Read
 from components.contract.parameters import FlowParameters
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
@@ -12,7 +13,6 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.topology.model import ExactlyOnce
 from infra.operate.facts import GroupFacts, Lag, PartitionLag
 from infra.operate.flow_connectors import connector_places
-from infra.operate.kafka_reader import KafkaReader, Read
 from infra.operate.positions import (
     GroupPosition,
     Syncs,

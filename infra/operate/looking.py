@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
@@ -23,7 +24,6 @@ from infra.kubernetes.api import KubernetesApi
 from infra.operate.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, UnaskedError
 from infra.operate.flow_status import LISTED, flow_status
 from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.kubernetes_reader import (
     Objects,
     connector_facts,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
@@ -17,7 +18,6 @@ from infra.kubernetes.api import KubernetesApi
 from infra.operate.facts import UnaskedError
 from infra.operate.flow_connectors import ConnectorPlace, connector_places
 from infra.operate.kafka_facts import read_syncs
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.looking import Readers
 from infra.operate.offsets_file import OffsetsFile, entries
 from infra.operate.offsets_plan import Known, Move, Stored, mistakes, moves, resets

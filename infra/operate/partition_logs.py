@@ -6,11 +6,11 @@ from typing import TypeAlias, TypeVar, cast
 
 from confluent_kafka import Message
 
+from components.clients.reader import KafkaReader
+from components.clients.streams import RecordStream
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, Identified, identity
-from infra.operate.kafka_reader import KafkaReader
-from infra.operate.record_stream import RecordStream
 
 T = TypeVar("T")
 Say: TypeAlias = Callable[[str], object]

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
 from components.kafka.return_beginning import Beginning, beginning
 from infra.operate.failover_looking import Scene
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.offsets_reader import OffsetsReader
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 from infra.operate.return_plan import LookedReturn

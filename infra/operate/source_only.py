@@ -10,10 +10,10 @@ from typing import cast
 
 from confluent_kafka import Message
 
+from components.clients.reader import KafkaReader
 from components.contract.problems import CannotRunError, RefusedError
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import Say
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 
+from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
@@ -20,7 +21,6 @@ from infra.operate.exporting import Newest
 from infra.operate.facts import FlowFacts
 from infra.operate.flow_status import flow_status
 from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
-from infra.operate.kafka_reader import KafkaReader
 from tests.builders import a_resolved_flow
 from tests.infra.operate.brokers import Cluster
 from tests.infra.operate.exported import a_document, scraped

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from components.clients.reader import KafkaReader
 from components.kafka.exact_positions import PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.operate.exact_reading import read_positions
-from infra.operate.kafka_reader import KafkaReader
 from infra.stack.kafka_login import ClientConfig
 from tests.builders import a_resolved_flow
 from tests.infra.operate.brokers import Cluster

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
+from components.clients.reader import KafkaReader
+from components.clients.streams import RecordStream
 from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.partition_logs import PartitionLog
-from infra.operate.record_stream import RecordStream
 from tests.model.partition import ORDERS
 
 

@@ -5,6 +5,7 @@ import time
 from confluent_kafka import Consumer, TopicPartition
 from kubernetes import client, config
 
+from components.clients.reader import KafkaReader
 from components.contract.depth import Depth
 from components.contract.kept_positions import read_positions
 from components.contract.published_verdict import config_map_name
@@ -13,7 +14,6 @@ from components.kafka.kept_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
 from infra.operate.disaster_facts import Silence, read_evidence
 from infra.operate.disaster_plan import disaster_plan
-from infra.operate.kafka_reader import KafkaReader
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.published import published_data

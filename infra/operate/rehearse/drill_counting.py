@@ -4,12 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
+from components.clients.reader import KafkaReader
+from components.clients.streams import RecordStream
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity, without_mark
 from infra.operate.failover_facts import Move
-from infra.operate.kafka_reader import KafkaReader
-from infra.operate.record_stream import RecordStream
 
 #: How many source records before a position are read, to recognize those that the group reads again.
 _BEFORE = 100_000

@@ -14,8 +14,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components.clients.reader import REQUEST_SECONDS, KafkaReader
 from infra.operate.facts import UnaskedError
-from infra.operate.kafka_reader import REQUEST_SECONDS, KafkaReader
 from infra.stack.kafka_login import ClientConfig
 from tests.infra.operate.brokers import Cluster
 

@@ -9,11 +9,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components.clients.reader import KafkaReader
 from components.contract.clusters import Reference
 from components.kafka.replication_policy import Side
 from components.render.job_parameters import connector_login
 from infra.operate.facts import CertificateFacts, LoginFacts, UnaskedError
-from infra.operate.kafka_reader import KafkaReader
 from infra.operate.logins import can_be_tried, certificates, login_facts
 from tests.builders import a_cluster, a_resolved_flow
 from tests.infra.operate.brokers import Cluster

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from components.clients.reader import Read
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
@@ -17,7 +18,6 @@ from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.moving import Moving
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.facts import UnaskedError
-from infra.operate.kafka_reader import Read
 from infra.operate.offsets_reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped

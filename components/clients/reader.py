@@ -17,10 +17,10 @@ from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka import IsolationLevel as Isolation
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not re-exported by its stubs
 
+from components.clients.streams import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
 from infra.operate.facts import UnaskedError
-from infra.operate.record_stream import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 from infra.stack.kafka_login import ClientConfig
 
 #: Client errors if the broker accepts the connection but refuses the login or the certificate.
