@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.contract.wording import named, number
 from components.kafka.replication_policy import Policy
@@ -22,7 +23,6 @@ from infra.operate.failing_over import Who
 from infra.operate.failover_facts import Checked
 from infra.operate.failover_looking import Scene
 from infra.operate.failover_text import document, print_plan, print_preconditions
-from infra.operate.group_writer import GroupWriter
 from infra.operate.return_looking import look_at_return, offsets_reader
 from infra.operate.return_plan import ReturnPlan, plan_return
 from infra.operate.return_run import not_stopped, set_beginning

@@ -5,12 +5,12 @@ No state is kept between two runs: a new run finds what an interrupted one did.
 
 from collections.abc import Sequence
 
+from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
 from infra.operate.failover_facts import Move
 from infra.operate.failover_looking import Scene
 from infra.operate.group_moves import commit_moves
-from infra.operate.group_writer import GroupWriter
 from infra.operate.partition_logs import Say
 from infra.stack.kafka_login import Purpose, client_config, secrets_reader
 

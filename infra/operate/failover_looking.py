@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
@@ -22,12 +23,10 @@ from infra.operate.disaster_facts import Evidence, read_evidence, why_silent
 from infra.operate.exact_reading import read_positions
 from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Group, Growth, Looked
-from infra.operate.group_writer import GroupWriter
 from infra.operate.intervening import cluster_of
 from infra.operate.kubernetes_reader import connector_facts, kept_positions, needed_objects, read_objects, verdict_facts
 from infra.operate.looking import KUBERNETES_SECONDS
 from infra.operate.partition_logs import Say
-from infra.operate.topic_acls import TopicAcls
 from infra.stack.environment import stack_environment
 from infra.stack.flow_choice import flow_named
 from infra.stack.kafka_login import Purpose, client_config, secrets_reader

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from components.clients.writer import Access
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import named, number
@@ -11,7 +12,6 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.write_fence import marked_topics, without_grant
 from components.render.job_parameters import flow_parameters
 from infra.operate.failover_facts import Precondition
-from infra.operate.topic_acls import Access
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 _STOPS_FLOW = "The fence's ACL would also stop the other flow from writing."

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import TopicAcls
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import named
 from components.kafka.acls import AclEntry
@@ -30,7 +31,6 @@ from infra.operate.failover_facts import Precondition
 from infra.operate.failover_looking import Scene
 from infra.operate.fence_plan import fence_precondition, growth, refuse_unfenceable
 from infra.operate.partition_logs import Say
-from infra.operate.topic_acls import TopicAcls
 
 #: For how long a quiet source is first watched, and how long writes in flight may take, in seconds.
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.kafka.positions import TopicPartition
 from infra.operate.failover_facts import Move
-from infra.operate.group_writer import GroupWriter
 from infra.operate.partition_logs import Say
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import number
@@ -22,7 +23,6 @@ from infra.operate.failover_facts import Group, Looked, Mode, Move
 from infra.operate.failover_looking import Scene, read_groups
 from infra.operate.failover_plan import LeftAloneError, group_moves, refuse_unsuited
 from infra.operate.group_moves import commit_moves
-from infra.operate.group_writer import GroupWriter
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_counting import Count, count
 from infra.operate.rehearse.drill_record import DrillRecord, Step

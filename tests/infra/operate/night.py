@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import Access, GroupWriter, TopicAcls
 from components.contract.clusters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.acls import AclEntry
@@ -21,8 +22,6 @@ from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operate.facts import UnaskedError
 from infra.operate.failover_looking import Scene
 from infra.operate.flow_connectors import connector_places
-from infra.operate.group_writer import GroupWriter
-from infra.operate.topic_acls import Access, TopicAcls
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.infra.operate.brokers import Cluster, Reader

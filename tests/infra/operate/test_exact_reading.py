@@ -10,6 +10,7 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
 from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -19,7 +20,6 @@ from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operate.exact_reading import read_positions
 from infra.operate.facts import UnaskedError
-from infra.operate.group_writer import GroupWriter
 from tests.builders import a_resolved_flow
 from tests.infra.operate.brokers import Cluster, NumberedRecord, Reader
 

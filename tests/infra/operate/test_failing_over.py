@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.clients.writer import GroupWriter
 from components.contract.kept_positions import POSITIONS, KeptPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
@@ -19,7 +20,6 @@ from infra.kubernetes.api import Reference
 from infra.operate import failover_looking
 from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Mode
-from infra.operate.group_writer import GroupWriter
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.infra.operate.brokers import Cluster

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from components.clients.writer import Access, GroupWriter
 from components.contract.problems import RefusedError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import resolve_flows
@@ -21,9 +22,7 @@ from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_call import with_both
 from infra.kubernetes.api import Object, Reference
 from infra.operate.failover_facts import Mode
-from infra.operate.group_writer import GroupWriter
 from infra.operate.return_looking import offsets_reader
-from infra.operate.topic_acls import Access
 from tests.builders import a_topology
 from tests.infra.operate.brokers import Cluster, Reader
 from tests.infra.operate.night import KilledError, Night, Operator, a_call, a_night

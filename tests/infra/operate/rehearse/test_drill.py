@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from components.clients.writer import GroupWriter
 from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
 from infra.commands.drill import rehearse
-from infra.operate.group_writer import GroupWriter
 from infra.operate.rehearse.drill import Drill, drill_group
 from infra.operate.rehearse.drill_record import read_record
 from infra.stack.settings import StackSettings, read_settings
