@@ -1,6 +1,6 @@
 """One Kafka cluster, asked by confluent-kafka. Every question has a deadline and only reads.
 
-Every method raises UnaskedError. Its text is Kafka's own; it holds no credential.
+Every method raises NoAnswerError. Its text is Kafka's own; it holds no credential.
 """
 
 import threading
@@ -17,11 +17,11 @@ from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka import IsolationLevel as Isolation
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not re-exported by its stubs
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import ClientConfig
 from components.clients.streams import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
 from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
-from infra.operate.facts import UnaskedError
-from infra.stack.kafka_login import ClientConfig
 
 #: Client errors if the broker accepts the connection but refuses the login or the certificate.
 _REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
@@ -67,7 +67,7 @@ class KafkaReader:
         self._config = config
         self._last_error, self._refusal = "", ""
         self._lock = threading.Lock()
-        self._topics: dict[str, int] | UnaskedError | None = None
+        self._topics: dict[str, int] | NoAnswerError | None = None
         try:
             self._admin = AdminClient(self._heard_config({"socket.timeout.ms": round(REQUEST_SECONDS * 1000)}))
         except KafkaException as error:
@@ -80,9 +80,9 @@ class KafkaReader:
                 try:
                     listed = self._asked("topics", lambda: self._admin.list_topics(timeout=REQUEST_SECONDS)).topics
                     self._topics = {name: len(each.partitions) for name, each in listed.items()}
-                except UnaskedError as error:
+                except NoAnswerError as error:
                     self._topics = error
-            if isinstance(self._topics, UnaskedError):
+            if isinstance(self._topics, NoAnswerError):
                 raise self._topics
             return self._topics
 
@@ -258,18 +258,18 @@ class KafkaReader:
         except TimeoutError:
             raise self._unasked(f"{what} could not be asked", None) from None
 
-    def _unasked(self, what: str, error: Any) -> UnaskedError:
+    def _unasked(self, what: str, error: Any) -> NoAnswerError:
         """The refusal in Kafka's words. A cluster that cannot be reached gives the same reason for every question."""
         told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
         if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
             # Only then does the client report why it cannot reach a broker or is refused.
             self._admin.poll(0)
             if self._refusal:
-                return UnaskedError(f"Kafka cluster {self.alias} refuses the login: {self._refusal}", refused=True)
+                return NoAnswerError(f"Kafka cluster {self.alias} refuses the login: {self._refusal}", refused=True)
             why = self._last_error or f"no broker answered within {REQUEST_SECONDS:g} s"
-            return UnaskedError(f"Kafka cluster {self.alias} does not answer: {why}")
+            return NoAnswerError(f"Kafka cluster {self.alias} does not answer: {why}")
         refused = isinstance(error, KafkaError) and error.code() in _REFUSED_RIGHT
-        return UnaskedError(f"Kafka cluster {self.alias}: {what}: {told}", refused=refused)
+        return NoAnswerError(f"Kafka cluster {self.alias}: {what}: {told}", refused=refused)
 
     def _heard_config(self, own: ClientConfig) -> dict[str, Any]:
         return {**self._config, **own, "error_cb": self._heard}

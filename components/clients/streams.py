@@ -6,10 +6,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import ClientConfig
 from components.kafka.positions import OffsetRange
 from components.kafka.positions import TopicPartition as Partition
-from infra.operate.facts import UnaskedError
-from infra.stack.kafka_login import ClientConfig
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0
@@ -34,13 +34,13 @@ STREAM_CONFIG: ClientConfig = {
 class RecordStream:
     """One consumer; `failed` creates the error for what could not be read."""
 
-    def __init__(self, consumer: Consumer, failed: Callable[[str, Any], UnaskedError]) -> None:
+    def __init__(self, consumer: Consumer, failed: Callable[[str, Any], NoAnswerError]) -> None:
         self._consumer, self._failed = consumer, failed
 
     def messages(self, partition: Partition, offsets: OffsetRange) -> Iterator[Message]:
         """The records of a range in order; another range must not begin before the last one was read or dropped.
 
-        Raises UnaskedError.
+        Raises NoAnswerError.
         """
         if not offsets.size:
             return

@@ -1,4 +1,4 @@
-"""x"""
+"""Writes to a cluster: commits for groups that do not run, deletes them, and adds and deletes ACLs of topics."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -16,11 +16,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import ClientConfig
 from components.contract.problems import CannotRunError
 from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition as Partition
-from infra.operate.facts import UnaskedError
-from infra.stack.kafka_login import ClientConfig
 
 _SECONDS = 15.0
 _ANY: Any = None  # Its stubs do not know that this means every name.
@@ -44,7 +44,7 @@ class TopicAcls:
         self._admin = AdminClient(dict(config))
 
     def access(self) -> Access:
-        """Look without changing anything. Raises UnaskedError if the cluster does not answer."""
+        """Look without changing anything. Raises NoAnswerError if the cluster does not answer."""
         every = AclBindingFilter(
             *(ResourceType.TOPIC, _ANY, ResourcePatternType.ANY, _ANY, _ANY), AclOperation.ANY, AclPermissionType.ANY
         )
@@ -59,7 +59,7 @@ class TopicAcls:
                 return Access(has_authorizer=False, may_change=False)
             if code == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
                 return Access(may_change=False, seen=False)
-            raise UnaskedError(f"Kafka cluster {self.alias}: ACLs could not be asked: {error.args[0].str()}") from None
+            raise NoAnswerError(f"Kafka cluster {self.alias}: ACLs could not be asked: {error.args[0].str()}") from None
         may_change = AclOperation.ALTER in (cluster.authorized_operations or ())
         return Access(tuple(_entry(each) for each in found), may_change=may_change)
 
@@ -121,7 +121,6 @@ def _binding(entry: AclEntry) -> AclBinding:
     return AclBinding(*_words(entry))
 
 
-_GROUP_SECONDS = 15.0
 _ACTIVE = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.REBALANCE_IN_PROGRESS})
 _FORBIDDEN = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED})
 
@@ -138,8 +137,8 @@ class GroupWriter:
         places = [TopicPartition(each.topic, each.partition, offset, metadata=tag) for each, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
-            future = self._admin.alter_consumer_group_offsets(request, request_timeout=_GROUP_SECONDS)[group]
-            answered = future.result(_GROUP_SECONDS + 1).topic_partitions
+            future = self._admin.alter_consumer_group_offsets(request, request_timeout=_SECONDS)[group]
+            answered = future.result(_SECONDS + 1).topic_partitions
         except KafkaException as error:
             raise self._refused(group, error.args[0]) from None
         except TimeoutError:
@@ -151,9 +150,7 @@ class GroupWriter:
     def delete(self, group: str) -> None:
         """Delete a group without members; it need not exist. Raises CannotRunError."""
         try:
-            self._admin.delete_consumer_groups([group], request_timeout=_GROUP_SECONDS)[group].result(
-                _GROUP_SECONDS + 1
-            )
+            self._admin.delete_consumer_groups([group], request_timeout=_SECONDS)[group].result(_SECONDS + 1)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
                 raise self._not_deleted(group, error.args[0]) from None

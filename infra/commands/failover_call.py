@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import typer
 from rich.markup import escape
 
+from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import number
 from infra.commands.console import err, out
@@ -16,7 +17,6 @@ from infra.commands.intervention import who
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate import failing_over, failover_looking
 from infra.operate.disaster_plan import consumed_topics, disaster_plan
-from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Looked, Mode, Plan
 from infra.operate.failover_looking import Scene
 from infra.operate.failover_plan import only_waits, plan
@@ -130,7 +130,7 @@ def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked,
             if fence is not None:
                 fence.expect_held()
             failing_over.expect_unchanged(scene, found, looked, ends=planned)
-        except (CannotRunError, UnaskedError):
+        except (CannotRunError, NoAnswerError):
             failing_over.resume_checkpoints(scene, by, stopped, status.update)
             raise
         if fence is not None:

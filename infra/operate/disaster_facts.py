@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader, Read
 from components.contract.kept_positions import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.kafka import mirror_records
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operate.facts import Unasked, UnaskedError, VerdictFacts
+from infra.operate.facts import Unasked, VerdictFacts
 from infra.operate.failover_facts import Group
 from infra.operate.kafka_facts import heartbeat_ms
 
@@ -79,7 +80,7 @@ def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
     """Why the ends of the source's logs are not known; None if they are."""
     try:
         source.logs(source.partitions(flow.replicated(source.topics())))
-    except UnaskedError as error:
+    except NoAnswerError as error:
         return Silence(str(error), error.refused)
     return None
 
@@ -116,7 +117,7 @@ def read_evidence(
         try:
             found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
             ids = {policy.original(name): each for name, each in found.items()}
-        except UnaskedError as error:
+        except NoAnswerError as error:
             kept = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
     return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)

@@ -32,7 +32,7 @@ def read_positions(
     """The positions on the target of committed offsets on the source, by source partition.
 
     In a pair, `left` has the offsets of groups that have consumed on the target before, each with the offset at which
-    it left the target. Each partition is read once, however many offsets there are. Raises UnaskedError.
+    it left the target. Each partition is read once, however many offsets there are. Raises NoAnswerError.
     """
 
     # After a failover producers write to the same topic, and the records stay there when the groups have returned.

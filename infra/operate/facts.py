@@ -26,16 +26,6 @@ class Unasked:
         return (self.reason, *self.others)
 
 
-class UnaskedError(Exception):
-    """A question got no answer; the message says which, and why. `refused` means that the cluster answers, but refuses
-    the login or the right to ask.
-    """
-
-    def __init__(self, message: str, *, refused: bool = False) -> None:
-        super().__init__(message)
-        self.refused = refused
-
-
 @dataclass(frozen=True)
 class Task:
     """A task of a connector as Connect reports it."""

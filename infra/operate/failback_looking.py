@@ -19,7 +19,7 @@ from infra.operate.source_only import source_only
 
 
 def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
-    """Look at everything. Raises UnaskedError, and CannotRunError for a group that never consumed on the target."""
+    """Look at everything. Raises NoAnswerError, and CannotRunError for a group that never consumed on the target."""
     flow = scene.parameters
     source, target = scene.reader(flow.source), scene.reader(flow.target)
     topics = flow.replicated(source.topics())
@@ -100,7 +100,7 @@ def read_positions_back(
     """The positions on the source of offsets that were committed on the target, by source partition.
 
     Groups had committed `left_at` on the source before they left. Each partition is read once, however many offsets
-    there are. Raises UnaskedError.
+    there are. Raises NoAnswerError.
     """
 
     def walk(origin: PartitionLog, copies: PartitionLog, offsets: list[int]) -> PartitionBack | NotProvenError:

@@ -5,6 +5,7 @@ No state is kept between two runs: a new run finds what an interrupted one did.
 
 from collections.abc import Sequence
 
+from components.clients.login import Purpose, client_config
 from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
@@ -12,7 +13,7 @@ from infra.operate.failover_facts import Move
 from infra.operate.failover_looking import Scene
 from infra.operate.group_moves import commit_moves
 from infra.operate.partition_logs import Say
-from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.kafka_login import secrets_reader
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
 

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import Purpose, client_config
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.clusters import ClusterParameters
@@ -21,7 +23,6 @@ from infra.kubernetes.api import KubernetesApi
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.disaster_facts import Evidence, read_evidence, why_silent
 from infra.operate.exact_reading import read_positions
-from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Group, Growth, Looked
 from infra.operate.intervening import cluster_of
 from infra.operate.kubernetes_reader import connector_facts, kept_positions, needed_objects, read_objects, verdict_facts
@@ -29,7 +30,7 @@ from infra.operate.looking import KUBERNETES_SECONDS
 from infra.operate.partition_logs import Say
 from infra.stack.environment import stack_environment
 from infra.stack.flow_choice import flow_named
-from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.kafka_login import secrets_reader
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
 
@@ -74,7 +75,7 @@ class Scene:
 
 @contextmanager
 def opened(settings: StackSettings, name: str, otherwise: str = "") -> Iterator[Scene]:
-    """The scene of a flow. Inside, an UnaskedError becomes a CannotRunError, whose remedy ends with `otherwise`."""
+    """The scene of a flow. Inside, an NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
     environment = stack_environment(settings)
     configured = environment.configured()
     raise_mistakes(settings)
@@ -83,7 +84,7 @@ def opened(settings: StackSettings, name: str, otherwise: str = "") -> Iterator[
     with api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS) as api:
         try:
             yield Scene(settings, flow, flow_parameters(flow), api)
-        except UnaskedError as error:
+        except NoAnswerError as error:
             raise _not_answered(settings, name, str(error), otherwise) from None
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.writer import TopicAcls
 from components.contract.problems import CannotRunError, RefusedError
@@ -26,7 +27,6 @@ from components.kafka.write_fence import (
 from components.render.acls import flows_without_addresses
 from components.topology.principals import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Precondition
 from infra.operate.failover_looking import Scene
 from infra.operate.fence_plan import fence_precondition, growth, refuse_unfenceable
@@ -54,7 +54,7 @@ def fenced_topics(scene: Scene) -> list[str]:
 
 
 def fence_facts(scene: Scene, topics: Sequence[str]) -> Precondition:
-    """Whether the topics can be fenced. Raises UnaskedError."""
+    """Whether the topics can be fenced. Raises NoAnswerError."""
     principal = kafka_principal(scene.flow.source) or ""
     return fence_precondition(scene.parameters, principal, topics, owner_of(scene), scene.topic_acls("source").access())
 
@@ -140,7 +140,7 @@ def fenced(scene: Scene, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
 def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
     try:
         topics = lift(acls, owner)
-    except (CannotRunError, UnaskedError) as error:
+    except (CannotRunError, NoAnswerError) as error:
         what = f"producers may not be able to write to {acls.alias}: the fence was not lifted"
         remedy = f"as soon as {acls.alias} answers, run {lift_call(scene)}."
         why = f"{str(error).removesuffix('.')}."
@@ -152,7 +152,7 @@ def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
 def standing(scene: Scene) -> list[str]:
     """The topics on the source that this flow's fence denies.
 
-    Raises UnaskedError, and CannotRunError if the login may not change ACLs.
+    Raises NoAnswerError, and CannotRunError if the login may not change ACLs.
     """
     acls = scene.topic_acls("source")
     found = acls.access()
@@ -188,7 +188,7 @@ def _entries(scene: Scene, side: Side) -> tuple[AclEntry, ...] | None:
 def lift(acls: TopicAcls, owner: str) -> list[str]:
     """Delete the denials that only this owner made, and return the topics that it had fenced.
 
-    Raises CannotRunError and UnaskedError.
+    Raises CannotRunError and NoAnswerError.
     """
     entries = acls.access().entries
     acls.delete(denials_to_lift(owner, entries))

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 
 from cryptography import x509
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import Read
 from components.contract.clusters import CertificateAuthentication, ClusterParameters, UnsupportedAuthentication
 from components.contract.clusters import Reference as CredentialReference
 from components.topology.clusters import Cluster, SecretPattern
-from infra.operate.facts import CertificateFacts, LoginFacts, UnaskedError
-from infra.stack.kafka_login import Read
+from infra.operate.facts import CertificateFacts, LoginFacts
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
     """For each key that the connectors read for this cluster, the certificate that expires first.
 
-    JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises UnaskedError for
-    a key that holds no certificate, and what `read` raises.
+    JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises NoAnswerError
+    for a key that holds no certificate, and what `read` raises.
     """
     found = []
     for reference in _pem(cluster):
@@ -27,7 +28,7 @@ def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFac
         try:
             chain = x509.load_pem_x509_certificates(read(reference).encode())
         except ValueError:
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {key} in Secret {place} is no certificate") from None
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {key} in Secret {place} is no certificate") from None
         found.append(CertificateFacts(place, key, min(each.not_valid_after_utc for each in chain)))
     return tuple(found)
 
@@ -53,18 +54,18 @@ def login_facts(
     alias: str, read: Callable[[], tuple[CertificateFacts, ...]], ask: Callable[[], object] | None
 ) -> LoginFacts:
     """Read the certificates for a cluster. With `ask`, also query the cluster with the connectors' login, even if a
-    certificate cannot be read. `read` and `ask` may raise UnaskedError.
+    certificate cannot be read. `read` and `ask` may raise NoAnswerError.
     """
     found: tuple[CertificateFacts, ...] = ()
     unread = ""
     try:
         found = read()
-    except UnaskedError as error:
+    except NoAnswerError as error:
         unread = str(error)
     if ask is None:
         return LoginFacts(alias, None, unread, found)
     try:
         ask()
-    except UnaskedError as error:
+    except NoAnswerError as error:
         return LoginFacts(alias, False if error.refused else None, str(error), found)
     return LoginFacts(alias, True, unread, found)

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import Purpose, client_config
 from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
@@ -21,7 +23,7 @@ from components.render.acls import flows_without_addresses
 from components.render.job_parameters import connector_login, flow_parameters
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, UnaskedError
+from infra.operate.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked
 from infra.operate.flow_status import LISTED, flow_status
 from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from infra.operate.kubernetes_reader import (
@@ -35,7 +37,7 @@ from infra.operate.kubernetes_reader import (
 from infra.operate.logins import can_be_tried, certificates, login_facts
 from infra.operate.status_document import FlowStatus, StackStatus, StatusDocument
 from infra.stack.environment import stack_environment
-from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.kafka_login import secrets_reader
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
 
@@ -110,28 +112,28 @@ class Readers:
         self._of_login: dict[tuple[tuple[str, object], ...], KafkaReader] = {}
 
     def of(self, cluster: ClusterParameters) -> KafkaReader:
-        """The reader of a cluster. Raises UnaskedError if its credentials cannot be read or used."""
+        """The reader of a cluster. Raises NoAnswerError if its credentials cannot be read or used."""
         if self._down is not None:
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
         with self._lock:
             if cluster not in self._of_cluster:
                 self._of_cluster[cluster] = self._logged_in(cluster)
             return self._of_cluster[cluster]
 
     def certificates(self, cluster: ClusterParameters) -> tuple[CertificateFacts, ...]:
-        """The certificates for this cluster. Raises UnaskedError if they cannot be read."""
+        """The certificates for this cluster. Raises NoAnswerError if they cannot be read."""
         if self._down is not None:
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
         try:
             return certificates(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE))
         except CannotRunError as error:
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
 
     def _logged_in(self, cluster: ClusterParameters) -> KafkaReader:
         try:
             config = client_config(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE), _PURPOSE)
         except CannotRunError as error:
-            raise UnaskedError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
         login = (("alias", cluster.alias), *sorted(config.items()))
         if login not in self._of_login:
             self._of_login[login] = KafkaReader(cluster.alias, config)
@@ -182,7 +184,7 @@ def answer(ask: Callable[[], T]) -> T | Unasked:
     """What `ask` returns, or why it could not be asked."""
     try:
         return ask()
-    except UnaskedError as error:
+    except NoAnswerError as error:
         return Unasked(str(error))
 
 

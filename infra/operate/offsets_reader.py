@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
@@ -15,7 +16,6 @@ from components.kafka.positions import TopicPartition
 from components.kafka.task_states import present_tasks, unended_tasks
 from components.render.job_parameters import flow_parameters
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.facts import UnaskedError
 from infra.operate.flow_connectors import ConnectorPlace, connector_places
 from infra.operate.kafka_facts import read_syncs
 from infra.operate.looking import Readers
@@ -54,7 +54,7 @@ class OffsetsReader:
         """What the clusters now hold for these connectors. Raises CannotRunError."""
         try:
             return self._known(connectors)
-        except UnaskedError as error:
+        except NoAnswerError as error:
             raise _unasked(error) from None
 
     def moves(self, file: OffsetsFile, known: Known) -> list[Move]:
@@ -68,7 +68,7 @@ class OffsetsReader:
         wanted, unreadable = entries(file)
         try:
             found, not_storable = moves(wanted, known, at_time)
-        except UnaskedError as error:
+        except NoAnswerError as error:
             raise _unasked(error) from None
         if problems := [*unreadable, *mistakes(wanted, known), *not_storable]:
             raise ReplicationError(problems)
@@ -90,7 +90,7 @@ class OffsetsReader:
         """The offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
         try:
             return self._stored()
-        except UnaskedError as error:
+        except NoAnswerError as error:
             raise _unasked(error) from None
 
     def unended(self, connector: str) -> list[int]:
@@ -106,7 +106,7 @@ class OffsetsReader:
         topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
         try:
             read = self.readers.of(self.parameters.target).records(topic)
-        except UnaskedError as error:
+        except NoAnswerError as error:
             raise _unasked(error) from None
         return [(each.key, each.value) for each in read]
 
@@ -137,7 +137,7 @@ class OffsetsReader:
         }
 
 
-def _unasked(error: UnaskedError) -> CannotRunError:
+def _unasked(error: NoAnswerError) -> CannotRunError:
     return CannotRunError(
         "kafka-not-asked",
         str(error),

@@ -54,7 +54,7 @@ def walk_partitions(
 ) -> dict[TopicPartition, T]:
     """The results of `walk`, for these offsets in each source partition and its remote partition, in order.
 
-    Each partition is read once, however many offsets there are. Raises UnaskedError.
+    Each partition is read once, however many offsets there are. Raises NoAnswerError.
     """
     remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
     isolation = flow.exactly_once

@@ -32,7 +32,7 @@ def offsets_reader(scene: Scene) -> OffsetsReader:
 
 
 def look_at_return(scene: Scene, say: Say) -> LookedReturn:
-    """Compare both clusters in every partition of the flow. Raises UnaskedError and CannotRunError."""
+    """Compare both clusters in every partition of the flow. Raises NoAnswerError and CannotRunError."""
     flow = scene.parameters
     new, old = scene.reader(flow.source), scene.reader(flow.target)
     reader = offsets_reader(scene)

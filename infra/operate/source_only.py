@@ -64,7 +64,7 @@ def source_only(
     *,
     committed: bool,
 ) -> tuple[SourceOnly, ...]:
-    """Read these ranges and describe what they hold: `tails` end the log, `gaps` do not. Raises UnaskedError."""
+    """Read these ranges and describe what they hold: `tails` end the log, `gaps` do not. Raises NoAnswerError."""
     ranges = [(each, offsets, False) for each, offsets in tails.items()]
     ranges += [(each, offsets, True) for each, several in gaps.items() for offsets in several]
     found = []
@@ -84,7 +84,7 @@ def source_only(
 def export(source: KafkaReader, found: Iterable[SourceOnly], file: Path, say: Say, *, committed: bool) -> int:
     """Write the records to a new file that only this user can read, one JSON object a line, and return their number.
 
-    The file gets its name when it is complete. Raises RefusedError, CannotRunError and UnaskedError.
+    The file gets its name when it is complete. Raises RefusedError, CannotRunError and NoAnswerError.
     """
     if file.exists():
         why, remedy = "An export never replaces a file.", "name a file that does not exist."

@@ -5,12 +5,13 @@ credentials are in Secrets of the stack's Kubernetes cluster. Nothing is written
 from collections.abc import Mapping
 
 from components.checks.listed_names import ClusterNames
+from components.clients.login import Purpose, client_config
 from components.contract.problems import CannotRunError
 from components.flows.resolved import resolve_flows
 from components.render.job_parameters import flow_parameters
 from infra.kubernetes.access import api_client
 from infra.stack.environment import stack_environment
-from infra.stack.kafka_login import Purpose, client_config, secrets_reader
+from infra.stack.kafka_login import secrets_reader
 from infra.stack.settings import StackSettings
 
 _SECONDS = 15.0

@@ -22,7 +22,7 @@ from infra.operate.facts import FlowFacts
 from infra.operate.flow_status import flow_status
 from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from tests.builders import a_resolved_flow
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 from tests.infra.operate.exported import a_document, scraped
 
 #: Brokers within a process create topics with four partitions.

@@ -11,14 +11,14 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from components.clients.login import ClientConfig
 from components.clients.reader import KafkaReader
 from components.kafka.exact_positions import PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.operate.exact_reading import read_positions
-from infra.stack.kafka_login import ClientConfig
 from tests.builders import a_resolved_flow
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 
 GROUPS, PARTITIONS, RECORDS = 1_000, 100, 10_000
 SENT_AGAIN = 1_000

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from components.clients.login import Purpose
 from components.contract.clusters import Reference as CredentialReference
 from components.contract.clusters import SecretReference
 from components.contract.problems import CannotRunError
@@ -31,12 +32,12 @@ from infra.operate.intervening import carry_out, chosen_places, read_live
 from infra.operate.interventions import planned
 from infra.operate.source_only import export
 from infra.stack.flow_choice import flow_named
-from infra.stack.kafka_login import Purpose, secrets_reader
+from infra.stack.kafka_login import secrets_reader
 from infra.stack.listed_names import read_names
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
+from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.deploy.adoption.test_moves import plan_of
-from tests.infra.operate.brokers import Cluster, Reader
 from tests.infra.operate.night import Operator, Writer, a_call, a_night
 from tests.infra.operate.test_interventions import a_request
 from tests.repository import ROOT

@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from components.checks.listed_names import ClusterNames
+from components.clients.login import Purpose, client_config
 from components.contract.clusters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.commands.app import app
-from infra.stack.kafka_login import Purpose, client_config
 from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
 from infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology

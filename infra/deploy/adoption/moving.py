@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from components.kafka import mirror_records
@@ -26,7 +27,6 @@ from infra.deploy.engine.command import Say
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.ended_tasks import wait_until_ended
-from infra.operate.facts import UnaskedError
 from infra.operate.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
 from infra.operate.interventions import Change as StateChange
 from infra.operate.interventions import Request, planned, wanted_state
@@ -241,7 +241,7 @@ def _names(move: Move) -> str:
 def _asked(reader: OffsetsReader, topic: str) -> Any:
     try:
         return reader.readers.of(reader.parameters.target).records(topic)
-    except UnaskedError as error:
+    except NoAnswerError as error:
         raise CannotRunError(
             "kafka-not-asked",
             str(error),

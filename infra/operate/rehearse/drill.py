@@ -72,7 +72,7 @@ class Drill:
 def run(drill: Drill, say: Say) -> DrillRecord:
     """Run a drill, and remove its group whatever happens.
 
-    Raises CannotRunError, UnaskedError, and RefusedError for a flow that cannot be rehearsed now.
+    Raises CannotRunError, NoAnswerError, and RefusedError for a flow that cannot be rehearsed now.
     """
     flow, scene = drill.flow, drill.scene
     refuse_unsuited(flow, Mode.PLANNED)

@@ -33,7 +33,7 @@ def count(
 ) -> Count:
     """Read from the group's position to the end, and compare with the records that the group has not consumed.
 
-    `source_log` ends where the drill began: later records are not expected. Raises UnaskedError.
+    `source_log` ends where the drill began: later records are not expected. Raises NoAnswerError.
     """
     isolation = flow.exactly_once
     end = target.logs([move.target], committed=isolation)[move.target].end

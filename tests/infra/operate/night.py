@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.writer import Access, GroupWriter, TopicAcls
 from components.contract.clusters import ClusterParameters
@@ -19,12 +20,11 @@ from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.facts import UnaskedError
 from infra.operate.failover_looking import Scene
 from infra.operate.flow_connectors import connector_places
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
-from tests.infra.operate.brokers import Cluster, Reader
+from tests.components.clients.brokers import Cluster, Reader
 
 
 class KilledError(Exception):
@@ -158,7 +158,7 @@ class Night(Scene):
     def topic_acls(self, side: Side) -> TopicAcls:
         alias = (self.parameters.source if side == "source" else self.parameters.target).alias
         if alias in self.dead:
-            raise UnaskedError(f"Kafka cluster {alias}: ACLs could not be asked")
+            raise NoAnswerError(f"Kafka cluster {alias}: ACLs could not be asked")
         return self.acls if alias == self.acls.alias else Acls(alias)
 
     def writer(self) -> GroupWriter:
@@ -181,7 +181,7 @@ class Silent(Reader):
     """A cluster that does not answer."""
 
     def topics(self) -> dict[str, int]:
-        raise UnaskedError(f"Kafka cluster {self.alias} does not answer: Connection refused")
+        raise NoAnswerError(f"Kafka cluster {self.alias} does not answer: Connection refused")
 
 
 def a_night(

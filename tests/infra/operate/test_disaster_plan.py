@@ -20,7 +20,7 @@ from infra.operate.disaster_plan import consumed_topics, disaster_plan
 from infra.operate.facts import VerdictFacts
 from infra.operate.failover_facts import Group, LeftAlone, Move, Plan
 from tests.builders import a_resolved_flow
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 from tests.infra.operate.night import a_call, a_night
 from tests.infra.readmes import Readme
 from tests.repository import ROOT

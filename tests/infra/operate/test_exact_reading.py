@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter
 from components.contract.parameters import FlowParameters, GuardParameters
@@ -19,9 +20,8 @@ from components.kafka.replication_policy import Policy
 from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operate.exact_reading import read_positions
-from infra.operate.facts import UnaskedError
 from tests.builders import a_resolved_flow
-from tests.infra.operate.brokers import Cluster, NumberedRecord, Reader
+from tests.components.clients.brokers import Cluster, NumberedRecord, Reader
 
 FLOW = flow_parameters(a_resolved_flow())
 MARKS = GuardParameters(filter="replicated-from-uswest", mark="replicated-from-useast")
@@ -88,14 +88,14 @@ def test_the_marks_of_a_pair_tell_where_a_record_came_from(regions: Regions) -> 
 def test_reading_an_expired_range_is_an_error_and_not_an_empty_result(regions: Regions) -> None:
     regions.source.hold("young", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
-    with reader.stream(committed=False) as stream, pytest.raises(UnaskedError, match="could not be read"):
+    with reader.stream(committed=False) as stream, pytest.raises(NoAnswerError, match="could not be read"):
         list(stream.messages(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
 
 
 def test_reading_a_log_that_lost_its_end_is_an_error_and_not_a_shorter_result(regions: Regions) -> None:
     regions.source.hold("cut", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
-    with reader.stream(committed=False) as stream, pytest.raises(UnaskedError) as caught:
+    with reader.stream(committed=False) as stream, pytest.raises(NoAnswerError) as caught:
         list(stream.messages(TopicPartition("cut", 0), OffsetRange(0, 5)))
     assert str(caught.value) == (
         "Kafka cluster useast: cut-0 ends at 3, and ended at 5 before: an unclean leader election lost records, or the "

@@ -10,7 +10,7 @@ from components.clients.writer import Access, GroupWriter
 from components.contract.problems import RefusedError
 from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_fence import with_fence
-from tests.infra.operate.brokers import Reader
+from tests.components.clients.brokers import Reader
 from tests.infra.operate.night import KilledError, Night, Writer, a_call
 from tests.infra.operate.test_failing_over import GROUPS, ORDERS, REMOTE, night
 

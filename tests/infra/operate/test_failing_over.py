@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components.clients.errors import NoAnswerError
 from components.clients.writer import GroupWriter
 from components.contract.kept_positions import POSITIONS, KeptPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
@@ -18,11 +19,10 @@ from components.topology.parsing import parse_topology
 from infra.commands.failover_call import after_disaster, with_both
 from infra.kubernetes.api import Reference
 from infra.operate import failover_looking
-from infra.operate.facts import UnaskedError
 from infra.operate.failover_facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 from tests.infra.operate.night import KilledError, Night, a_call, a_night
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -83,7 +83,7 @@ def test_the_failover_is_undone_if_a_group_starts_after_the_look(night: Night) -
 
 def test_the_checkpoint_connector_runs_again_if_the_source_dies_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.dead.add("useast")
-    with pytest.raises(UnaskedError, match="useast does not answer"):
+    with pytest.raises(NoAnswerError, match="useast does not answer"):
         with_both(a_call(night), night, Mode.PLANNED)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
@@ -213,7 +213,7 @@ def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(*_: object) -> None:
-        raise UnaskedError("Kafka cluster useast does not answer: Connection refused")
+        raise NoAnswerError("Kafka cluster useast does not answer: Connection refused")
 
     monkeypatch.setattr(failover_looking, "api_client", lambda *_: nullcontext())
     monkeypatch.setattr(failover_looking, "look", silent)

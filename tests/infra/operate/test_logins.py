@@ -9,14 +9,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.contract.clusters import Reference
 from components.kafka.replication_policy import Side
 from components.render.job_parameters import connector_login
-from infra.operate.facts import CertificateFacts, LoginFacts, UnaskedError
+from infra.operate.facts import CertificateFacts, LoginFacts
 from infra.operate.logins import can_be_tried, certificates, login_facts
 from tests.builders import a_cluster, a_resolved_flow
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 
 SOON, LATER = (datetime(2026, month, 1, tzinfo=UTC) for month in (2, 6))
 CA: dict[str, Any] = {"tls": {"trust": {"secret": "useast-ca", "key": "ca.crt"}}}
@@ -64,7 +65,7 @@ def test_the_first_expiry_of_a_bundle_counts_and_the_client_key_is_not_read() ->
 
 def test_a_secret_key_that_holds_no_certificate_is_an_error() -> None:
     _, login = logged_in(**CA)
-    with pytest.raises(UnaskedError, match=r"ca.crt in Secret mirror-orders/useast-ca is no certificate") as caught:
+    with pytest.raises(NoAnswerError, match=r"ca.crt in Secret mirror-orders/useast-ca is no certificate") as caught:
         certificates(login, reading({"ca.crt": "not-to-be-shown"}))
     assert "not-to-be-shown" not in str(caught.value)
 
@@ -101,7 +102,7 @@ def test_a_login_is_refused_or_accepted_as_the_broker_answers() -> None:
 
 
 def no_answer() -> Any:
-    raise UnaskedError("no answer")
+    raise NoAnswerError("no answer")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from infra.kubernetes.api import Object, Reference
 from infra.operate.failover_facts import Mode
 from infra.operate.return_looking import offsets_reader
 from tests.builders import a_topology
-from tests.infra.operate.brokers import Cluster, Reader
+from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.night import KilledError, Night, Operator, a_call, a_night
 
 ORDERS = TopicPartition("orders", 0)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from components.clients.errors import NoAnswerError
 from components.clients.reader import Read
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
@@ -17,7 +18,6 @@ from components.render.job_parameters import flow_parameters
 from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.moving import Moving
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.facts import UnaskedError
 from infra.operate.offsets_reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
@@ -32,11 +32,11 @@ def a_moving(folder: Path, *agreed: str) -> tuple[Moving, Move]:
     return Moving(settings, plan, "ann", now, 0, frozenset(agreed), lambda _: None), plan.moves.found[0]
 
 
-def readers(move: Move, records: dict[str, list[tuple[Any, Any]]] | UnaskedError) -> dict[str, OffsetsReader]:
+def readers(move: Move, records: dict[str, list[tuple[Any, Any]]] | NoAnswerError) -> dict[str, OffsetsReader]:
     """The target, with the records of its topics; keys and values are written as JSON unless they are bytes."""
 
     def read(topic: str) -> list[Read]:
-        if isinstance(records, UnaskedError):
+        if isinstance(records, NoAnswerError):
             raise records
         return [Read(HERE, at, _data(key), _data(value), (), 0) for at, (key, value) in enumerate(records[topic])]
 
@@ -127,7 +127,7 @@ def test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers(tmp_pa
     reader = OffsetsReader(move.flows[0], seen.parameters, seen.readers)
     assert (reader.unended("orders-source"), reader.unended("other")) == ([0], [])
     assert (reader.present("orders-source"), reader.present("other")) == (frozenset({0}), frozenset())
-    silent = readers(move, UnaskedError("no broker answers"))["orders"]
+    silent = readers(move, NoAnswerError("no broker answers"))["orders"]
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
         replace(reader, readers=silent.readers).unended("orders-source")
 
@@ -135,7 +135,7 @@ def test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers(tmp_pa
 def test_a_target_cluster_that_does_not_answer_stops_the_move(tmp_path: Path) -> None:
     moving, move = a_moving(tmp_path)
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
-        moving._mirrored(move, readers(move, UnaskedError("no broker answers")))
+        moving._mirrored(move, readers(move, NoAnswerError("no broker answers")))
 
 
 def test_a_mirror_that_runs_again_stops_the_move(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from infra.operate.rehearse.drill import Drill, drill_group
 from infra.operate.rehearse.drill_record import read_record
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_resolved_flow, a_topology
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 from tests.infra.operate.night import KilledError, Night, Writer, a_night
 from tests.infra.operate.test_failing_over import ONE_WAY, PARTS, SELECTED, of_topology
 from tests.infra.stacks import write_stack

@@ -14,10 +14,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components.clients.errors import NoAnswerError
+from components.clients.login import ClientConfig
 from components.clients.reader import REQUEST_SECONDS, KafkaReader
-from infra.operate.facts import UnaskedError
-from infra.stack.kafka_login import ClientConfig
-from tests.infra.operate.brokers import Cluster
+from tests.components.clients.brokers import Cluster
 
 LOGIN: ClientConfig = {
     "security.protocol": "SASL_PLAINTEXT",
@@ -38,7 +38,7 @@ def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
         began = time.monotonic()
         errors = []
         for ask in (reader.topics, reader.groups, lambda: reader.records("orders")):
-            with pytest.raises(UnaskedError) as caught:
+            with pytest.raises(NoAnswerError) as caught:
                 ask()
             errors.append(str(caught.value))
     assert time.monotonic() - began < 2 * REQUEST_SECONDS, "a cluster that is down is asked for its topics once"
@@ -50,7 +50,7 @@ def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
 def test_a_refused_login_is_not_reported_as_a_silent_broker() -> None:
     cluster = Cluster()
     reader = KafkaReader("useast", {**cluster.config, **LOGIN, "sasl.password": "not-the-one"})
-    with pytest.raises(UnaskedError, match="Kafka cluster useast refuses the login: ") as caught:
+    with pytest.raises(NoAnswerError, match="Kafka cluster useast refuses the login: ") as caught:
         reader.topics()
     assert caught.value.refused
     assert "not-the-one" not in str(caught.value)
@@ -104,7 +104,7 @@ def test_a_certificate_refused_after_the_handshake_is_reported_as_a_refused_logi
             "log_level": 2,
         }
         try:
-            with pytest.raises(UnaskedError, match=r"Kafka cluster useast refuses the login: .*alert") as caught:
+            with pytest.raises(NoAnswerError, match=r"Kafka cluster useast refuses the login: .*alert") as caught:
                 KafkaReader("useast", login).topics()
         finally:
             listener.shutdown(socket.SHUT_RDWR)
@@ -113,5 +113,5 @@ def test_a_certificate_refused_after_the_handshake_is_reported_as_a_refused_logi
 
 
 def test_a_configuration_that_the_kafka_client_rejects_is_reported() -> None:
-    with pytest.raises(UnaskedError, match="Kafka cluster useast: the client's configuration is not accepted"):
+    with pytest.raises(NoAnswerError, match="Kafka cluster useast: the client's configuration is not accepted"):
         KafkaReader("useast", {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.pem": "no", "security.protocol": "SSL"})

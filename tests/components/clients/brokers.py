@@ -6,9 +6,9 @@ from contextlib import closing
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
 
+from components.clients.login import ClientConfig
 from components.clients.reader import KafkaReader
 from components.kafka.positions import TopicPartition
-from infra.stack.kafka_login import ClientConfig
 
 #: The number of a record, and the name of its mark header; without a mark, the name is empty.
 NumberedRecord = tuple[int, str]
