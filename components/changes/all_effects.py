@@ -3,19 +3,15 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from components.changes.connector_restarts import connector_effects
+from components.changes.continued_topics import remote_name_effects, source_offset_effects
 from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect
-from components.changes.monitoring import monitoring_effects
-from components.changes.namespaces_and_users import namespace_and_user_effects
+from components.changes.kubernetes_objects import monitoring_effects, namespace_and_user_effects, validation_effects
 from components.changes.offset_translation import translation_effects
 from components.changes.records import record_effects
-from components.changes.remote_names import remote_name_effects
-from components.changes.source_offsets import source_offset_effects
+from components.changes.restarts import connector_effects, worker_effects
 from components.changes.stack_change import StackChange
 from components.changes.topics import topic_effects
-from components.changes.validation import validation_effects
-from components.changes.worker_restarts import worker_effects
 
 _THEMES = (
     topic_effects,

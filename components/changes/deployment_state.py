@@ -1,14 +1,24 @@
-"""What a deployment makes Connect run: workers, connectors, and the configuration that they read."""
+"""What a deployment makes Connect run: workers, connectors, and the configuration that they read from its Kubernetes
+objects.
 
-from collections.abc import Mapping
+KafkaConnectors with their ConfigMaps and a KafkaMirrorMaker2 are read into the same types.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from components.flows.operators import CLUSTER_LABEL
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
 from components.kafka.patterns import alternatives
 from components.kafka.replication_policy import Policy, ReplicationPolicy
+from components.properties.values import value_text
 from components.render.connector_config import GUARD_FILTER
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import PART_OF, Manifest, ObjectRole
+from components.render.secrets import CONFIG_MAP_PROVIDER
+from components.render.validation_jobs import VALIDATION_KINDS
 
 
 @dataclass(frozen=True)
@@ -131,3 +141,196 @@ class DeploymentState:
     def first_flow(self) -> str:
         """Name of the flow under which effects on the whole deployment are reported."""
         return next((connector.flow for connector in self.connectors), self.name)
+
+
+#: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
+#: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
+_NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
+_NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+_MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
+_POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
+_GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
+#: Field of the API `v1` -> worker property of older APIs. A changed offsets topic has more effects than a restart.
+_STORAGE_TOPICS = {"configStorageTopic": "config.storage.topic", "statusStorageTopic": "status.storage.topic"}
+#: Property of a connector -> field of a mirror.
+_TOPICS = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
+_GROUPS = {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
+_PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
+
+#: The objects of a deployment by role and part.
+Objects = Mapping[str, Manifest]
+
+
+def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, str] | None = None) -> DeploymentState:
+    """Return what the objects of a deployment make Connect run.
+
+    `flows_by_source` maps a source's alias to the flow of its mirror in a KafkaMirrorMaker2, which does not name flows.
+    """
+    workers = {each["metadata"]["name"]: _workers(each) for each in _of_kind(objects, "KafkaConnect").values()}
+    mirrors = [(each, _workers(each)) for each in _of_kind(objects, "KafkaMirrorMaker2").values()]
+    config_maps = {
+        (each["metadata"]["namespace"], each["metadata"]["name"]): each["data"]
+        for each in _of_kind(objects, "ConfigMap").values()
+    }
+    connectors = [
+        _connector(key, body, workers[cluster], config_maps)
+        for key, body in _of_kind(objects, "KafkaConnector").items()
+        if (cluster := body["metadata"]["labels"].get(CLUSTER_LABEL)) in workers
+    ]
+    connectors += [connector for body, group in mirrors for connector in _mirrored(body, group, flows_by_source or {})]
+    return DeploymentState(
+        name,
+        (*workers.values(), *(group for _, group in mirrors)),
+        tuple(connectors),
+        frozenset(each["metadata"]["name"] for each in _of_kind(objects, "Namespace").values()),
+        _of_kind(objects, "ResourceQuota") | _of_kind(objects, "LimitRange"),
+        {each["metadata"]["name"]: each for each in _of_kind(objects, "KafkaUser").values()},
+        {
+            (each["kind"], each["metadata"]["name"]): each
+            for key, each in objects.items()
+            if each["kind"] in _MONITORING_KINDS or key == ObjectRole.DASHBOARD
+        },
+        {
+            (each["kind"], each["metadata"]["labels"].get(PART_OF, name)): each
+            for each in objects.values()
+            if each["kind"] in VALIDATION_KINDS
+        },
+    )
+
+
+def _of_kind(objects: Objects, kind: str) -> dict[str, Manifest]:
+    return {key: each for key, each in objects.items() if each["kind"] == kind}
+
+
+def _workers(body: Manifest) -> DeployedWorkers:
+    """Read the workers of a KafkaConnect or KafkaMirrorMaker2, in either API version."""
+    spec = body["spec"]
+    cluster = _worker_cluster(spec)
+    config = dict(cluster.get("config", {}))
+    pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
+    pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
+    # A new name for one of these topics reaches the workers through their configuration.
+    pods |= {name: cluster.get(name) or config.get(key) for name, key in _STORAGE_TOPICS.items()}
+    pods |= {f"{end.get('alias', '')}.{key}": end.get(key) for end in _ends(spec) for key in ("tls", "authentication")}
+    return DeployedWorkers(
+        body["kind"],
+        body["apiVersion"],
+        body["metadata"]["name"],
+        body["metadata"]["namespace"],
+        str(cluster.get("groupId") or config.get("group.id", "")),
+        str(cluster.get("offsetStorageTopic") or config.get("offset.storage.topic", "")),
+        str(cluster.get("bootstrapServers", "")),
+        int(spec.get("replicas", 1)),
+        {key: value for key, value in config.items() if key not in _GROUP_PROPERTIES},
+        {key: value for key, value in pods.items() if value is not None},
+        spec.get("logging"),
+        "groupId" in cluster,
+    )
+
+
+def _worker_cluster(spec: Manifest) -> Manifest:
+    """Return the part of a spec that names the workers' cluster."""
+    if "connectCluster" in spec:
+        return next((each for each in spec["clusters"] if each["alias"] == spec["connectCluster"]), {})
+    target: Manifest = spec.get("target", spec)
+    return target
+
+
+def _ends(spec: Manifest) -> Iterator[Manifest]:
+    """Yield the clusters whose certificates and logins the operator gives to the workers of a KafkaMirrorMaker2."""
+    yield from spec.get("clusters", ())
+    if "target" in spec:
+        yield spec["target"]
+        yield from (mirror["source"] for mirror in spec["mirrors"])
+
+
+def _connector(
+    key: str, body: Manifest, workers: DeployedWorkers, config_maps: Mapping[tuple[str, str], Mapping[str, str]]
+) -> DeployedConnector:
+    spec = body["spec"]
+
+    def value(found: re.Match[str]) -> str:
+        data = config_maps.get((found["namespace"], found["name"]), {})
+        return str(data.get(found["key"], found[0]))
+
+    # The revision of credentials is not a property; it explains why a connector restarts.
+    revisions = {
+        f"{side}.credentials.revision": data["credentials.revision"]
+        for side in ("source", "target")
+        for (_, name), data in config_maps.items()
+        if "credentials.revision" in data and f"/{name}:alias}}" in str(spec["config"].get(f"{side}.cluster.alias"))
+    }
+    config = {name: _PLACEHOLDER.sub(value, value_text(given)) for name, given in spec["config"].items()}
+    role = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2], "")
+    return DeployedConnector(
+        body["metadata"]["labels"].get(PART_OF, ""),
+        role,
+        key.removeprefix(f"{role}-connector").removeprefix("-") if role == "source" else "",
+        body["metadata"]["name"],
+        workers,
+        spec.get("state", "running"),
+        config | revisions,
+        {**spec["config"], "class": spec["class"], "tasksMax": spec.get("tasksMax")},
+    )
+
+
+def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]) -> Iterator[DeployedConnector]:
+    """Yield the connectors that the operator creates for a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    spec, name = body["spec"], body["metadata"]["name"]
+    target = _worker_cluster(spec)
+    by_alias = {each["alias"]: each for each in spec.get("clusters", ())}
+    for mirror in spec["mirrors"]:
+        source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
+        presumed_flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
+        flow = flows.get(source["alias"], presumed_flow)
+        for kind, role in ROLE_OF_CLASS.items():
+            connector = mirror.get(f"{role}Connector")
+            if connector is None:
+                continue
+            config = {key: value_text(value) for key, value in (connector.get("config") or {}).items()}
+            config |= _ends_of_mirror(source, target) | _selection(mirror, role)
+            yield DeployedConnector(
+                flow,
+                role,
+                "",
+                f"{source['alias']}->{target['alias']}.{kind}",
+                workers,
+                connector.get("state", "running"),
+                config,
+                {
+                    **config,
+                    **_given_to_all(mirror),
+                    "class": kind,
+                    "tasksMax": connector.get("tasksMax"),
+                    **_logins(source, target),
+                },
+            )
+
+
+def _ends_of_mirror(source: Manifest, target: Manifest) -> dict[str, str]:
+    return {
+        "source.cluster.alias": source["alias"],
+        "source.cluster.bootstrap.servers": source["bootstrapServers"],
+        "target.cluster.alias": target["alias"],
+        "target.cluster.bootstrap.servers": target["bootstrapServers"],
+    }
+
+
+def _logins(source: Manifest, target: Manifest) -> dict[str, Any]:
+    ends = {"source": source, "target": target}
+    return {f"{side}.{key}": end.get(key) for side, end in ends.items() for key in ("tls", "authentication")}
+
+
+def _selection(mirror: Manifest, role: str) -> dict[str, str]:
+    """Return the selections of a mirror that a connector reads."""
+    read = {"source": _TOPICS, "checkpoint": _TOPICS | _GROUPS}.get(role, {})
+    return {key: mirror[name] for key, name in read.items() if name in mirror}
+
+
+def _given_to_all(mirror: Manifest) -> dict[str, str]:
+    """Return what the operator gives to every connector of a mirror. If it changes, all of them restart, even those
+    that do not read it.
+
+    Source: KafkaMirrorMaker2Connectors.prepareMirrorMaker2ConnectorConfig.
+    """
+    return {key: mirror[name] for key, name in (_TOPICS | _GROUPS).items() if name in mirror}

@@ -9,9 +9,7 @@ from functools import partial
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
-from components.changes.source_connectors import effects_on_sources
-from components.changes.stack_change import StackChange
-from components.changes.topic_matching import is_covered
+from components.changes.stack_change import StackChange, effects_on_sources, is_covered
 
 _LAG = "offset.lag.max"
 _REFRESH = "refresh.groups.enabled"

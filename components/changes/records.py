@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed
-from components.changes.source_connectors import effects_on_sources
-from components.changes.stack_change import StackChange
+from components.changes.stack_change import StackChange, effects_on_sources
 from components.kafka.plugins import CONVERTER_KEYS
 from components.render.connector_config import RESERVED_NAMES
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Severity, counted, listed, verb
-from components.changes.stack_change import StackChange
-from components.changes.topic_matching import is_covered
+from components.changes.stack_change import StackChange, is_covered
 from components.kafka.topic_names import is_name
 
 _REFRESH = "refresh.topics.enabled"

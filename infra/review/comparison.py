@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from components.changes.all_effects import all_effects
-from components.changes.deployed_objects import deployment_state
-from components.changes.deployment_state import DeploymentState
+from components.changes.deployment_state import DeploymentState, deployment_state
 from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from components.contract.wording import number

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.changes.deployed_objects import deployment_state
+from components.changes.deployment_state import deployment_state
 from components.changes.effect import Severity
 from components.flows.operators import PAUSE
 from components.kafka.connector_status import failures, is_observed

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.changes.deployed_objects import deployment_state
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
 from infra.onboard.importing.effective import effective, objects_of
 from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.left_out import LeftOut

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from components.changes.deployed_objects import deployment_state
+from components.changes.deployment_state import deployment_state
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine.waiting import NotYetError, wait_for

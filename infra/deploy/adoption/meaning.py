@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.changes.connector_restarts import connector_effects
-from components.changes.deployed_objects import deployment_state
+from components.changes.deployment_state import deployment_state
 from components.changes.effect import Effect, Severity, listed
-from components.changes.namespaces_and_users import namespace_and_user_effects
+from components.changes.kubernetes_objects import namespace_and_user_effects
+from components.changes.restarts import connector_effects
 from components.changes.stack_change import StackChange
 from components.flows.operators import REPLICATING_KINDS, WORKER_KINDS
 from components.properties.values import value_text

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from components.changes.deployed_objects import deployment_state
+from components.changes.deployment_state import deployment_state
 from components.changes.effect import Effect, Severity
 from components.contract.problems import Problem
 from components.flows.operators import PAUSE, WORKER_KINDS

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from components.changes.all_effects import all_effects
-from components.changes.deployed_objects import deployment_state
-from components.changes.deployment_state import DeployedConnector, DeploymentState
+from components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
 from components.changes.effect import Effect, Severity
 from components.flows.naming import STORAGE_TOPICS
 from components.render.deployments import Deployment

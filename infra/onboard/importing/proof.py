@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from components.changes.all_effects import all_effects
-from components.changes.deployed_objects import deployment_state
-from components.changes.deployment_state import DeployedWorkers, DeploymentState
+from components.changes.deployment_state import DeployedWorkers, DeploymentState, deployment_state
 from components.changes.effect import Effect, Severity
 from components.flows.naming import MIRRORED
 from components.render.deployments import Deployment

@@ -1,4 +1,6 @@
-"""Kubernetes objects around Connect that replication depends on: namespaces, quotas, and Kafka users."""
+"""What a change does to the Kubernetes objects around Connect: namespaces, quotas, Kafka users, monitoring, and
+validation. The last two never affect workers.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -89,3 +91,65 @@ def _acls(user: Manifest) -> list[str]:
         f"{', '.join(rule['operations'])} on {rule['resource']['type']} {rule['resource'].get('name', '')}".strip()
         for rule in rules
     ]
+
+
+#: Kind of an object -> what readers call it.
+_MONITORING_KINDS = {"PodMonitor": "scraping", "PrometheusRule": "alerts", "ConfigMap": "dashboard"}
+
+
+def monitoring_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to scraping, alerts and the dashboard."""
+    before, after = (
+        {key: body for each in side for key, body in each.monitoring.items()} for side in (change.before, change.after)
+    )
+    for kind, word in _MONITORING_KINDS.items():
+        old, new = ({name: body for (of, name), body in side.items() if of == kind} for side in (before, after))
+        for verb, names in (
+            ("added", sorted(new.keys() - old.keys())),
+            ("removed", sorted(old.keys() - new.keys())),
+            ("changed", sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
+        ):
+            if names:
+                what = f"{word} {verb} in {kind} {listed(names)}; this restarts nothing"
+                yield Effect(Severity.NONE, f"monitoring-{verb}", "", "monitoring", what)
+
+
+#: Kind of an object -> kind of change -> the sentence about it.
+_VALIDATION_SENTENCES = {
+    **{
+        kind: {
+            "added": f"a {kind} will validate {{flows}} after the deployment",
+            "removed": f"{kind}s no longer validate {{flows}} after deployments",
+            "changed": f"because the deployed objects or the validation's settings change, a new {kind} will validate "
+            "{flows} after the deployment",
+        }
+        for kind in ("Job", "SparkApplication")
+    },
+    **{
+        kind: {
+            "added": f"a {kind} will validate {{flows}} between deployments",
+            "removed": f"a {kind} no longer validates {{flows}} between deployments",
+            "changed": f"the {kind} that validates {{flows}} changes",
+        }
+        for kind in ("CronJob", "ScheduledSparkApplication")
+    },
+}
+
+
+def validation_effects(change: StackChange) -> Iterator[Effect]:
+    """Yield what happens to the objects that validate flows in the cluster."""
+    before, after = (
+        {key: body for each in side for key, body in each.validation.items()} for side in (change.before, change.after)
+    )
+    for kind, sentences in _VALIDATION_SENTENCES.items():
+        old, new = ({flow: body for (of, flow), body in side.items() if of == kind} for side in (before, after))
+        for verb, flows in (
+            ("added", sorted(new.keys() - old.keys())),
+            ("removed", sorted(old.keys() - new.keys())),
+            ("changed", sorted(flow for flow in old.keys() & new.keys() if old[flow] != new[flow])),
+        ):
+            if flows:
+                what = (
+                    f"{sentences[verb].format(flows=listed(flows))}; the validation itself has no effect on replication"
+                )
+                yield Effect(Severity.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)
