@@ -2,28 +2,19 @@
 
 from collections.abc import Iterator
 
-from components.checks.accepted_findings import check_accepted_findings
-from components.checks.addresses import check_addresses
-from components.checks.clusters import OLDEST_STRIMZI, check_clusters, check_operator
+from components.checks.clusters import OLDEST_STRIMZI, check_addresses, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
 from components.checks.double_replication import check_double_replication, check_group_offsets, check_offsets_both_ways
-from components.checks.filters import check_filters
-from components.checks.guard_markers import check_guard_markers
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
-from components.checks.inherited_names import check_inherited_names
-from components.checks.kafka_users import check_kafka_users
-from components.checks.loops import check_halves, check_loops
-from components.checks.losses import check_losses
-from components.checks.mirrors import check_mirrors, declares_its_clusters
+from components.checks.kafka_users import check_declared_grants, check_kafka_users
+from components.checks.loops import check_guard_markers, check_halves, check_loops
 from components.checks.monitoring import check_monitoring
-from components.checks.names import check_aliases, check_names, check_namespaces
-from components.checks.open_grants import check_declared_grants
-from components.checks.own_classes import check_own_classes
-from components.checks.predicates import check_predicates
-from components.checks.properties import check_properties
-from components.checks.references import check_references
-from components.checks.selections import check_selections
-from components.checks.transform_settings import check_transform_settings
+from components.checks.names import check_aliases, check_inherited_names, check_names, check_namespaces
+from components.checks.properties import check_losses, check_properties
+from components.checks.property_values import check_references
+from components.checks.replications import check_accepted_findings, check_mirrors, declares_its_clusters
+from components.checks.selections import check_own_classes, check_selections
+from components.checks.transform_settings import check_filters, check_predicates, check_transform_settings
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
 from components.checks.versions import check_versions

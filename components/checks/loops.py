@@ -1,29 +1,41 @@
-"""Loops: rings of flows through which a record returns to the cluster where it was produced.
+"""Loops: rings of flows through which a record returns to the cluster where it was produced, and transforms that touch
+the headers by which loop guards stop it.
 
 Under the identity policy a topic's name does not show that a record was replicated, so only a loop guard on every flow
 of the ring stops the record. A flow with the default policy does not help: it recognizes only its own prefixes and adds
 one more on each round. Guarded rings are safe at any length: each flow marks what it replicates, and the flow that
 would bring a record home drops it.
+
+A guard recognizes the records of its target by a header that another guard has added. Only exact names of headers
+count, because Connect compares them literally.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from components.contract.problems import Problem, Severity
 from components.contract.wording import agreeing
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, topic_selection
+from components.flows.sources import each_source, source_key
 from components.kafka.overlap import Disjoint, overlap_of_selections
+from components.kafka.record_forms import Step
 from components.kafka.replication_policy import Policy
 from components.kafka.rings import (
     Leg,
     Ring,
     begins_growing_ring,
     legs_by_source,
+    prefixed,
     ring_of_selections,
     takes_longer_names,
     topic_that_goes_round,
 )
+from components.kafka.transform_chains import HeaderUse, headers_used
+from components.render.connector_config import marker_header
+from components.topology.model import Flow
 
 
 def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
@@ -35,7 +47,7 @@ def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     for ring in _rings(flows):
         if (names := frozenset(leg.flow for leg in ring.legs)) not in reported:
             reported.add(names)
-            yield _problem(ring, by_name)
+            yield _loop(ring, by_name)
 
 
 def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
@@ -86,7 +98,7 @@ def _disjoint(first: ExpandedFlow, second: ExpandedFlow) -> bool:
     return isinstance(overlap_of_selections(*selections), Disjoint)
 
 
-def _problem(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
+def _loop(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     ring = [flows[leg.flow] for leg in found.legs]
     topic = topic_that_goes_round(found)
     identity = [flow for flow in ring if flow.settings.policy is Policy.IDENTITY]
@@ -122,3 +134,96 @@ def _unguarded(ring: Sequence[ExpandedFlow]) -> str:
 
 def _names(flows: Iterable[ExpandedFlow]) -> str:
     return ", ".join(dict.fromkeys(f"`{flow.replication}`" for flow in flows))
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """A user's transform that touches the marker of records from the cluster `alias`, at a path. `place` is where its
+    chain stands: `before` the loop guard, or `after` it.
+    """
+
+    where: str
+    place: str
+    use: HeaderUse
+    alias: str
+
+
+def check_guard_markers(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No transform drops or writes a header by which the guard of this flow, or of a later one, recognizes records."""
+    guarded = [flow for flow in flows if flow.settings.loop_guard]
+    if not guarded:
+        return
+    aliases = {alias for flow in guarded for alias in (flow.settings.source, flow.settings.target)}
+    markers = {marker_header(alias): alias for alias in aliases}
+    told: set[tuple[str, str]] = set()
+    for flow in flows:
+        for part, settings in each_source(flow.settings):
+            for touch in _touches(flow, part, settings, markers):
+                guard = _guard_that_needs(flow, settings, touch.alias, flows)
+                if guard is not None and (touch.where, touch.alias) not in told:
+                    told.add((touch.where, touch.alias))
+                    yield _marker_touched(touch, flow, guard)
+
+
+def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, str]) -> Iterator[_Touch]:
+    for place, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
+        for name, transform in chain.items():
+            for use in headers_used(Step(name, transform.type, transform.config)):
+                if use.header in markers:
+                    where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+                    yield _Touch(where, place, use, markers[use.header])
+
+
+def _guard_that_needs(
+    flow: ExpandedFlow, settings: Flow, alias: str, flows: Sequence[ExpandedFlow]
+) -> ExpandedFlow | None:
+    """The guarded flow that needs the marker of the cluster `alias` on records that this flow replicates.
+
+    It is the flow itself, or a flow into that cluster that the records may reach.
+    """
+    if settings.loop_guard and alias in (settings.source, settings.target):
+        return flow
+    selected = prefixed(topic_selection(settings, flow.kafka), replication_policy(settings).prefix_of(""))
+    for guard in flows:
+        own = guard.settings
+        if not own.loop_guard or own.target != alias or own.source not in _reached(settings.target, alias, flows):
+            continue
+        if not isinstance(overlap_of_selections(selected, topic_selection(own, guard.kafka)), Disjoint):
+            return guard
+    return None
+
+
+def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
+    """The clusters that records may reach from `start` without passing through `end`."""
+    found, waiting = {start}, deque([start])
+    while waiting:
+        here = waiting.popleft()
+        for target in (flow.settings.target for flow in flows if flow.settings.source == here):
+            if target not in found and target != end:
+                found.add(target)
+                waiting.append(target)
+    return found
+
+
+def _marker_touched(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:
+    use, alias = touch.use, touch.alias
+    knows = f"The loop guard of {guard.where()} drops records with this header, because they came from `{alias}`."
+    if guard is flow and alias == flow.settings.source:
+        knows = f"The loop guard adds this header so that the flow back to `{alias}` recognizes and drops the record."
+    lost = "Without it, each record would circulate endlessly."
+    # A pair's transforms are also in front of the guard of the flow back, which would drop every record.
+    in_front_of_both = flow.shape is Shape.PREFIXLESS_PAIR and touch.place == "before"
+    if use.writes and alias == flow.settings.source and not in_front_of_both:
+        lost = "With `loopGuard: true`, this flow adds the header itself."
+        if guard is flow:
+            lost = "It adds the header itself, so no transform needs to write it."
+    elif use.writes:
+        lost = f"Records that did not come from `{alias}` would be dropped too, so `{alias}` would lack them."
+    remedy = f"take `{use.header}` out of `headers`" if use.is_listed else "choose another header"
+    return Problem(
+        touch.where,
+        "guard-marker-touched",
+        f"the transform {'writes' if use.writes else 'drops'} the header `{use.header}`",
+        f"{knows} {lost}",
+        f"{remedy}; only the loop guard may touch headers that begin with `{marker_header('')}`.",
+    )

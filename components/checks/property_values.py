@@ -1,13 +1,16 @@
-"""Values of properties: those that Kafka refuses, those that cannot work although Kafka accepts them, and credentials
-given in plain text instead of by reference.
+"""Values of properties: those that Kafka refuses, those that cannot work although Kafka accepts them, credentials given
+in plain text instead of by reference, and placeholders for objects that the workers may not read.
 """
 
 import re
 from collections.abc import Iterator
 
 from components.contract.problems import Problem, Severity
+from components.flows.expansion import ExpandedFlow
+from components.flows.naming import namespace_name
 from components.properties.definitions import Definition, PropertyType
 from components.properties.values import type_problem, value_text
+from components.render.secrets import Reference, user_references
 from components.topology.clusters import Properties, PropertyValue
 
 #: Ending of a connector property that Kafka accepts with any number -> the value below 1 that works, and why others do
@@ -117,3 +120,28 @@ def open_credential(where: str, key: str, remedy: str, shown_by: str = "Connect'
     """The problem of a credential given in plain text."""
     why = f"Everyone could read it in the topology file, the custom resource and {shown_by}."
     return Problem(where, "plain-text-credential", f"`{key}` holds a credential in plain text", why, remedy)
+
+
+_WHY = "The workers' Role lets them read objects only in their own namespace."
+
+
+def check_references(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Everything that a flow's own properties refer to is in the namespace of its workers."""
+    here = namespace_name(flow.workers, flow.settings)
+    for key, reference in user_references(flow.settings, here):
+        yield from check_reference(flow.where(key), reference, here)
+
+
+def check_reference(where: str, reference: Reference, here: str) -> Iterator[Problem]:
+    """One object that a placeholder names is in the namespace of the workers."""
+    if reference.namespace == here:
+        return
+    name = reference.name
+    what = f"`{name}` is in the namespace `{reference.namespace}`, but the workers are in `{here}`"
+    remedy = "copy the {} to each replication's namespace, and write `${{{}:{}:KEY}}`."
+    if reference.kind == "Secret":
+        yield Problem(where, "secret-elsewhere", f"the Secret {what}", _WHY, remedy.format("Secret", "secret", name))
+    else:
+        yield Problem(
+            where, "config-map-elsewhere", f"the ConfigMap {what}", _WHY, remedy.format("ConfigMap", "cfmap", name)
+        )

@@ -1,4 +1,6 @@
-"""Selections of topics and groups: not empty, with patterns that compile and select something."""
+"""Selections of topics and groups: they are not empty, and their patterns compile and select something. Policies and
+filters of the user's own: what can no longer be derived with them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from components.flows.sources import each_source
 from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import flags_for_later_entries, matches, matches_any, pattern_error
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.replication_policy import HEARTBEATS_TOPIC, POLICY_CLASSES, Policy
 from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 from components.topology.model import Flow
 
@@ -293,3 +295,64 @@ def _remedy_of_pattern(pattern: str) -> str:
     if len(parts) > 1 and not any(map(pattern_error, parts)):
         return f"write each as a separate entry: {', '.join(f'`{part}`' for part in parts)}."
     return _SIMPLE_PATTERN
+
+
+#: Key of a flow -> Kafka's own class, the lists that it reads, and the checks that rely on them.
+_FILTERS = {
+    "topicFilterClass": (
+        "DefaultTopicFilter",
+        "`topics` and `topicsExclude`",
+        "Checks of loops and double replication",
+    ),
+    "groupFilterClass": ("DefaultGroupFilter", "`groups` and `groupsExclude`", "Checks of mixed group offsets"),
+}
+
+
+def check_own_classes(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Report the user's own classes: only the rules of Kafka's classes are known here."""
+    settings = flow.settings
+    if settings.policy_class is not None:
+        yield from _check_policy(flow, settings.policy_class)
+    chosen = {"topicFilterClass": settings.topic_filter_class, "groupFilterClass": settings.group_filter_class}
+    for key, name in chosen.items():
+        if name is not None:
+            yield _filter(flow, key, name)
+
+
+def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
+    for policy, of_kafka in POLICY_CLASSES.items():
+        if name == of_kafka:
+            yield Problem(
+                flow.where("policyClass"),
+                "policy-of-kafka",
+                f"`policyClass` is Kafka's own `{name}`",
+                "Names, ACLs and checks derive from `policy`, which could then contradict it.",
+                f"remove `policyClass`, and set `policy: {policy.value}`.",
+            )
+            return
+    policy = flow.settings.policy
+    # A deployed connector names only the class, so a diff cannot know what `policy` says.
+    diffs = " Diffs treat it as the default policy." if policy is Policy.IDENTITY else ""
+    yield Problem(
+        flow.where("policyClass"),
+        "policy-not-known",
+        f"the checks do not know how `{name}` names topics",
+        "Names of remote topics, ACLs, checks of loops and double replication, and the validation job's parameters "
+        f"are derived as for `policy: {policy.value}`.{diffs}",
+        "set `policy` to the policy that names topics as your class does. If neither policy does, do not rely on these "
+        "results for this replication.",
+        Severity.WARNING,
+    )
+
+
+def _filter(flow: ExpandedFlow, key: str, name: str) -> Problem:
+    of_kafka, lists, checks = _FILTERS[key]
+    return Problem(
+        flow.where(key),
+        "filter-not-known",
+        f"the checks do not know what `{name}` selects",
+        f"{checks}, ACLs, diffs and the validation job's parameters assume that the class reads {lists} as Kafka's "
+        f"{of_kafka} does.",
+        f"make {lists} select what the class selects; otherwise do not rely on these results for this replication.",
+        Severity.WARNING,
+    )

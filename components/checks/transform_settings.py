@@ -1,23 +1,109 @@
-"""Kafka's own transforms and predicates: the class exists and can be created, and its properties are right.
+"""Each transform, predicate and converter by itself: Connect has the class and can create it, its properties are right,
+a filter lets some record pass, and a predicate can hold.
 
 Connect refuses a connector with a wrong class or value, and silently ignores a property that a transform does not have.
+`transforms` checks the chain.
 """
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping
 
-from components.checks.plugin_classes import check_class
 from components.checks.property_values import check_value
-from components.contract.problems import Problem
+from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
+from components.flows.naming import replication_policy
+from components.flows.selections import topic_selection
 from components.flows.sources import each_source, source_key
+from components.kafka.dropped_records import filters_of_everything
 from components.kafka.globs import written_as_glob
-from components.kafka.patterns import pattern_error
-from components.kafka.plugins import CLASSES, KAFKA_TRANSFORMS, TOPIC_NAME_MATCHES, Role
+from components.kafka.overlap import Disjoint, overlap_of_patterns
+from components.kafka.patterns import matches, pattern_error
+from components.kafka.plugins import (
+    CLASSES,
+    FOR_KEY_OR_VALUE,
+    KAFKA_TRANSFORMS,
+    SHORT_NAMES,
+    TOPIC_NAME_MATCHES,
+    Role,
+    full_class_name,
+    simple_name,
+)
 from components.kafka.record_forms import Step
+from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.topic_names import is_name
+from components.kafka.transform_chains import chain_of
 from components.kafka.transform_demands import unmet
-from components.properties.definitions import Definition, nearest, transform_definitions
+from components.properties.definitions import Definition, PropertyType, nearest, transform_definitions
+from components.properties.values import type_problem
+from components.render.connector_config import transform_properties
 from components.topology.clusters import Properties
+from components.topology.model import Flow
 from components.topology.transforms import Converters, Transform
+
+_OF_KAFKA = "org.apache.kafka."
+_A_CLASS = Definition("type", PropertyType.CLASS)
+#: How similar a full name must be to one of Kafka's to count as misspelt.
+_MISSPELT = 0.95
+#: Simple names that many classes share, so they identify none of them.
+_HALVES = ("Key", "Value")
+
+
+def check_class(where: str, name: str, role: Role) -> Iterator[Problem]:
+    """A class exists, as far as can be known here, and can be used where it is named. Kafka's own classes are known.
+    Others come with the workers' image, and only a full name distinguishes them from a misspelt one.
+    """
+    if name in CLASSES[role]:
+        return
+    is_name = type_problem(_A_CLASS, name) is None
+    if is_name and (other := _other_role(name)) is not None:
+        yield _refused(where, role, f"`{name}` is a {other.value}, not a {role.value}", _instead(role, None))
+    elif not is_name or name in _HALVES or name.startswith(_OF_KAFKA) or _meant(name, role) is not None:
+        what = f"Kafka has no class `{name}` that Connect can create"
+        yield _refused(where, role, what, _instead(role, _meant(name, role)))
+    elif "." not in name:
+        yield _not_known(where, name, role)
+
+
+def _other_role(name: str) -> Role | None:
+    return next((role for role, names in CLASSES.items() if name in names), None)
+
+
+def _refused(where: str, role: Role, what: str, remedy: str) -> Problem:
+    why = "Connect would refuse the connector."
+    if role in (Role.TRANSFORM, Role.PREDICATE):
+        return Problem(where, "transform-class", what, why, remedy)
+    return Problem(where, "converter-class", what, why, remedy)
+
+
+def _not_known(where: str, name: str, role: Role) -> Problem:
+    return Problem(
+        where,
+        "class-not-known",
+        f"`{name}` is not the short name of any of Kafka's {role.value}s",
+        "If a class in the workers' image has this name, Connect finds it. Otherwise it would refuse the connector.",
+        "write the full name of the class, with its package.",
+        Severity.WARNING,
+    )
+
+
+def _meant(name: str, role: Role) -> str | None:
+    """The Kafka class that a wrong name probably means; without `$Value` if the name lacks `$Key` or `$Value`."""
+    if "." in name and not name.startswith(_OF_KAFKA):
+        return next(iter(difflib.get_close_matches(name, sorted(CLASSES[role]), 1, _MISSPELT)), None)
+    outer, _, half = simple_name(name).partition("$")
+    halved = FOR_KEY_OR_VALUE if role is Role.TRANSFORM else ()
+    found = nearest(outer, {*halved, *(short for short, full in SHORT_NAMES.items() if full in CLASSES[role])})
+    if found in halved:
+        return f"{KAFKA_TRANSFORMS}{found}" + (f"${half}" if half in _HALVES else "")
+    return full_class_name(found) if found else None
+
+
+def _instead(role: Role, meant: str | None) -> str:
+    if meant is None:
+        return f"write the full name of a {role.value} that Kafka or the workers' image has."
+    return f"write `{meant}`." if meant in CLASSES[role] else f"write `{meant}$Value`, or `$Key` for keys."
+
 
 #: Keys of a transform in Connect's own form -> what to set in a topology instead.
 _OF_CONNECT = {
@@ -130,4 +216,90 @@ def _unknown(where: str, key: str, outer: str, known: Mapping[str, Definition]) 
         f"`{key}` is not known",
         f"`{outer}` takes {takes}; Connect would silently ignore any other.",
         f"set `{similar}`." if similar else "remove it or correct its name.",
+    )
+
+
+def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Every filter lets some record pass."""
+    dropping: dict[str, Problem | None] = {}
+    for part, settings in each_source(flow.settings):
+        chains = {"before": settings.transforms.before, "after": settings.transforms.after}
+        always = _filters_of_everything(settings, flow.kafka) if any(chains.values()) else []
+        for place, chain in chains.items():
+            for name, transform in chain.items():
+                where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+                # Several source connectors with different topics can share a transform.
+                if name not in always or (transform.predicate is None and transform.negate):
+                    dropping[where] = None
+                else:
+                    dropping.setdefault(where, _drops_everything(where, name, transform))
+    yield from (problem for problem in dropping.values() if problem is not None)
+
+
+def _filters_of_everything(flow: Flow, kafka: str) -> list[str]:
+    policy = replication_policy(flow)
+    excluded = () if policy.prefix_of("") else topic_selection(flow, kafka, ()).excluded
+    topics = [
+        policy.remote(each) if is_name(each) else f"{re.escape(policy.prefix_of(each))}({each})" for each in flow.topics
+    ]
+    return filters_of_everything(chain_of(transform_properties(flow)), topics, excluded)
+
+
+def _drops_everything(where: str, name: str, transform: Transform) -> Problem:
+    why, remedy = "It has no predicate", "add a `predicate` that selects the records to drop."
+    if transform.predicate is not None:
+        asked = simple_name(transform.predicate.type)
+        why = f"{asked} holds for {'none' if transform.negate else 'each'} of them"
+        remedy = "correct `predicate` or `negate`, so that only the records to drop are selected."
+    return Problem(
+        where,
+        "every-record-dropped",
+        f"the filter `{name}` drops every record that reaches it",
+        f"{why}, so the flow would replicate nothing, and no error would show it.",
+        remedy,
+    )
+
+
+def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
+    """Every pattern of topics in a predicate matches a topic that the transform sees."""
+    useless: dict[str, Problem | None] = {}
+    for part, settings in each_source(flow.settings):
+        for place, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
+            for name, transform in chain.items():
+                key = f"transforms.{place}.{name}.predicate.config.pattern"
+                where = flow.where(source_key(flow.settings, part, key))
+                predicate = transform.predicate
+                if predicate is None or predicate.type != TOPIC_NAME_MATCHES:
+                    continue
+                pattern = str(predicate.config.get("pattern", ""))
+                # Several source connectors with different topics can share a transform.
+                if not _matches_none(settings, pattern):
+                    useless[where] = None
+                else:
+                    useless.setdefault(where, _never_holds(where, settings, pattern, negate=transform.negate))
+    yield from (problem for problem in useless.values() if problem is not None)
+
+
+def _matches_none(flow: Flow, pattern: str) -> bool:
+    """Whether the pattern certainly matches no topic of the flow under its name on the target."""
+    policy = replication_policy(flow)
+    if pattern_error(pattern) or matches(pattern, policy.remote(HEARTBEATS_TOPIC)) or not flow.topics:
+        return False
+    if any(pattern_error(entry) for entry in flow.topics):
+        return False
+    seen = [f"{re.escape(policy.prefix_of(entry))}({entry})" for entry in flow.topics]
+    return all(isinstance(overlap_of_patterns(pattern, each), Disjoint) for each in seen)
+
+
+def _never_holds(where: str, flow: Flow, pattern: str, *, negate: bool) -> Problem:
+    policy = replication_policy(flow)
+    prefix = policy.prefix_of(flow.topics[0])
+    return Problem(
+        where,
+        "predicate-never-holds",
+        f"`{pattern}` matches no topic that the transform sees",
+        f"A transform sees a topic under its name on the target, such as `{policy.remote(flow.topics[0])}`. So this "
+        f"one is applied to {'every record' if negate else 'no record'}.",
+        f"begin the pattern with `{re.escape(prefix)}`." if prefix else "correct the pattern.",
+        Severity.WARNING,
     )

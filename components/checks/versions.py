@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.checks.references import check_reference
+from components.checks.property_values import check_reference
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.kafka_version import supported_versions

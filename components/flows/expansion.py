@@ -138,7 +138,7 @@ def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, s
 
 
 def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
-    """The flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.mirrors`)."""
+    """The flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.replications`)."""
     shape = Shape.MIRROR_MAKER2
     if replication.between is not None:
         for source, target in _directions(replication.between):

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 import pulumi
 
 from components.checks import check_topology
-from components.checks.addresses import check_addresses
+from components.checks.clusters import check_addresses
 from components.contract.problems import Problem, ReplicationError, raise_errors
 from components.flows.digest import model_digest
 from components.flows.resolved import config_keys, resolve_flows

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from components.checks.open_grants import open_grants
+from components.checks.kafka_users import open_grants
 from components.contract.problems import Problem
 from components.kafka.acls import grant_options, operation_title
 from components.render.acls import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.checks import check_topology
-from components.checks.addresses import check_addresses
-from components.checks.coverage import check_deployed
+from components.checks.clusters import check_addresses
+from components.checks.replications import check_deployed
 from components.contract.problems import CannotRunError, Problem, Severity, raise_errors
 from components.flows.expansion import expand
 from components.flows.resolved import (
