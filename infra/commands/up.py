@@ -19,6 +19,9 @@ def up(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Also undo what somebody edited or deleted in the cluster by hand.")
     ] = False,
+    unlock: Annotated[
+        bool, typer.Option("--unlock", help="First release the lock that a killed deployment left.")
+    ] = False,
     ready_seconds: ReadySeconds = 300,
 ) -> None:
     """Deploy a stack and wait until its connectors are ready. Then prove it with `replicate validate`.
@@ -34,7 +37,7 @@ def up(
     if not yes:
         deployment.preview(settings, typer.echo, refresh=refresh)
         confirm_or_end(f"Deploy {stack}?")
-    print_changes(deployment.up(settings, typer.echo, refresh=refresh))
+    print_changes(deployment.up(settings, typer.echo, refresh=refresh, unlock=unlock))
     with err.status("waiting for connectors to be ready") as status:
         deployment.wait_ready(settings, ready_seconds, status.update)
     out.print(f"[green]✓[/] every connector is ready; now prove it: replicate validate {escape(stack)}")

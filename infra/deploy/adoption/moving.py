@@ -22,8 +22,8 @@ from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.plan import Plan
 from infra.deploy.adoption.taking_over import take_over
 from infra.deploy.engine import deployment
-from infra.deploy.engine.changed_objects import Change
 from infra.deploy.engine.command import Say
+from infra.deploy.engine.deployment import Change
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.ended_tasks import wait_until_ended

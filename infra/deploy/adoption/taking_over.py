@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from infra.deploy.adoption.plan import Plan
 from infra.deploy.engine import deployment
 from infra.deploy.engine.adoption import import_objects
-from infra.deploy.engine.changed_objects import Change
 from infra.deploy.engine.command import Say
+from infra.deploy.engine.deployment import Change
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.kubernetes.managed_fields import yielding
@@ -27,12 +27,12 @@ def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | No
 
     `change` is applied to each object before it is deployed.
     """
-    flows = deployment.prepare(settings, say)
+    deployment.prepare(settings, say)
     with api_client(settings, stack_environment(settings).kubernetes_access()) as api:
         with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION):
             for each in plan.taken:
                 make_yield(api, each)
-        import_objects(settings, api, flows, plan.taken, say, change)
+        import_objects(settings, api, plan.taken, say, change)
     return deployment.up(settings, say, change=change, moving=change is not None)
 
 

@@ -3,18 +3,15 @@ from what the program declares, unless its fields are ignored. So each is import
 deployment that follows then sees the differences.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 import pulumi
 
-from components.flows.resolved import ResolvedFlow
-from infra.deploy.engine.changed_objects import KUBERNETES, Change
 from infra.deploy.engine.command import Say
-from infra.deploy.engine.deployment import program_of, settle_unfinished
+from infra.deploy.engine.deployment import Change, program_of
 from infra.deploy.engine.failures import NoSuchStackError
-from infra.deploy.engine.stack import open_stack
-from infra.deploy.engine.unfinished import State, pending_creates
+from infra.deploy.engine.stack import KUBERNETES, objects_in, open_stack, settle_pending_creates
 from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.stack.settings import StackSettings
 
@@ -30,17 +27,9 @@ def known_objects(settings: StackSettings) -> frozenset[Reference]:
         return frozenset()
 
 
-def objects_in(state: State) -> frozenset[Reference]:
-    """The Kubernetes objects of a state, without those that wait for their deletion."""
-    present = [each for each in state.get("resources") or [] if not each.get("delete")]
-    found = {reference(each["inputs"]) for each in present if each["type"].startswith(KUBERNETES)}
-    return frozenset(found | {each.object for each in pending_creates(state)})
-
-
 def import_objects(
     settings: StackSettings,
     api: KubernetesApi,
-    flows: Sequence[ResolvedFlow],
     objects: Collection[Reference],
     say: Say,
     change: Change | None = None,
@@ -50,7 +39,7 @@ def import_objects(
     An object that is already in the state is skipped. Raises CannotRunError if the engine fails.
     """
     with open_stack(settings) as stack:
-        settle_unfinished(stack, api, flows, say)
+        settle_pending_creates(stack, api, say)
         program = partial(_importing, frozenset(objects), program_of(settings, change))
         stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
 

@@ -5,20 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from pulumi import automation
+import pulumi
 
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployments
 from components.topology.in_cluster import Workload
-from infra.deploy.engine.changed_objects import Change, with_changed_objects
 from infra.deploy.engine.command import Say
 from infra.deploy.engine.failures import NoSuchStackError
-from infra.deploy.engine.stack import open_stack
-from infra.deploy.engine.unfinished import settle
+from infra.deploy.engine.stack import KUBERNETES, open_stack, settle_pending_creates
 from infra.deploy.promotion.rule.state import unproven
 from infra.kubernetes.access import api_client
-from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.kubernetes.api_switch import require_ready_for_v1
 from infra.kubernetes.config_maps import require_config_maps
 from infra.kubernetes.readiness import wait_until_ready
@@ -30,6 +26,22 @@ from infra.stack.environment import stack_environment
 from infra.stack.in_cluster import in_cluster
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_by_gitops, resolved_flows
+
+#: Takes a rendered object, and returns it as it should be registered.
+Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def with_changed_objects(change: Change, program: Callable[[], None]) -> None:
+    """Run a program with `change` applied to each of its Kubernetes objects."""
+
+    def changed(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        if not args.type_.startswith(KUBERNETES) or not isinstance(args.props.get("metadata"), Mapping):
+            return None
+        return pulumi.ResourceTransformationResult(change(args.props), args.opts)
+
+    pulumi.runtime.register_stack_transformation(changed)
+    program()
+
 
 Changes = Mapping[str, int]
 
@@ -46,21 +58,27 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: b
 
 
 def up(
-    settings: StackSettings, say: Say, *, refresh: bool = False, change: Change | None = None, moving: bool = False
+    settings: StackSettings,
+    say: Say,
+    *,
+    refresh: bool = False,
+    change: Change | None = None,
+    moving: bool = False,
+    unlock: bool = False,
 ) -> Changes:
     """Deploy the stack; returns the number of objects by kind of change.
 
     `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
     KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
-    state, so that what was edited or deleted there is deployed again. Connectors that read a changed Secret are
-    restarted.
+    state, so that what was edited or deleted there is deployed again. `unlock` first releases the lock that a killed
+    deployment left. Connectors that read a changed Secret are restarted.
     """
     flows = prepare(settings, say)
-    with open_stack(settings, overwrite=refresh) as stack:
+    with open_stack(settings, overwrite=refresh, unlock=unlock) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         if not moving:
             require_no_unfinished_move(api, settings.stack, flows)
-        settle_unfinished(stack, api, flows, say)
+        settle_pending_creates(stack, api, say)
         secrets = secret_versions(api, flows)
         # Nothing uses the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
@@ -92,15 +110,6 @@ def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
     for sentence in stack_environment(settings).before_deploy(flows):
         say(sentence)
     return flows
-
-
-def settle_unfinished(stack: automation.Stack, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
-    """Clean up what an unfinished deployment of the stack left; see `unfinished`."""
-    settle(stack, api, lambda: _declared(flows), say)
-
-
-def _declared(flows: Sequence[ResolvedFlow]) -> set[Reference]:
-    return {reference(item.manifest) for each in deployments(flows) for item in each.objects}
 
 
 def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:

@@ -11,6 +11,8 @@ _AGAIN = "an unhandled error occurred: "
 _ERROR = re.compile(r"error:|^\s*\* ")
 _COUNTED = re.compile(r"\d+ errors? occurred:$")
 _ENDINGS = ("update failed", "preview failed")
+#: Who holds a stack; a line of its own for each lock. Source: Pulumi's DIY backend.
+_LOCK_HOLDER = re.compile(r"created by \S+ \(pid \d+\) at \S+")
 #: Words of the engine's message, and the remedy. The first that matches is used.
 _REMEDIES = (
     ("no resource plugin", f"`pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}`."),
@@ -20,7 +22,17 @@ _REMEDIES = (
     ),
     (
         "currently locked by",
-        "wait until that deployment has ended; if you are sure that it has, run `pulumi cancel` on the stack.",
+        "wait until that deployment has ended. If its process no longer runs, release its lock: run "
+        "`replicate up STACK --unlock`, or `pulumi cancel`.",
+    ),
+    (
+        "failed to load checkpoint: EOF",
+        "delete the empty `.attrs` files beside the stack's file in the backend's folder.",
+    ),
+    (
+        "already exists",
+        "if an earlier deployment failed after it had replaced this object, deploy that change again until it "
+        "succeeds, and undo it then. If somebody else created the object, run `replicate adopt STACK`.",
     ),
 )
 
@@ -42,13 +54,16 @@ def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
     """The error that explains what the engine `said` when it failed, before or after the stack was `opened`."""
     if edited := list(dict.fromkeys(_edited_fields(said))):
         return _field_conflict(edited, stack)
-    what = "; ".join(_engine_errors(said)) or "the engine failed"
+    what = "; ".join([*_engine_errors(said), *_LOCK_HOLDER.findall(said)]) or "the engine failed"
     if opened:
         why, remedy = "Pulumi's engine stopped; the stack's state records what it had done so far.", "correct the cause"
     else:
         why = "Pulumi could not open the stack, so nothing was changed."
         remedy = "choose the right backend with `pulumi login` or PULUMI_BACKEND_URL"
-    known = next((remedy for sign, remedy in _REMEDIES if sign in what), f"{remedy}, and run the command again.")
+    known = next(
+        (remedy.replace("STACK", stack) for sign, remedy in _REMEDIES if sign in what),
+        f"{remedy}, and run the command again.",
+    )
     return CannotRunError("engine-failed", what, f"stack `{stack}`", why, known)
 
 

@@ -1,25 +1,36 @@
-"""The Pulumi engine through the Automation API: the same program as `pulumi up`, without a language host."""
+"""The Pulumi engine through the Automation API: the same program as `pulumi up`, without a language host.
+
+What a killed deployment leaves is cleaned up with the engine's own commands, `cancel` and `refresh`. They cannot make
+an object current again that a failed deployment has replaced; the remedy for `already exists` says what to do then.
+"""
 
 import logging
-import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pulumi import automation
 
 from components.contract.problems import CannotRunError
-from infra.deploy.engine.command import EngineCommand
+from infra.deploy.engine.command import EngineCommand, Say
 from infra.deploy.engine.failures import NoSuchStackError, engine_failure
-from infra.deploy.engine.file_backend import file_backend, release_dead_locks, remove_torn_attributes
+from infra.kubernetes.access import asking_kubernetes
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.machine.go_tools import PULUMI
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.program import deploy
 from infra.stack.environment import stack_environment
 from infra.stack.settings import PROJECT, StackSettings
 
+KUBERNETES = "kubernetes:"
+State = Mapping[str, Any]
+#: How long a provider may outlive its killed engine and finish what it had begun.
+_OUTLIVING_SECONDS = 5.0
 #: Pulumi neither looks for a newer version of itself nor fetches a plugin by itself.
 _QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true"}
 
@@ -29,17 +40,25 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 @contextmanager
 def open_stack(
-    settings: StackSettings, *, create: bool = True, overwrite: bool = False, configured: bool = True
+    settings: StackSettings,
+    *,
+    create: bool = True,
+    overwrite: bool = False,
+    configured: bool = True,
+    unlock: bool = False,
 ) -> Iterator[automation.Stack]:
     """A stack that is ready for preview, up or destroy; if it is not `configured`, only for reading its state. A stack
     that Pulumi does not know is created with `create`; without it, raises NoSuchStackError. With `overwrite`,
-    the provider takes back fields that somebody else owns; without it, such a field ends the deployment. Raises
-    CannotRunError if there is no `pulumi` executable or the engine fails.
+    the provider takes back fields that somebody else owns; without it, such a field ends the deployment. `unlock`
+    first releases the lock of whoever holds the stack, as `pulumi cancel` does. Raises CannotRunError if there is no
+    `pulumi` executable or the engine fails.
     """
     opened = False
     try:
         with _opened(settings, create=create, overwrite=overwrite, configured=configured) as stack:
             opened = True
+            if unlock:
+                stack.cancel()
             yield stack
     except automation.StackNotFoundError as error:
         raise NoSuchStackError(settings.stack) from error
@@ -51,15 +70,10 @@ def open_stack(
 def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configured: bool) -> Iterator[automation.Stack]:
     with stack_environment(settings).workspace(overwrite=overwrite, deploys=configured) as place:
         folder, variables, command = str(place.folder), {**_QUIET, **place.variables}, _pulumi_command()
-        backend = chosen_backend(automation.LocalWorkspace(work_dir=folder, env_vars=variables, pulumi_command=command))
-        if backend is not None:
-            remove_torn_attributes(backend, place.project, settings.stack)
         options = automation.LocalWorkspaceOptions(work_dir=folder, env_vars=variables, pulumi_command=command)
         select = automation.create_or_select_stack if create else automation.select_stack
         program = partial(deploy, settings.stacks, settings.allow_unproven)
         stack = select(settings.stack, project_name=place.project, program=program, opts=options)
-        if backend is not None:
-            release_dead_locks(stack, backend, place.project)
         if configured and place.configuration:
             stack.set_all_config(
                 {
@@ -73,10 +87,77 @@ def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configure
         yield stack
 
 
-def chosen_backend(workspace: automation.Workspace) -> Path | None:
-    """Folder of Pulumi's backend if that is a folder; the environment, the project or the login chooses it."""
-    url = {**os.environ, **workspace.env_vars}.get("PULUMI_BACKEND_URL") or workspace.who_am_i().url or ""
-    return file_backend(url, Path(str(workspace.work_dir)))
+def objects_in(state: State) -> frozenset[Reference]:
+    """The Kubernetes objects of a state, without those that wait for their deletion, and with pending creations."""
+    present = [resource for resource in state.get("resources") or [] if not resource.get("delete")]
+    objects = {reference(resource["inputs"]) for resource in present if resource["type"].startswith(KUBERNETES)}
+    return frozenset(objects | {creation.object for creation in pending_creates(state)})
+
+
+@dataclass(frozen=True)
+class PendingCreate:
+    """A creation that began but was not recorded as finished, and its object."""
+
+    urn: str
+    object: Reference
+
+
+def pending_creates(state: State) -> tuple[PendingCreate, ...]:
+    """The Kubernetes objects whose creation is pending and that are not in the state."""
+    known = {resource["urn"] for resource in state.get("resources") or []}
+    return tuple(
+        PendingCreate(operation["resource"]["urn"], reference(operation["resource"]["inputs"]))
+        for operation in state.get("pending_operations") or []
+        if operation["type"] == "creating"
+        and operation["resource"]["urn"] not in known
+        and operation["resource"]["type"].startswith(KUBERNETES)
+    )
+
+
+def settle_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say) -> None:
+    """Let the engine record what a killed deployment created, and forget the other creations that it had begun.
+
+    The engine only warns about a pending creation, and the provider then refuses to create an object that exists.
+    Source: pulumi-kubernetes from 4.29 on, `upsertExistingObjects`.
+    """
+    pending = pending_creates(stack.export_stack().deployment or {})
+    if not pending:
+        return
+    with asking_kubernetes(
+        f"stack {stack.name}",
+        "The last deployment did not finish, and only the cluster shows what it created.",
+        "allow the account of the stack's Kubernetes context to read what it deploys.",
+    ):
+        present = created(pending, api.get)
+    arguments = ["refresh", "--yes", "--skip-preview", "--suppress-outputs", "--clear-pending-creates"]
+    for creation in present:
+        arguments += ["--target", creation.urn]
+        for value in (creation.urn, creation.object.identifier):
+            arguments += ["--import-pending-creates", value]
+    workspace = stack.workspace
+    workspace.pulumi_command.run(
+        [*arguments, "--stack", stack.name], str(workspace.work_dir), workspace.env_vars, say, say
+    )
+
+
+def created(
+    pending: Sequence[PendingCreate],
+    get: Callable[[Reference], Object | None],
+    outliving_seconds: float = _OUTLIVING_SECONDS,
+) -> list[PendingCreate]:
+    """The creations whose object exists, or is created before the killed deployment's provider must have ended."""
+    present: list[PendingCreate] = []
+
+    def look() -> None:
+        present.extend(
+            [creation for creation in pending if creation not in present and get(creation.object) is not None]
+        )
+        if len(present) < len(pending):
+            raise NotYetError(f"{len(present)} of {len(pending)} objects")
+
+    with suppress(DeadlineError):
+        wait_for("what a killed deployment had begun", look, outliving_seconds)
+    return present
 
 
 def _pulumi_command() -> automation.PulumiCommand:

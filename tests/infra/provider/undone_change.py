@@ -17,8 +17,8 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2_grpc
 from rich.console import Console
 
-from infra.deploy.engine.unfinished import settle
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.deploy.engine.failures import engine_failure
+from infra.kubernetes.api import Object, Reference, reference
 from infra.local.build.artifacts import ensure
 from infra.local.provider.operations import OperationError, Operations
 from infra.local.provider.servicer import KubernetesProvider
@@ -30,6 +30,7 @@ class Objects:
 
     def __init__(self) -> None:
         self.by_reference: dict[Reference, Object] = {}
+        self.conflict = True
 
     def resume(self) -> None:
         pass
@@ -44,7 +45,10 @@ class Objects:
         return inputs
 
     def update(self, inputs: Object) -> Object:
-        raise OperationError(f"{reference(inputs)}: Apply failed with 1 conflict")
+        if self.conflict:
+            raise OperationError(f"{reference(inputs)}: Apply failed with 1 conflict")
+        self.by_reference[reference(inputs)] = inputs
+        return inputs
 
     def delete(self, inputs: Object, _deadline_seconds: float) -> None:
         del self.by_reference[reference(inputs)]
@@ -73,7 +77,7 @@ def program(content: str) -> Callable[[], None]:
 
 
 def main(folder: Path) -> None:
-    """Deploy, fail to deploy a change, and deploy the first state again."""
+    """Deploy, fail to deploy a change, fail to undo it, and follow the remedy: deploy the change, then undo it."""
     ensure(Console(quiet=True))
     cluster = Objects()
     server = grpc.server(ThreadPoolExecutor(4))
@@ -85,8 +89,6 @@ def main(folder: Path) -> None:
     stack = automation.create_stack("test", project_name="undone", program=program("1"), opts=options)
 
     def up(content: str) -> None:
-        declared = {Reference("v1", "ConfigMap", "default", f"config-{content}")}
-        settle(stack, cast(KubernetesApi, cluster), lambda: declared, lambda _: None)
         stack.workspace.program = program(content)
         stack.up()
 
@@ -95,6 +97,12 @@ def main(folder: Path) -> None:
     with suppress(automation.CommandError):
         up("2")
     assert len(cluster.by_reference) == 3
+    try:
+        up("1")
+    except automation.CommandError as error:
+        print(engine_failure(str(error), "test", opened=True).remedy)
+    cluster.conflict = False
+    up("2")
     up("1")
     assert cluster.by_reference == before
     server.stop(None)

@@ -21,7 +21,7 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
     seen: list[tuple[bool, bool]] = []
 
     @contextmanager
-    def open_stack(_: Any, *, overwrite: bool) -> Iterator[Any]:
+    def open_stack(_: Any, *, overwrite: bool, **_more: Any) -> Iterator[Any]:
         def run(*, refresh: bool, **_: Any) -> Any:
             seen.append((refresh, overwrite))
             return SimpleNamespace(summary=SimpleNamespace(resource_changes={}), change_summary={})
@@ -32,7 +32,7 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
     for name in (
         "resolved_flows",
         "unproven",
-        "settle",
+        "settle_pending_creates",
         "api_client",
         "secret_versions",
         "restart_readers",
