@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from infra.commands.console import err, out, print_problems
 from infra.commands.options import InProject, Json, Stack
-from infra.review import acl_tables as access
+from infra.review import acls as access
 from infra.stack.settings import read_settings
 
 

@@ -14,8 +14,7 @@ from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import out
 from infra.commands.options import Json, PerhapsInProject
 from infra.review import explain as explanations
-from infra.review import explain_tables
-from infra.review.problem_catalogue import described, known_codes
+from infra.review.explain import described, known_codes, print_explanation, print_property
 from infra.stack.project import find_project
 from infra.stack.settings import read_settings, stack_names
 
@@ -59,9 +58,9 @@ def explain(
     if as_json:
         typer.echo(json.dumps(explanations.as_json(explained), indent=2))
     elif name is None:
-        explain_tables.print_explanation(explained, out)
+        print_explanation(explained, out)
     else:
-        explain_tables.print_property(explained, out)
+        print_property(explained, out)
 
 
 def _explain_code(code: str) -> None:

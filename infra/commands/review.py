@@ -10,9 +10,8 @@ from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from infra.commands import console
 from infra.commands.options import MergedInto, PerhapsInProject
-from infra.review.bases import branch_point, open_bases
+from infra.review.bases import branch_point, changed_paths, open_bases, read_topologies, touched_stacks, touches_program
 from infra.review.pull_request import review_stacks, write_review
-from infra.review.touched import changed_paths, read_topologies, touched_stacks, touches_program
 from infra.stack.files.positions import shown
 from infra.stack.project import Project, find_project
 

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from infra.commands.options import InProject, MergedInto
-from infra.review.bases import branch_point
-from infra.review.touched import changed_paths, read_topologies, touched_stacks
+from infra.review.bases import branch_point, changed_paths, read_topologies, touched_stacks
 
 
 def touched(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from components.changes.effect import Severity
 from components.flows.resolved import ResolvedFlow
 from components.render.acls import flows_without_addresses
-from infra.review.drift import Drift
+from infra.review.comparison import Drift
 from infra.review.live_comparison import compare_with_cluster
 from infra.stack.settings import StackSettings
 

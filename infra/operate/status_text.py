@@ -12,7 +12,7 @@ from components.contract.report import Verdict
 from components.contract.wording import number
 from infra.operate.flow_status import duration
 from infra.operate.status_document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
-from infra.review.printed_lines import print_fact
+from infra.review.reports import print_fact
 
 _NOT_ASKED = "could not be asked"
 _WIDTH = 10

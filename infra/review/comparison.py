@@ -1,8 +1,9 @@
-"""Compares a stack of the working tree with an earlier one: changed objects and effects on replication."""
+"""Compares two states of a stack: effects on replication, changed objects, and what the stack needs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeploymentState, deployment_state
@@ -10,13 +11,86 @@ from components.changes.effect import Effect, Severity, gravest
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
+from components.render.planned_objects import Manifest
+from infra.review.acls import needed_grants
 from infra.review.bases import Base
-from infra.review.drift import Drift
-from infra.review.grants import needed_grants
-from infra.review.object_changes import ObjectChange, object_changes
-from infra.review.required_objects import required_objects
+from infra.review.object_changes import Identity, ObjectChange, identity, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.stack.settings import stack_file, stack_names
+
+
+@dataclass(frozen=True)
+class Drift(Effect):
+    """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
+
+    by: str
+    since: str
+    remedy: str
+
+
+def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> tuple[str, ...]:
+    """Lines with what the objects of `after` need and those of `before` did not. `changed` are the deployments that
+    differ; others are rendered only if they share a namespace in which these need something new.
+    """
+    names = tuple(changed)
+    candidates = _required(after, names) - _required(before, names)
+    namespaces = {namespace or name for _, namespace, name in candidates}
+    old, new = (_required(each, (*names, *_others_in(namespaces, each))) for each in (before, after))
+    found: dict[str, list[str]] = {}
+    for kind, namespace, name in sorted(candidates & (new - old)):
+        found.setdefault(f"Secrets in {namespace}" if namespace else f"{kind}s", []).append(name)
+    return tuple(f"{title}: {', '.join(each)}" for title, each in found.items())
+
+
+def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
+    """The namespaces and Secrets that objects of these deployments name, except those that are among the objects."""
+    bodies = [body for name in names for body in snapshot.objects(name).values()]
+    needed: set[Identity] = set()
+    for body in bodies:
+        if namespace := body["metadata"].get("namespace"):
+            needed.add(("Namespace", "", namespace))
+            needed |= {("Secret", namespace, secret) for secret in _secrets(body)}
+    return needed - set(_made(snapshot, bodies))
+
+
+def _made(snapshot: Snapshot, bodies: Iterable[Manifest]) -> Iterator[Identity]:
+    """Yield what the stack creates, and the Secrets that Strimzi's User Operator writes for its KafkaUsers."""
+    for body in bodies:
+        kind, namespace, name = identity(body)
+        # Whoever applies a GitOps stack gets no value of a Secret from it.
+        if kind != "Secret" or not snapshot.by_gitops:
+            yield kind, namespace, name
+        if body["kind"] == "KafkaUser":
+            yield "Secret", namespace, name
+
+
+def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]:
+    """Yield the deployments in these namespaces, and those of which only objects are known, which cost nothing."""
+    yield from snapshot.others
+    for name, deployment in snapshot.deployments.items():
+        if any(flow.namespace in namespaces for flow in deployment.flows):
+            yield name
+
+
+def _secrets(value: Any) -> Iterator[str]:
+    """Yield the Secrets anywhere in an object: those that pods mount, read or pull their image with, and those that a
+    Role lets connectors read.
+    """
+    if isinstance(value, Mapping):
+        if "secretName" in value:
+            yield value["secretName"]
+        for key in ("secret", "secretKeyRef", "secretRef"):
+            if isinstance(named := value.get(key), Mapping) and "name" in named:
+                yield named["name"]
+        for each in value.get("imagePullSecrets") or ():
+            yield each["name"] if isinstance(each, Mapping) else each
+        if "secrets" in (value.get("resources") or ()):
+            yield from value.get("resourceNames", ())
+        for each in value.values():
+            yield from _secrets(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _secrets(each)
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,47 @@
-"""One thing that no longer matches a stack, and the words that all drift shares. Pure."""
+"""Objects and fields that are not as a stack declares them although no deployment changed them. Pure.
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+The owner of a field tells an edit from a change that is not deployed yet: a deployer owns what it declared. The engine
+creates an object after the objects that it waits for, so an object that exists as declared shows that those were
+created too. Pulumi's state, which would show an interrupted deployment, is not read.
+"""
 
-from components.changes.effect import Effect, Severity
-from components.render.planned_objects import Manifest
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 
-if TYPE_CHECKING:
-    from infra.kubernetes.managed_fields import Owner
-
-
-@dataclass(frozen=True)
-class Drift(Effect):
-    """One thing that no longer matches the stack; `by` and `since` are empty if they are unknown."""
-
-    by: str
-    since: str
-    remedy: str
+from components.changes.effect import Severity
+from components.contract.problems import CannotRunError
+from components.contract.published_verdict import PublishedVerdict, config_map_name, entries, read_verdict
+from components.contract.report import Verdict
+from components.contract.temporary_states import temporary_states
+from components.contract.wording import agreeing, number
+from components.flows.expansion import expand
+from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
+from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.render.planned_objects import PART_OF, Manifest
+from components.topology.clusters import ConfigValue
+from infra.kubernetes.api import reference
+from infra.kubernetes.managed_fields import (
+    PULUMI,
+    Owner,
+    Path,
+    is_deployed,
+    owner_of,
+    owners,
+)
+from infra.review.comparison import Drift
+from infra.review.live_objects import former, whole
+from infra.review.object_changes import FieldChange, field_changes, identity
+from infra.review.reports import value_text
+from infra.review.snapshots import Objects
+from infra.stack.settings import StackSettings
 
 
 def drift_at(
-    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: "Owner | None" = None
+    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
 ) -> Drift:
     """A finding at an object, and who caused it if Kubernetes knows."""
-    # `diff` needs only the type, and TAB must not wait for the Kubernetes client.
-    from infra.kubernetes.api import reference
-
     who, since = (by.manager, by.since) if by is not None else ("", "")
     return Drift(severity, code, flow, str(reference(live)), what, who, since, remedy)
 
@@ -35,3 +51,332 @@ def kubectl(verb: str, live: Manifest) -> str:
     namespace = live["metadata"].get("namespace")
     place = f" -n {namespace}" if namespace else ""
     return f"kubectl {verb} {live['kind'].lower()} {live['metadata']['name']}{place}"
+
+
+class Redeploy(str):
+    """A remedy that only Pulumi can carry out: deploying the stack."""
+
+
+def redeploy(stack: str) -> Redeploy:
+    """The remedy for an object that is not as it was deployed."""
+    why = "without it, Pulumi compares with its state and sees nothing to do."
+    return Redeploy(f"`replicate up {stack} --refresh`: {why}")
+
+
+def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
+    """The same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
+    remedy = "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
+    return tuple(replace(each, remedy=remedy) if isinstance(each.remedy, Redeploy) else each for each in drift)
+
+
+def undeclared(live: Manifest) -> Iterator[Drift]:
+    """An object with our labels that the stack does not declare and nobody deployed."""
+    if is_deployed(live):
+        return
+    by = next((owner.manager for owner in owners(live)), "")
+    metadata = live["metadata"]
+    flow = metadata["labels"].get(PART_OF, "")
+    what = f"has the labels of {flow}, but {flow} does not declare it, and no deployment created it"
+    remedy = f"delete it: `{kubectl('delete', live)}`, or remove our labels from it."
+    since = metadata.get("creationTimestamp", "")
+    yield Drift(Severity.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
+
+
+def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
+    """Declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
+
+    A field that somebody removed no longer has an owner, so it is only a change that a deployment would make. A list
+    has one owner: each difference in it is attributed to whoever wrote the list last.
+    """
+    for path, wanted, seen in _differing(declared, live):
+        owner = owner_of(live, path)
+        if owner is not None and not owner.deploys:
+            for change in field_changes(wanted, seen, ".".join(path)):
+                yield _announced(stack, flow, live, change) or _edit(stack, flow, live, change, owner)
+    if declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/"):
+        for path, seen in _added(declared.get("spec"), live.get("spec"), ("spec",)):
+            owner = owner_of(live, path)
+            if owner is not None and not owner.deploys:
+                for change in field_changes(None, seen, ".".join(path)):
+                    yield _addition(flow, live, path, change, owner)
+
+
+def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
+    """The keys of our Secret that somebody last wrote outside a deployment; its values are never read."""
+    for key in keys:
+        owner = owner_of(live, ("data", key))
+        if owner is not None and not owner.deploys:
+            what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
+            yield drift_at(Severity.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
+
+
+def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
+    """A state announced as temporary; None for other fields or a different state."""
+    for name, temporary in temporary_states(live).items():
+        if change.after == temporary.state and _is_state_of(name, live, change.path):
+            now = datetime.now(UTC)
+            severity = Severity.DATA if temporary.expired(now) else Severity.RESTART
+            what = f"connector {name} is {temporary.text(now)}, and the stack declares {value_text(change.before)}"
+            remedy = f"`replicate resume {stack} {temporary.flow} --connector '{name}'`."
+            since = temporary.at.isoformat(timespec="seconds")
+            where = str(reference(live))
+            return Drift(severity, "temporary-state", flow, where, what, temporary.by, since, remedy)
+    return None
+
+
+def _is_state_of(connector: str, live: Manifest, path: str) -> bool:
+    """Whether the field at the path is the state of the connector."""
+    if live["kind"] == "KafkaConnector":
+        return path == "spec.state"
+    source, _, kind = connector.rpartition(".")
+    alias, role = source.partition("->")[0], ROLE_OF_CLASS.get(kind, "")
+    return path == f"spec.mirrors[{alias}].{role}Connector.state"
+
+
+def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:
+    seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
+    wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
+    what = f"{change.path} {seen}, and the stack {wanted}"
+    return drift_at(Severity.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
+
+
+def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
+    pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in path)
+    patch = f'[{{"op":"remove","path":"/{pointer}"}}]'
+    otherwise = (
+        "Otherwise it stays until a deployment changes this resource: Pulumi then takes over what kubectl wrote."
+        if owner.yields
+        else "No deployment removes it, because somebody else owns the field."
+    )
+    command = f"{kubectl('patch', live)} --type=json -p '{patch}'"
+    remedy = f"remove it: `{command}`, or declare it in the topology. {otherwise}"
+    what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
+    return drift_at(Severity.RESTART, "field-added", flow, live, what, remedy, owner)
+
+
+def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Declared fields with a different value; a list is one field, because its writer owns all of it."""
+    for key in [each for each in declared if each in live]:
+        wanted, seen = declared[key], live[key]
+        if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
+            yield from _differing(wanted, seen, (*path, key))
+        elif seen != wanted:
+            yield (*path, key), wanted, seen
+
+
+def _added(declared: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    if not isinstance(declared, Mapping) or not isinstance(live, Mapping):
+        return
+    for key, seen in live.items():
+        if key not in declared:
+            yield (*path, key), seen
+        else:
+            yield from _added(declared[key], seen, (*path, key))
+
+
+def missing_objects(
+    stack: str,
+    deployment: str,
+    objects: Objects,
+    there: Objects,
+    waits: Mapping[str, Collection[str]],
+    gone: Collection[str],
+    proven: Mapping[str, str],
+) -> Iterator[Drift]:
+    """Drift for the missing objects of a deployment that partly exists.
+
+    `there` holds the objects that exist, restricted to declared fields, and `waits` what each object waits for, both by
+    key. `gone` has the keys of objects left by an earlier deployment. `proven` says when each flow was last validated
+    with its declared digest.
+    """
+    unknown = []
+    for key, body in objects.items():
+        if key in there or key in gone:
+            continue
+        flow = body["metadata"]["labels"][PART_OF]
+        later = next((each for each in there if key in waits.get(each, ()) and there[each] == objects[each]), None)
+        if later is not None:
+            yield _deleted(stack, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
+        elif body["kind"] in REPLICATING_KINDS and flow in proven:
+            yield _deleted(stack, flow, body, f"the validation of {proven[flow]} found this model deployed")
+        else:
+            unknown.append(body)
+    if unknown:
+        yield _incomplete(stack, deployment, objects, unknown)
+
+
+def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
+    what = f"was deleted: {why}"
+    return drift_at(Severity.DATA, "object-missing", flow, body, what, redeploy(stack))
+
+
+def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
+    names = ", ".join(str(reference(body)) for body in unknown)
+    count = len(unknown)
+    missing = agreeing(count, "[does|do] not exist, and nothing shows that [it|they] ever did")
+    what = (
+        f"{count} of {len(objects)} objects {missing}: {names}. A deployment was interrupted, is still running or has "
+        f"not started, or somebody deleted {agreeing(count, '[it|them]')}"
+    )
+    remedy = Redeploy(
+        f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."
+    )
+    flow = unknown[0]["metadata"]["labels"][PART_OF]
+    return Drift(Severity.DATA, "deployment-incomplete", flow, f"deployment {deployment}", what, "", "", remedy)
+
+
+def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
+    """Published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
+    found = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in config_maps}
+    named = {flow: found.get((namespace, config_map_name(flow))) for flow, namespace in flows.items()}
+    return {flow: body for flow, body in named.items() if body is not None}
+
+
+def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
+    """When each flow was last validated with its declared digest, which was then deployed. Other flows are missing."""
+    data = {flow: body.get("data") or {} for flow, body in published.items()}
+    return {flow: str(each["time"]) for flow, each in data.items() if each.get("digest") == digests[flow]}
+
+
+_CODES = frozenset({"foreign-topic", "foreign-partitions"})
+_REMEDY = (
+    "find out who uses the topic; if nobody does, delete it on the target and validate again with "
+    "`replicate validate {stack} --publish`."
+)
+
+
+def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift]:
+    """The drift that each flow's published validation reports. Raises CannotRunError for one that cannot be read."""
+    for flow, body in published.items():
+        where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
+        try:
+            verdict = read_verdict(entries(body))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CannotRunError(
+                "verdict-unreadable",
+                f"the published validation cannot be read: {error!r}",
+                f"stack {stack}, {where}",
+                "It was edited by hand, or written by another version of this project.",
+                "delete it and validate the stack again.",
+            ) from error
+        if verdict.verdict is not Verdict.PASS:
+            yield _not_passed(stack, flow, where, verdict)
+        for finding in (each for check in verdict.checks for each in check.findings if each.code in _CODES):
+            seen = finding.message.partition(" Remedy: ")[0].rstrip(".")
+            what = f"{seen} (seen by the validation of {verdict.time})"
+            yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
+
+
+def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
+    """A flow that runs as declared but whose records, offsets or heartbeats were not in order when last validated, or
+    could not be checked.
+    """
+    failed = verdict.verdict is Verdict.FAIL
+    severity = verdict.verdict.value
+    codes = [
+        f"{check.name} ({', '.join(dict.fromkeys(each.code for each in check.findings if each.severity == severity))})"
+        for check in verdict.checks
+        if check.verdict is verdict.verdict
+    ]
+    said = "failed" if failed else "could not check everything" if codes else "could not run"
+    what = f"the newest published validation {said}{': ' if codes else ''}{'; '.join(codes)}"
+    remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
+    code = "validation-failed" if failed else "validation-unproven"
+    return Drift(
+        Severity.DATA if failed else Severity.NONE, code, flow, where, what, "the validation job", verdict.time, remedy
+    )
+
+
+CODE = "replication-not-deleted"
+
+
+@dataclass(frozen=True)
+class Territory:
+    """What a stack deploys: names of flows and replications, and the addresses of the targets in its region."""
+
+    names: frozenset[str]
+    servers: frozenset[str]
+
+
+def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
+    """The territory of a stack; `values` are those of its configuration, which may hold addresses."""
+    topology, region = settings.topology, settings.region
+    flows = [
+        flow for flow in expand(topology) if region is None or topology.clusters[flow.settings.target].region == region
+    ]
+    addresses = [
+        values.get(given.config, "") if isinstance(given := cluster.bootstrap_servers, ConfigValue) else given
+        for cluster in topology.clusters.values()
+        if region is None or cluster.region == region
+    ]
+    names = {name for flow in flows for name in (flow.name, flow.replication)}
+    return Territory(frozenset(names), frozenset(server for address in addresses for server in _servers(address)))
+
+
+def left_behind(
+    live: Iterable[Manifest], known: Iterable[str], own: Territory, others: Sequence[Territory]
+) -> dict[str, Objects]:
+    """Objects by role and part of each replication that the stack does not declare and no other stack deploys.
+
+    `known` are the replications whose objects the stack does declare.
+    """
+    groups: dict[str, list[Manifest]] = {}
+    declared = set(known)
+    for each in live:
+        name = (each["metadata"].get("labels") or {}).get(PART_OF, "")
+        if name and name not in declared:
+            groups.setdefault(name, []).append(each)
+    found = {}
+    for name, objects in sorted(groups.items()):
+        servers = frozenset(server for each in objects for server in _servers(_address(each)))
+        elsewhere = any(name in other.names and servers & other.servers for other in others)
+        if servers & own.servers and not elsewhere and not any(map(_by_pulumi, objects)):
+            found[name] = _by_key(objects)
+    return found
+
+
+def _by_pulumi(live: Manifest) -> bool:
+    return any(owner.manager.startswith(PULUMI) for owner in owners(live))
+
+
+def _address(live: Manifest) -> str:
+    """The address of the cluster beside which workers run; "" for other objects."""
+    spec = live.get("spec") or {}
+    if live["kind"] not in WORKER_KINDS:
+        return ""
+    chosen = [each for each in spec.get("clusters") or [] if each.get("alias") == spec.get("connectCluster")]
+    target = spec.get("target") or next(iter(chosen), spec)
+    return str(target.get("bootstrapServers") or "")
+
+
+def _servers(address: str) -> frozenset[str]:
+    return frozenset(filter(None, (each.strip() for each in address.split(","))))
+
+
+def _by_key(objects: Sequence[Manifest]) -> Objects:
+    found: dict[str, Manifest] = {}
+    for key, live in former(objects, {}, {}):
+        free = key if key not in found else f"{live['kind'].lower()} {'/'.join(identity(live)[1:])}"
+        found[free] = whole(live)
+    return found
+
+
+def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
+    """The finding that a replication still exists."""
+    workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
+    places = ", ".join(str(reference(each)) for each in workers)
+    more = len(objects) - len(workers)
+    others = f" and {number(more, 'more object')}" if more else ""
+    exist = agreeing(len(objects), "[exists, and no stack declares it|exist, and no stack declares them]")
+    what = f"{places}{others} {exist}: `{name}` keeps replicating as before, and no check or validation covers it"
+    namespaces = sorted({each["metadata"].get("namespace", "") for each in objects.values()} - {""})
+    commands = "; ".join(
+        f"`kubectl delete kafkaconnector,kafkaconnect,kafkamirrormaker2,role,rolebinding,configmap -n {namespace} "
+        f"-l {PART_OF}={name}`"
+        for namespace in namespaces
+    )
+    remedy = (
+        f"let Argo CD or Flux prune it if it is not needed, or delete it: {commands}. Otherwise declare it in the "
+        f"topology of stack {stack} again."
+    )
+    return Drift(Severity.DATA, CODE, name, f"replication {name}", what, "", "", remedy)

@@ -5,31 +5,62 @@ Each property comes with the layer that set it and the values of lower layers.
 Needs no cluster, no Pulumi and no credential: a value from the stack's configuration is named, not shown.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from components.checks.property_values import is_open_credential
 from components.contract.problems import CannotRunError
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name
-from components.flows.resolved import ResolvedFlow, config_keys, resolve_flows
+from components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import Client, split_prefix
 from components.properties.connector_context import owner_of
 from components.properties.definitions import Definition, Owner, definitions, nearest
 from components.properties.values import value_text
+from components.render.api_versions import group_names
 from components.render.client_settings import KAFKA, client_history, client_settings, flow_clients, with_defaults
-from components.render.config_layers import Layer, Setting, merged
+from components.render.config_layers import Layer, LayerName, LayerValue, Setting, layer, merged
 from components.render.connector_config import connector_layers
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
 from components.render.kafka_mirror_maker2 import mirror_worker_config
+from components.topology.connectors import Connector
 from components.topology.model import ExactlyOnce
-from infra.review.explain_fields import connector_fields_layer, worker_fields_layer
+from infra.review.reports import print_fact
 from infra.stack.flow_choice import flow_named
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
+
+
+def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, name: str) -> Layer:
+    """Name, class and number of tasks of a connector. Source: Strimzi KafkaConnectorSpec."""
+    connectors = flow.settings.connectors
+    connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
+    key = f"connectors.sources.{part}" if part else f"connectors.{role}"
+    entries = {
+        "name": LayerValue(name, "the name of the connector"),
+        "connector.class": LayerValue(CONNECTOR_CLASSES[role], f"the class of a {role} connector"),
+        "tasks.max": LayerValue(connector.tasks_max, flow.expanded.where(f"{key}.tasksMax")),
+    }
+    return Layer(LayerName.MODEL, entries)
+
+
+def worker_fields_layer(flow: ResolvedFlow) -> Layer:
+    """Address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
+    address = {"bootstrap.servers": bootstrap_address(flow.cluster(flow.workers_on))}
+    where = f"clusters.{flow.alias(flow.workers_on)}.bootstrapServers"
+    derived = f"from the name of the workers, {flow.workers}, unless the topology names it"
+    names = layer(LayerName.MODEL, group_names(flow), derived)
+    return Layer(LayerName.MODEL, {**layer(LayerName.MODEL, address, where).properties, **names.properties})
+
 
 WORKERS = "workers"
 
@@ -148,9 +179,9 @@ def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults:
         if each.default is not None
     }
     given = merged(layers)
-    for layer in layers:
-        for name in layer.properties:
-            said.setdefault(name, []).append(layer.setting(name))
+    for level in layers:
+        for name in level.properties:
+            said.setdefault(name, []).append(level.setting(name))
     names = [*given, *(sorted(set(said) - set(given)) if defaults else ())]
     return tuple(Explained(name, tuple(said[name]), _definition(name, known, version)) for name in names)
 
@@ -238,3 +269,96 @@ def _setting_json(name: str, setting: Setting) -> dict[str, Any]:
 def shown(name: str, setting: Setting) -> str:
     """A value as Kafka reads it; for a credential, the reference to it or nothing."""
     return "(not shown)" if is_open_credential(name, setting.value) else value_text(setting.value)
+
+
+def print_explanation(explained: Explanation, console: Console) -> None:
+    """Each connector, client and the workers: each property, its value, who set it, and why.
+
+    A client's connection is only shown at its connector.
+    """
+    for reader in explained.readers:
+        shown_here = [
+            each for each in reader.properties if not (reader.client and each.holds.layer == LayerName.CLUSTERS)
+        ]
+        if not console.is_terminal:
+            for each in shown_here:
+                _print_line(reader, each, each.holds, console)
+        elif shown_here:
+            table = _table(reader)
+            for each in shown_here:
+                table.add_row(*_row(each.name, each.name, each.holds))
+            console.print(table)
+
+
+def print_property(explained: Explanation, console: Console) -> None:
+    """Each reader: the value of one property in each layer, lowest first; a terminal strikes out overridden values. In
+    a file or a pipe, the effective value comes first.
+    """
+    for reader in explained.readers:
+        for each in reader.properties:
+            if console.is_terminal:
+                console.print(_history(reader, each))
+                continue
+            _print_line(reader, each, each.holds, console)
+            for said in reversed(each.said[:-1]):
+                _print_line(reader, each, said, console, note=" overrides")
+            print_fact(console, f"{_title(reader)}: {escape(each.name)}: {_definition_text(each)}")
+
+
+def _history(reader: Reader, each: Explained) -> Table:
+    table = _table(reader)
+    table.caption, table.caption_justify = _definition_text(each), "left"
+    for said in each.said:
+        style = "" if said is each.holds else "dim strike"
+        table.add_row(*_row(each.name, said.key or each.name, said), style=style)
+    return table
+
+
+def _table(reader: Reader) -> Table:
+    table = Table(title=_title(reader), title_justify="left", title_style="bold")
+    for column in ("property", "value", "set by", "why"):
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _print_line(reader: Reader, each: Explained, setting: Setting, console: Console, note: str = "") -> None:
+    key, value, by, why = _row(each.name, each.name, setting)
+    verb = f"{note} " if note else " = "
+    print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
+
+
+def _title(reader: Reader) -> str:
+    client = f", its {reader.client}" if reader.client else ""
+    note = f" (only with {reader.note})" if reader.note else ""
+    return escape(f"{reader.connector}{client}{note}")
+
+
+def _definition_text(each: Explained) -> str:
+    if each.definition is None:
+        return "Kafka does not define it."
+    default = "no default" if each.definition.default is None else f"default {each.definition.default or '(empty)'}"
+    return escape(f"{each.definition.type.value}, {default}. {each.definition.documentation}")
+
+
+def _row(name: str, key: str, setting: Setting) -> tuple[str, str, str, str]:
+    by = setting.layer if setting.key in {"", name} else f"{setting.layer}, {setting.key}"
+    return escape(key), escape(shown(name, setting)), escape(by), escape(setting.why)
+
+
+_PAGE = Path(__file__).resolve().parent.parent / "PROBLEMS.md"
+
+
+def described(code: str) -> str | None:
+    """The catalogue's entry for a code, as Markdown; None if there is none."""
+    return _sections().get(code)
+
+
+def known_codes() -> list[str]:
+    """Every code of the catalogue, in its order."""
+    return list(_sections())
+
+
+def _sections() -> dict[str, str]:
+    parts = re.split(r"^### (.+)\n", _PAGE.read_text(), flags=re.MULTILINE)[1:]
+    texts = (text.partition("\n## ")[0].strip() for text in parts[1::2])
+    return dict(zip(parts[::2], texts, strict=True))

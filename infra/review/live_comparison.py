@@ -16,15 +16,25 @@ from components.render.validation_jobs import VALIDATION_KINDS
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
-from infra.review.comparison import Comparison, compare
-from infra.review.drift import Drift
-from infra.review.drift_findings import edited, mended_by_gitops, missing_objects, undeclared, written_by_hand
-from infra.review.left_behind import Territory, left_behind, not_deleted, territory
+from infra.review.comparison import Comparison, Drift, compare
+from infra.review.drift import (
+    Territory,
+    by_flow,
+    edited,
+    left_behind,
+    mended_by_gitops,
+    missing_objects,
+    not_deleted,
+    territory,
+    topic_drift,
+    undeclared,
+    validated,
+    written_by_hand,
+)
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
 from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.review.topic_drift import by_flow, topic_drift, validated
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings, stack_names
 

@@ -16,7 +16,7 @@ from infra.deploy.promotion.rule.plan import plan_problems
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.render import rendered_files, write_files
-from infra.review.report_markdown import as_markdown
+from infra.review.reports import as_markdown
 from infra.review.snapshots import UnreadableBaseError
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings, stack_file

@@ -12,7 +12,8 @@ from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import newest_writer, owner_of, status_time
 from infra.kubernetes.readiness import readiness_of
 from infra.kubernetes.status import condition
-from infra.review.drift import Drift, drift_at, kubectl
+from infra.review.comparison import Drift
+from infra.review.drift import drift_at, kubectl
 
 _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 

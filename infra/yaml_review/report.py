@@ -10,11 +10,9 @@ from rich.markup import escape
 from components.contract.wording import named, number
 from infra.onboard.importing.left_out import LeftOut
 from infra.review.object_changes import ChangeKind
-from infra.review.printed_lines import print_fact
 from infra.review.pull_request import MARKER
-from infra.review.report_json import as_json as comparison_json
-from infra.review.report_markdown import as_markdown
-from infra.review.report_text import print_comparisons
+from infra.review.reports import as_json as comparison_json
+from infra.review.reports import as_markdown, print_comparisons, print_fact
 from infra.yaml_review.mistakes import Mistake
 from infra.yaml_review.review import FolderReview, Unjudged
 

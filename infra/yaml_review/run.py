@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from components.contract.problems import CannotRunError
-from infra.review.bases import branch_point
+from infra.review.bases import branch_point, changed_paths
 from infra.review.pull_request import require_own_folder
-from infra.review.touched import changed_paths
 from infra.stack.files.positions import shown
 from infra.yaml_review.folder import files_at, files_now, is_kept, repository_of
 from infra.yaml_review.report import comment_of, document_of

@@ -12,8 +12,7 @@ from components.render.deployments import deployments
 from components.render.planned_objects import Manifest
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import KubernetesApi, reference
-from infra.review.comparison import compare
-from infra.review.drift import Drift
+from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_topology

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
-from infra.review.problem_catalogue import described, known_codes
+from infra.review.explain import described, known_codes
 from tests import problem_catalogue
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
 

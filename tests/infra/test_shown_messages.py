@@ -20,7 +20,7 @@ from infra.deploy.promotion.rule.rules import reasons_against
 from infra.deploy.promotion.run.applied import differences
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.report_text import print_comparisons
+from infra.review.reports import print_comparisons
 from infra.stack.files.positions import placed
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_state, at

@@ -22,7 +22,7 @@ from components.contract.published_verdict import (
 from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Severity, Verdict, error, fail
 from infra.deploy.promotion.rule.cluster import proof_of
 from infra.deploy.promotion.rule.rules import FlowState, StackState, reasons_against
-from infra.review.topic_drift import topic_drift
+from infra.review.drift import topic_drift
 from spark.report.publish import config_map, stays
 from tests.spark.reports import flow, heartbeats, offsets, parity
 

@@ -13,8 +13,7 @@ from infra.deploy.adoption.moving import Moved
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
 from infra.kubernetes.managed_fields import Owner
 from infra.onboard.importing.heartbeats import said_of, without_heartbeats
-from infra.review.printed_lines import print_fact
-from infra.review.report_text import SEVERITY_COLORS, field_text
+from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
 _MARKS = {
     Fate.CREATED: "[green]+[/]",

@@ -6,7 +6,7 @@ from components.changes.effect import Severity
 from components.render.acls import flows_without_addresses
 from components.topology.parsing import parse_topology
 from infra.operate.drifting import by_flow
-from infra.review.drift import Drift
+from infra.review.comparison import Drift
 from tests.builders import a_cluster, a_flow, a_topology
 
 

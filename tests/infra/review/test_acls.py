@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from infra.review.acl_tables import (
+from infra.review.acls import (
     acl_commands,
     acl_documents,
     acl_phrase,

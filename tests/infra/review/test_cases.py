@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from components.changes.effect import Severity
-from infra.review.what_to_do import WHAT_TO_DO
+from infra.review.reports import WHAT_TO_DO
 from tests.infra.review.changes import compared
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands import app as cli
-from infra.review.explain import Explanation, Reader, as_json, explanation
-from infra.review.explain_tables import print_explanation, print_property
+from infra.review.explain import Explanation, Reader, as_json, explanation, print_explanation, print_property
 from infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -255,8 +254,6 @@ def test_the_command_prints_json() -> None:
 
 
 def test_explaining_loads_neither_pulumi_nor_spark() -> None:
-    code = (
-        "import sys, infra.review.explain, infra.review.explain_tables; print({'pulumi', 'pyspark'} & set(sys.modules))"
-    )
+    code = "import sys, infra.review.explain, infra.review.explain; print({'pulumi', 'pyspark'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.render.planned_objects import MANAGED_BY, PART_OF, Manifest
-from infra.review.left_behind import Territory, left_behind
+from infra.review.drift import Territory, left_behind
 
 OWN = Territory(frozenset({"orders"}), frozenset({"west:9092"}))
 EAST = Territory(frozenset({"audit"}), frozenset({"east:9092"}))

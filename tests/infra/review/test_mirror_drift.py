@@ -10,8 +10,7 @@ import pytest
 
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
-from infra.review.comparison import compare
-from infra.review.drift import Drift
+from infra.review.comparison import Drift, compare
 from infra.review.live_comparison import Running, running
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.builders import a_cluster

@@ -7,12 +7,10 @@ import pytest
 
 from components.changes.effect import Severity
 from components.render.planned_objects import Manifest
-from infra.review.comparison import compare
-from infra.review.drift import Drift
-from infra.review.drift_findings import mended_by_gitops
+from infra.review.comparison import Drift, compare
+from infra.review.drift import by_flow, mended_by_gitops, validated
 from infra.review.live_comparison import running
 from infra.review.snapshots import Snapshot, current_snapshot
-from infra.review.topic_drift import by_flow, validated
 from tests.infra.review.changes import written
 from tests.infra.review.served import in_cluster
 

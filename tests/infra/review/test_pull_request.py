@@ -10,7 +10,7 @@ from components.contract.problems import CannotRunError, Problem
 from infra.review.bases import Base
 from infra.review.comparison import Comparison
 from infra.review.pull_request import MARKER, StackReview, comment_text, review_stacks, write_review
-from infra.review.report_markdown import LONGEST_COMMENT
+from infra.review.reports import LONGEST_COMMENT
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 

@@ -13,10 +13,7 @@ from rich.text import Text
 from components.changes.effect import Effect, Severity
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.report_json import as_json
-from infra.review.report_markdown import LONGEST_COMMENT, as_markdown
-from infra.review.report_text import print_comparisons, value_text
-from infra.review.what_to_do import WHAT_TO_DO
+from infra.review.reports import LONGEST_COMMENT, WHAT_TO_DO, as_json, as_markdown, print_comparisons, value_text
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 

@@ -8,8 +8,8 @@ from components.changes.effect import Severity
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, error, fail, note
 from components.render.planned_objects import Manifest
-from infra.review.drift import Drift
-from infra.review.topic_drift import by_flow, topic_drift
+from infra.review.comparison import Drift
+from infra.review.drift import by_flow, topic_drift
 
 
 def published(report: str, verdict: str = "pass") -> Manifest:

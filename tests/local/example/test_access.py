@@ -33,7 +33,7 @@ from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine import jars as maven
 from infra.machine.jdk import find_jdk
 from infra.machine.waiting import wait_for
-from infra.review.acl_tables import acl_commands, stack_acls
+from infra.review.acls import acl_commands, stack_acls
 from spark.checks import access
 from spark.credentials import resolver
 from spark.documents import chosen_flows

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.contract.problems import Problem
 from components.contract.wording import named
 from infra.review.comparison import Comparison
-from infra.review.left_behind import CODE
+from infra.review.drift import CODE
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.stack.settings import StackSettings

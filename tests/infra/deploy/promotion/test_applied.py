@@ -7,7 +7,7 @@ import pytest
 from infra.deploy.promotion.run import applied
 from infra.deploy.promotion.run.applied import against_applied, differences
 from infra.review.comparison import Comparison
-from infra.review.left_behind import not_deleted
+from infra.review.drift import not_deleted
 from infra.review.live_comparison import running
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.snapshots import current_snapshot

@@ -1,4 +1,4 @@
-"""ACLs of a stack's flows as tables and as Kafka's commands, for clusters whose users Strimzi does not manage."""
+"""The ACLs of a stack's flows as tables and as Kafka's commands, and those that a change needs."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +23,7 @@ from components.render.acls import (
 from components.topology.clusters import Cluster
 from components.topology.model import Topology
 from components.topology.principals import kafka_principal, validation_principal
+from infra.review.snapshots import Snapshot
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
 
@@ -128,3 +129,25 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
         for acl in members:
             granted = grant_options(acl.principal, acl.resource, acl.pattern, acl.name, acl.operations)
             yield f"kafka-acls.sh {connection} {granted}"
+
+
+def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    """Shell lines for what the users of `after` need and those of `before` did not have. None for clusters whose
+    KafkaUsers the stack deploys, because these contain their ACLs, and none if `before` is known only by its objects.
+    """
+    if before.others and not before.deployments:
+        return ()
+    declared = {alias for alias, user in _kafka_users(after) if user}
+    added = [acl for acl in added_acls(_acls(before), _acls(after)) if acl.cluster not in declared]
+    return tuple(grant_commands(added))
+
+
+def _acls(snapshot: Snapshot) -> list[Acl]:
+    return [acl for each in snapshot.deployments.values() for flow in each.flows for acl in user_acls(flow)]
+
+
+def _kafka_users(snapshot: Snapshot) -> Iterator[tuple[str, bool]]:
+    for each in snapshot.deployments.values():
+        for flow in each.flows:
+            yield flow.settings.source, flow.source.kafka_user is not None
+            yield flow.settings.target, flow.target.kafka_user is not None

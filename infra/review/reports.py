@@ -1,0 +1,325 @@
+"""A comparison as text, markdown and JSON, in the words that these reports share."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+from components.changes.effect import Effect, Severity, gravest
+from infra.review.comparison import Comparison, Drift
+from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+
+_FRESH = (
+    "create the replication under a new name, let it fill its topics, move the consumers, then remove this one; or go "
+    "ahead if consumers of the target can start over"
+)
+_GROUPS = (
+    "save the groups' committed offsets on the target before you deploy (`kafka-consumer-groups --describe`), and do "
+    "not plan a failover until `replicate validate` passes again"
+)
+_VALIDATE = "do not plan a failover between the deployment and the next `replicate validate` that passes"
+_REPEATED = (
+    "make sure that consumers of the target tolerate duplicate records; otherwise stop them, deploy, and start them "
+    "again once `replicate validate` passes"
+)
+
+_UNUSED = (
+    "tell the consumers of the remote topics; delete those topics on the target once nobody reads or writes them there"
+)
+
+#: By code, for every effect of severity `data` or `re-read`.
+WHAT_TO_DO: Mapping[str, str] = {
+    "checkpoints-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with a "
+    "checkpoint connector, which a pair cannot have",
+    "connector-pauses": "pause for less time than the source keeps records, and resume with `state: running`",
+    "connector-renamed": _REPEATED,
+    "connector-stops": "stop for less time than the source keeps records, and start again with `state: running`",
+    "exactly-once-ends": _REPEATED,
+    "exactly-once-in-one-step": "deploy `exactlyOnce: preparing` first, and `enabled` when every worker has rolled",
+    "exclusions-added": _UNUSED,
+    "group-offsets-stop": _GROUPS,
+    "groups-not-refreshed": "restart the checkpoint connector after new groups appear, or leave the refresh on",
+    "groups-stop": "tell the owners of the groups that they can no longer fail over, or keep them in `groups`",
+    "isolation-changes": "expect records of aborted transactions on the target, or keep `read_committed`",
+    "kind-changes": _REPEATED,
+    "loop-guard-added": "deploy both directions of the pair together, and run `replicate validate`",
+    "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop forever",
+    "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create` "
+    "(`createNamespaces` of a pair)",
+    "offset-syncs-move": _VALIDATE,
+    "offset-syncs-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with "
+    "offset syncs, which a pair cannot have",
+    "offsets-requested": "request it once by hand while the connector is stopped: if the annotation stays in a file, "
+    "the operator carries it out again at the next stop",
+    "policy-changes": _FRESH,
+    "replication-removed": _UNUSED,
+    "separator-changes": _FRESH,
+    "source-alias-changes": "keep the alias, which is only a name. Otherwise, if the remote topics get new names, "
+    f"{_FRESH}. If they keep their names, {_REPEATED}",
+    "source-cluster-changes": "if it is the same cluster at a new address, go ahead; another cluster needs an alias "
+    "and a replication of its own",
+    "stack-removed": "run `replicate destroy` for the stack before you merge, while its file is there",
+    "target-alias-changes": "stop both directions, let each target catch up, and deploy both together",
+    "target-cluster-changes": "fill the new target before you move consumers: deploy a second replication to it, and "
+    "remove this one when `replicate validate` passes there",
+    "topics-move": _REPEATED,
+    "topics-not-refreshed": "restart the source connector after new topics appear, or leave the refresh on",
+    "topics-stop": _UNUSED,
+    "transforms-change": (
+        "records already on the target stay as they are: tell its consumers when the changed records start to arrive"
+    ),
+    "user-removed": "make sure that nothing else logs in as this user",
+    "worker-group-changes": _REPEATED,
+    "workers-stop": "leave it without workers for less time than the source keeps records",
+}
+
+
+def told_once(effects: Iterable[Effect]) -> list[Effect]:
+    """The effects in their order; equal effects on several flows become one that names all of them."""
+    found: dict[tuple[str, str, str], list[Effect]] = {}
+    for effect in effects:
+        found.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
+    return [
+        replace(members[0], flow=_joined(each.flow for each in members), where=_joined(each.where for each in members))
+        for members in found.values()
+    ]
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))
+
+
+_HANG = 2
+
+
+def print_fact(console: Console, markup: str, indent: int = 0) -> None:
+    """Print a fact; if a terminal folds it, the following lines are indented further than the first."""
+    text = Text.from_markup(markup)
+    if not console.is_terminal:
+        console.print(" " * indent, text, sep="", soft_wrap=True)
+        return
+    for number, line in enumerate(text.wrap(console, max(console.width - indent - _HANG, 20))):
+        line.pad_left(indent + (_HANG if number else 0))
+        console.print(line)
+
+
+_LONGEST_VALUE = 120
+_CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
+
+
+def summary(comparison: Comparison) -> str:
+    """How many objects are added, changed, replaced and removed."""
+    counts = Counter(change.change for change in comparison.objects)
+    found = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
+    return f"objects: {', '.join(found)}" if found else "nothing changes"
+
+
+def drift_origin(drift: Drift) -> str:
+    """By whom and since when, if known."""
+    known = [
+        each for each in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if each
+    ]
+    return f" ({', '.join(known)})" if known else ""
+
+
+def object_title(change: ObjectChange) -> str:
+    """Kind, namespace, name and role of an object."""
+    place = f"{change.namespace}/{change.name}" if change.namespace else change.name
+    return f"{change.kind} {place} ({change.deployment}, {change.key})"
+
+
+def field_lines(change: ObjectChange) -> Iterator[str]:
+    """Every field that differs; those that merely read another ConfigMap share one line per ConfigMap."""
+    moved: Counter[tuple[str, str]] = Counter()
+    for field in change.fields:
+        if (maps := _other_config_map(field)) is not None:
+            moved[maps] += 1
+        else:
+            yield field_text(field)
+    for (before, after), count in moved.items():
+        yield f"{count} {'property' if count == 1 else 'properties'} read from {before} → {after}"
+
+
+def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
+    """The two ConfigMaps, if a value differs only in them."""
+    sides = [each if isinstance(each, str) else "" for each in (field.before, field.after)]
+    before, after = (_CONFIG_MAP.findall(side) for side in sides)
+    same = before and after and len({_CONFIG_MAP.sub("", side) for side in sides}) == 1
+    return (before[0], after[0]) if same else None
+
+
+def field_text(field: FieldChange) -> str:
+    """A field with its values before and after."""
+    if field.before is None:
+        return f"{field.path}: + {value_text(field.after)}"
+    if field.after is None:
+        return f"{field.path}: - {value_text(field.before)}"
+    return f"{field.path}: {value_text(field.before)} → {value_text(field.after)}"
+
+
+def value_text(value: Any) -> str:
+    """A value on one line; only its beginning if it is long."""
+    text = value.replace("\n", "\\n") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+SEVERITY_COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
+_MARKS = {
+    ChangeKind.ADDED: "[green]+[/]",
+    ChangeKind.CHANGED: "[yellow]~[/]",
+    ChangeKind.REPLACED: "[magenta]±[/]",
+    ChangeKind.REMOVED: "[red]-[/]",
+}
+
+
+def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
+    """Each stack: its effects, most severe first, each changed object with the fields that differ, then what it needs.
+
+    A command is never folded: it is there to be copied.
+    """
+    for comparison in comparisons:
+        severity = comparison.severity
+        head = f"{comparison.stack} against {comparison.against}"
+        print_fact(
+            console,
+            f"[bold]{escape(head)}[/]: [{SEVERITY_COLORS[severity]}]{comparison.verdict}[/], {summary(comparison)}",
+        )
+        if comparison.not_asked:
+            print_fact(console, f"[dim]{escape(comparison.not_asked)}[/]", 2)
+        for drift in comparison.drift:
+            where = f"{drift.where}{drift_origin(drift)}"
+            text = f"{escape(where)}: {escape(drift.what)} [dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}"
+            print_fact(console, f"[{SEVERITY_COLORS[drift.severity]}]drift[/]   {text}", 2)
+        for effect in told_once(comparison.effects):
+            what = f"{effect.flow}: {effect.what}" if effect.flow else effect.what
+            text = f"{escape(what)} [dim]({effect.code}, at {escape(effect.where)})[/]"
+            print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
+        for change in comparison.objects:
+            kind = " replaced, not updated" if change.change is ChangeKind.REPLACED else ""
+            print_fact(console, f"{_MARKS[change.change]} {escape(object_title(change))}{kind}", 2)
+            for line in field_lines(change):
+                print_fact(console, f"[dim]{escape(line)}[/]", 6)
+        if comparison.required:
+            print_fact(console, "the stack needs these and does not create them:", 2)
+        for line in comparison.required:
+            print_fact(console, escape(line), 6)
+        if comparison.grants:
+            print_fact(console, "grant these before you deploy:", 2)
+        for command in comparison.grants:
+            console.print(f"      {escape(command)}", soft_wrap=True)
+
+
+#: The usual services allow 65,536 characters in a comment.
+LONGEST_COMMENT = 60_000
+
+
+def as_markdown(
+    comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
+) -> str:
+    """A line for each stack, its effects, and its objects in a folded section. A comment that is too long loses its
+    objects first, so that the effects on every stack are shown. `rest` says what shows the rest.
+    """
+    text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
+    if len(text) > longest:
+        text = "\n".join(line for comparison in comparisons for line in _head(comparison))
+        text += f"\nThere are too many objects to list here; {rest} them.\n"
+    cut = f"\n\nThe comment is too long and is cut here; {rest} the rest.\n"
+    return text if len(text) <= longest else text[: longest - len(cut)].rpartition("\n")[0] + cut
+
+
+def _head(comparison: Comparison) -> Iterator[str]:
+    against = f"`{comparison.stack}` against {comparison.against}"
+    yield f"### {against}: **{comparison.verdict}**, {summary(comparison)}"
+    yield ""
+    if comparison.not_asked:
+        yield f"{comparison.not_asked[0].upper()}{comparison.not_asked[1:]}."
+        yield ""
+    if comparison.drift:
+        yield "| drift | what | remedy |"
+        yield "| --- | --- | --- |"
+        for drift in comparison.drift:
+            cells = (f"{drift.where}{drift_origin(drift)}", f"{drift.what} ({drift.code})", drift.remedy)
+            yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
+        yield ""
+    if comparison.effects:
+        yield "| severity | flow | effect | what to do | where |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from (_row(effect) for effect in told_once(comparison.effects))
+        yield ""
+    if comparison.required:
+        yield "The stack needs these and does not create them:"
+        yield ""
+        yield from (f"- {line}" for line in comparison.required)
+        yield ""
+    if comparison.grants:
+        yield "Grant these before you deploy. An administrator of each Kafka cluster runs:"
+        yield ""
+        yield "```sh"
+        yield from (_code(line) for line in comparison.grants)
+        yield "```"
+        yield ""
+
+
+def _row(effect: Effect) -> str:
+    todo = WHAT_TO_DO.get(effect.code, "") if effect.severity in (Severity.DATA, Severity.RE_READ) else ""
+    cells = (effect.severity.value, effect.flow, effect.what, todo, f"{effect.where} ({effect.code})")
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _objects(comparison: Comparison) -> Iterator[str]:
+    if not comparison.objects:
+        return
+    yield f"<details><summary>{summary(comparison)}</summary>"
+    yield ""
+    yield "```"
+    for change in comparison.objects:
+        yield _code(f"{change.change}: {object_title(change)}")
+        yield from (_code(f"    {line}") for line in field_lines(change))
+    yield "```"
+    yield ""
+    yield "</details>"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """The text of a cell of a table; a bar would end the cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    return text.replace("```", "'''")
+
+
+VERSION = 1
+
+
+def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Every stack with its severity, effects (most severe first), required and changed objects, grants and drift."""
+    return {
+        "version": VERSION,
+        "severity": gravest(each.severity for each in comparisons).value,
+        "stacks": [_stack(each) for each in comparisons],
+    }
+
+
+def _stack(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "stack": comparison.stack,
+        "against": comparison.against,
+        "severity": comparison.severity.value,
+        "notAsked": comparison.not_asked,
+        "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
+        "required": list(comparison.required),
+        "grants": list(comparison.grants),
+        "drift": [asdict(drift) for drift in comparison.drift],
+        "objects": [
+            {"role" if name == "key" else name: value for name, value in asdict(change).items()}
+            for change in comparison.objects
+        ],
+    }
