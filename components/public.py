@@ -2,10 +2,6 @@
 
 from components.contract.problems import Problem as Problem
 from components.contract.problems import ReplicationError as ReplicationError
-from components.resources.kafka_users import KafkaUsers as KafkaUsers
-from components.resources.kafka_users import KafkaUsersArgs as KafkaUsersArgs
-from components.resources.monitoring import Monitoring as Monitoring
-from components.resources.monitoring import MonitoringArgs as MonitoringArgs
 from components.resources.replications import BidirectionalPrefixlessPair as BidirectionalPrefixlessPair
 from components.resources.replications import BidirectionalPrefixlessPairArgs as BidirectionalPrefixlessPairArgs
 from components.resources.replications import ConnectClusterSplit as ConnectClusterSplit
@@ -14,6 +10,10 @@ from components.resources.replications import KafkaMirrorMaker2 as KafkaMirrorMa
 from components.resources.replications import KafkaMirrorMaker2Args as KafkaMirrorMaker2Args
 from components.resources.replications import ReplicationFlow as ReplicationFlow
 from components.resources.replications import ReplicationFlowArgs as ReplicationFlowArgs
+from components.resources.whole_topology import KafkaUsers as KafkaUsers
+from components.resources.whole_topology import KafkaUsersArgs as KafkaUsersArgs
+from components.resources.whole_topology import Monitoring as Monitoring
+from components.resources.whole_topology import MonitoringArgs as MonitoringArgs
 from components.topology.clusters import Cluster as Cluster
 from components.topology.model import Flow as Flow
 from components.topology.model import MirrorMaker2 as MirrorMaker2

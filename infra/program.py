@@ -7,8 +7,7 @@ from pathlib import Path
 import pulumi
 
 from components.contract.problems import CannotRunError, ReplicationError, raise_errors
-from components.flows.digest import model_digest
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import model_digest, resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.selections import group_selection, topic_selection
-from components.flows.sources import each_source
+from components.flows.selections import each_source, group_selection, topic_selection
 from components.kafka.mirror_connectors import EMIT_CHECKPOINTS
 from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_selections
 from components.kafka.pairs import OverlappingPair, pairs_that_overlap

@@ -11,10 +11,16 @@ from components.flows.selections import topic_lists
 from components.kafka.beginnings import beginnings_of_entry
 from components.kafka.replication_policy import Policy
 from components.kafka.selection import is_for_everything
-from components.topology.clusters import Cluster, ScramAuthentication, TlsAuthentication
-from components.topology.kubernetes_names import SUBDOMAIN, SUBDOMAIN_LENGTH
+from components.topology.clusters import (
+    SUBDOMAIN,
+    SUBDOMAIN_LENGTH,
+    Cluster,
+    ScramAuthentication,
+    TlsAuthentication,
+    kafka_principal,
+    kafka_user_name,
+)
 from components.topology.model import Topology
-from components.topology.principals import kafka_principal, kafka_user_name
 
 #: RFC 1123 subdomain.
 #: Longest common name of a certificate. Source: Strimzi KafkaUserModel.validateTlsUsername.

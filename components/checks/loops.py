@@ -18,8 +18,7 @@ from components.contract.problems import Problem, Severity
 from components.contract.wording import agreeing
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
-from components.flows.selections import all_topics, topic_selection
-from components.flows.sources import each_source, source_key
+from components.flows.selections import all_topics, each_source, source_key, topic_selection
 from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.record_forms import Step
 from components.kafka.replication_policy import Policy

@@ -21,14 +21,13 @@ from components.flows.naming import (
     storage_topic_name,
 )
 from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
-from components.flows.selections import all_topics
-from components.flows.sources import source_parts
+from components.flows.selections import all_topics, source_parts
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import is_readable
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
 from components.render.planned_objects import MANAGED_BY, PART_OF
+from components.topology.clusters import LABEL, LABEL_LENGTH
 from components.topology.connectors import Connector
-from components.topology.kubernetes_names import LABEL, LABEL_LENGTH
 from components.topology.model import Topology
 
 #: The longest derived name that must be a label is that of the REST API's Service. If the heartbeats of a

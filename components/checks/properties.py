@@ -13,7 +13,8 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.kafka.replication_policy import Side
 from components.properties.clients import split_prefix
-from components.properties.connector_keys import (
+from components.properties.definitions import CONNECTORS, Owner
+from components.properties.keys import (
     ClientProperty,
     KeyMeaning,
     OtherOwner,
@@ -22,9 +23,8 @@ from components.properties.connector_keys import (
     Unknown,
     WithoutEffect,
     connector_key_meaning,
+    worker_key_meaning,
 )
-from components.properties.definitions import CONNECTORS, Owner
-from components.properties.worker_keys import worker_key_meaning
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
 from components.topology.clusters import Properties, PropertyValue
 from components.topology.model import ExactlyOnce, PrefixlessPair

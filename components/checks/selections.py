@@ -12,8 +12,7 @@ from components.flows.naming import (
     replication_policy,
     storage_topic_name,
 )
-from components.flows.selections import excluded_groups, pattern_lists, topic_lists, topic_selection
-from components.flows.sources import each_source
+from components.flows.selections import each_source, excluded_groups, pattern_lists, topic_lists, topic_selection
 from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import flags_for_later_entries, matches, matches_any, pattern_error

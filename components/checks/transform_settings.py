@@ -13,8 +13,7 @@ from components.checks.property_values import check_value
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
-from components.flows.selections import topic_selection
-from components.flows.sources import each_source, source_key
+from components.flows.selections import each_source, source_key, topic_selection
 from components.kafka.dropped_records import filters_of_everything
 from components.kafka.globs import written_as_glob
 from components.kafka.overlap import Disjoint, overlap_of_patterns
@@ -38,8 +37,8 @@ from components.properties.definitions import Definition, PropertyType, nearest,
 from components.properties.values import type_problem
 from components.render.connector_config import transform_properties
 from components.topology.clusters import Properties
+from components.topology.connectors import Converters, Transform
 from components.topology.model import Flow
-from components.topology.transforms import Converters, Transform
 
 _OF_KAFKA = "org.apache.kafka."
 _A_CLASS = Definition("type", PropertyType.CLASS)

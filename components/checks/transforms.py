@@ -9,8 +9,7 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.heartbeats import EVERYTHING, Heartbeats
 from components.flows.naming import replication_policy
-from components.flows.selections import topic_selection
-from components.flows.sources import each_source, source_key
+from components.flows.selections import each_source, source_key, topic_selection
 from components.kafka.overlap import SharedName, overlap_of_patterns
 from components.kafka.patterns import pattern_error
 from components.kafka.plugins import (
@@ -36,8 +35,8 @@ from components.kafka.transform_chains import (
     findings,
 )
 from components.render.connector_config import RESERVED_NAMES, converter_properties, transform_properties
+from components.topology.connectors import Transform
 from components.topology.model import Flow
-from components.topology.transforms import Transform
 
 _NOT_HEARTBEATS = r"^(?!(.+\.)?heartbeats).*$"
 #: Transforms that leave a key or a value in another form.

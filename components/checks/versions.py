@@ -6,8 +6,7 @@ from typing import Any
 from components.checks.property_values import check_reference
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
-from components.flows.kafka_version import supported_versions
-from components.flows.operators import Strimzi, StrimziApi, strimzi
+from components.flows.operators import Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side

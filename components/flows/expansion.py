@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from components.flows.kafka_version import kafka_version
-from components.flows.operators import strimzi
+from components.flows.operators import kafka_version, strimzi
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Model
 from components.topology.connectors import Connectors, OptionalConnector, PairConnectors

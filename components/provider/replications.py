@@ -11,8 +11,7 @@ import pulumi
 from components.checks import check_topology
 from components.checks.clusters import check_addresses
 from components.contract.problems import Problem, ReplicationError, raise_errors
-from components.flows.digest import model_digest
-from components.flows.resolved import config_keys, resolve_flows
+from components.flows.resolved import config_keys, model_digest, resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.registration import known_output

@@ -19,9 +19,8 @@ from components.kafka.beginnings import beginnings_of_entry
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.connector_config import chooses_heartbeats
 from components.render.heartbeat_workers import heartbeat_workers
-from components.topology.clusters import ConfigValue
+from components.topology.clusters import ConfigValue, kafka_principal, validation_principal
 from components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
-from components.topology.principals import kafka_principal, validation_principal
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
 PatternType = Literal["literal", "prefixed"]

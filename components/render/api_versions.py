@@ -14,6 +14,7 @@ from components.render.connections import login_properties, vault
 from components.render.planned_objects import Manifest
 from components.render.secrets import OPERATOR_SECRET_PROVIDER
 from components.topology.clusters import (
+    TOKEN_TRUST_KEY,
     Authentication,
     Cluster,
     ConfigValue,
@@ -26,8 +27,9 @@ from components.topology.clusters import (
     SecretKey,
     SecretPattern,
     TlsAuthentication,
+    credentials,
+    secret_key,
 )
-from components.topology.credentials import TOKEN_TRUST_KEY, credentials, secret_key
 
 #: The names of a Connect group and its topics: worker properties in `v1beta2`, fields of the resource in `v1`.
 #: Source: Strimzi KafkaConnectSpec, KafkaMirrorMaker2TargetClusterSpec.

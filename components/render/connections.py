@@ -31,8 +31,9 @@ from components.topology.clusters import (
     SecretKey,
     SecretPattern,
     TlsAuthentication,
+    credentials,
+    secret_key,
 )
-from components.topology.credentials import credentials, secret_key
 
 #: Alias of the provider that reads the worker's own property file, if that file holds values.
 FILE_PROVIDER = "file"

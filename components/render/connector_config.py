@@ -14,8 +14,14 @@ from pydantic.alias_generators import to_snake
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
-from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
-from components.flows.sources import source_key, source_settings
+from components.flows.selections import (
+    all_topics,
+    each_once,
+    excluded_groups,
+    excluded_topics,
+    source_key,
+    source_settings,
+)
 from components.kafka.mirror_connectors import ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import Owner, definitions
@@ -25,9 +31,8 @@ from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.render.metrics import label_defaults, metrics_properties
 from components.topology.clusters import PropertyValue
-from components.topology.connectors import Connector, StartFrom
+from components.topology.connectors import Connector, Converters, StartFrom, Transform, Transforms
 from components.topology.model import ExactlyOnce, Flow
-from components.topology.transforms import Converters, Transform, Transforms
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 #: The guard's filter; a chain that contains it has the guard.

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from components.contract.parameters import ConnectorParameters
-from components.flows.digest import flow_digest
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name, replication_policy
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES
 from components.render.api_versions import strimzi_api_version
 from components.render.heartbeat_workers import heartbeat_workers

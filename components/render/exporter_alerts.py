@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from components.contract import exported_series as series
 from components.contract.published_verdict import PROOF_HOURS
 from components.flows.resolved import ResolvedFlow
-from components.flows.sources import each_source
+from components.flows.selections import each_source
 from components.kafka.connector_offsets import BEHIND_SECONDS
 from components.render.alerts import STATUS, Alert, of_flow, runs, translates
 from components.render.login_alerts import login_alerts

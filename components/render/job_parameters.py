@@ -26,8 +26,6 @@ from components.contract.parameters import (
     PartParameters,
     TopicSyncParameters,
 )
-from components.flows.digest import flow_digest
-from components.flows.kafka_version import kafka_version
 from components.flows.naming import (
     connector_name,
     offset_syncs_topic_name,
@@ -36,9 +34,9 @@ from components.flows.naming import (
     storage_topic_name,
     validation_secret_name,
 )
-from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.flows.selections import all_topics, each_once, excluded_groups, excluded_topics
-from components.flows.sources import each_source
+from components.flows.operators import kafka_version
+from components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
+from components.flows.selections import all_topics, each_once, each_source, excluded_groups, excluded_topics
 from components.kafka.internal_topics import internal_by_ending
 from components.kafka.known_effects import Effects, known_effects
 from components.kafka.mirror_connectors import (
@@ -68,11 +66,10 @@ from components.topology.clusters import (
     SecretPattern,
     TlsAuthentication,
     Trust,
+    secret_key,
 )
-from components.topology.connectors import StartFrom
-from components.topology.credentials import secret_key
+from components.topology.connectors import StartFrom, Transform
 from components.topology.model import ExactlyOnce, Flow
-from components.topology.transforms import Transform
 
 _ENABLED = "sync.topic.configs.enabled"
 _EXCLUDE = "config.properties.exclude"

@@ -14,9 +14,9 @@ from components.topology.clusters import (
     KafkaUserDeclaration,
     ScramAuthentication,
     TlsAuthentication,
+    kafka_user_name,
 )
 from components.topology.model import Topology
-from components.topology.principals import kafka_user_name
 
 #: The objects' `part-of` label, in place of a flow's name.
 _USERS = "kafka-users"

@@ -17,13 +17,14 @@ from components.flows.resolved import ResolvedFlow, config_secrets, validation_c
 from components.kafka.replication_policy import SIDES, Side
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.topology.clusters import (
+    TOKEN_TRUST_KEY,
     ConfigValue,
     CustomAuthentication,
     KeystoreTrust,
     OAuthAuthentication,
     SecretKey,
+    secret_key,
 )
-from components.topology.credentials import TOKEN_TRUST_KEY, secret_key
 from components.topology.model import Flow
 
 #: Aliases of the configuration providers in every worker.

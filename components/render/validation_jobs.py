@@ -17,9 +17,8 @@ from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import config_map_name as verdict_name
 from components.contract.spark_conf import DRIVER_HEAP, NO_SETTINGS, SparkSettings
-from components.flows.digest import flow_digest
 from components.flows.naming import config_map_name, validation_job_name, validation_run_name
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, flow_digest
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
 from components.render.job_pods import (
@@ -39,8 +38,7 @@ from components.render.job_pods import (
     run_labels,
 )
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
-from components.topology.in_cluster import Executors, InCluster, Workload
-from components.topology.sizes import heap_bytes, quantity_value
+from components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes, quantity_value
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 #: The Spark in the job's image.

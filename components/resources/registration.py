@@ -1,6 +1,10 @@
-"""From a declared replication to registered Pulumi resources: resolve and check it, then register its objects."""
+"""From a declared replication to registered Pulumi resources: resolve and check it, then register its objects.
 
-from collections.abc import Iterable, Mapping
+Some changes of running workers take two deployments and are refused in one. The model does not know what is deployed;
+the engine does, and calls hooks before it updates a resource. They also apply to a plain `pulumi up`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -8,14 +12,71 @@ from typing import Any, TypeVar
 import pulumi
 
 from components.checks import check_topology
-from components.contract.problems import Problem, ReplicationError, raise_errors
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
-from components.flows.resolved import missing_config, resolve_flows
+from components.flows.resolved import ResolvedFlow, missing_config, resolve_flows
+from components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
 from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
-from components.render.planned_objects import PlannedObject, waits
-from components.resources.one_step import one_step_hooks
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from components.render.planned_objects import ObjectRole, PlannedObject, waits
 from components.topology.clusters import Cluster
-from components.topology.model import Replication, Topology
+from components.topology.model import ExactlyOnce, Replication, Topology
+
+
+def enables(planned: PlannedObject) -> bool:
+    """Return whether an object declares workers with exactly-once enabled."""
+    if planned.role not in {ObjectRole.CONNECT, ObjectRole.MIRROR_MAKER2}:
+        return False
+    return next(_support(planned.manifest), "").lower() == ExactlyOnce.ENABLED
+
+
+def refuse_exactly_once(where: str, old_inputs: Mapping[str, Any]) -> None:
+    """Raise CannotRunError unless the deployed workers are at least `preparing`."""
+    deployed = next(_support(old_inputs), ExactlyOnce.DISABLED.value)
+    if deployed.lower() == ExactlyOnce.DISABLED:
+        raise CannotRunError(
+            "exactly-once-in-one-step",
+            "running workers cannot change from `disabled` to `enabled` in one step",
+            where,
+            "During the rolling update, new workers fence out the old ones, which still write connector "
+            "configurations without transactions (KIP-618).",
+            "deploy `exactlyOnce: preparing`, wait until every worker runs it, then `enabled`.",
+        )
+
+
+def _support(value: Any) -> Iterator[str]:
+    """Yield the workers' setting, wherever a custom resource keeps their configuration."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == EXACTLY_ONCE_SUPPORT:
+                yield str(inner)
+            else:
+                yield from _support(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _support(inner)
+
+
+def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
+    """Return the hooks of the resource `name`, if some deployed workers cannot change to the declared ones in one
+    step.
+    """
+    switches = planned.kind in REQUIRED and flow.strimzi.written_as is StrimziApi.V1
+    exactly_once = flow.expanded.where("exactlyOnce") if enables(planned) else None
+    if not switches and exactly_once is None:
+        return None
+
+    def refuse(args: pulumi.ResourceHookArgs) -> None:
+        old = args.old_inputs or {}
+        if switches and lacks_fields_of_v1(old):
+            metadata = planned.manifest["metadata"]
+            raise refused_switch(f"{planned.kind} {metadata['namespace']}/{metadata['name']}")
+        if exactly_once is not None:
+            refuse_exactly_once(exactly_once, old)
+
+    hook = pulumi.ResourceHook(f"{name}-one-step", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
+    return pulumi.ResourceHookBinding(before_update=[hook])
+
 
 T = TypeVar("T")
 #: The engine loads the provider of this version.

@@ -1,4 +1,6 @@
-"""All components of a topology: one for each replication, and those for users, monitoring and validation."""
+"""All components of a topology: one for each replication, and those for Kafka users, monitoring, and the validation job
+in the cluster.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,13 +8,15 @@ from typing import Any
 
 import pulumi
 
-from components.contract.problems import Problem
+from components.checks import check_topology
+from components.contract.problems import Problem, ReplicationError, raise_errors
 from components.contract.spark_conf import NO_SETTINGS, SparkSettings
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, missing_config
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
-from components.resources.kafka_users import KafkaUsers, KafkaUsersArgs
-from components.resources.monitoring import Monitoring, MonitoringArgs
+from components.render.planned_objects import ObjectRole, waits
+from components.render.validation_jobs import RUNS_ONCE, validation_objects
+from components.resources.registration import known_output, register_object
 from components.resources.replications import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
@@ -23,9 +27,133 @@ from components.resources.replications import (
     ReplicationFlow,
     ReplicationFlowArgs,
 )
-from components.resources.validation_jobs import ValidationJobs, ValidationJobsArgs
 from components.topology.in_cluster import InCluster
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringArgs:
+    """The whole topology, and the stack that alerts name in their commands. `region` selects flows (all without it)."""
+
+    topology: Topology
+    stack: str
+    region: str | None = None
+
+
+class Monitoring(pulumi.ComponentResource):
+    """PodMonitors, PrometheusRules and a Grafana dashboard for the flows of a stack.
+
+    `outputs` lists the names of the objects. Raises ReplicationError with every problem before anything is registered.
+    """
+
+    outputs: pulumi.Output[list[str]]
+
+    def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        raise_errors(check_topology(args.topology))
+        super().__init__("replication:kafka:Monitoring", name, None, opts)
+        names: list[str] = []
+        for planned in monitoring_objects(args.topology, args.stack, args.region):
+            register_object(f"{name}-{planned.key}", planned, {}, pulumi.ResourceOptions(parent=self))
+            names.append(planned.name)
+        self.outputs = known_output(names)
+        self.register_outputs({"objects": names})
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaUsersArgs:
+    """The whole topology, since every flow adds to a user's ACLs. `region` selects clusters (all without it).
+
+    `secrets` maps the keys of passwords that the clusters declare as `{config: KEY}` to their values.
+    """
+
+    topology: Topology
+    region: str | None = None
+    secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
+
+
+class KafkaUsers(pulumi.ComponentResource):
+    """KafkaUsers for Strimzi's User Operator, with the minimal ACLs of all flows that log in as them.
+
+    `outputs` maps each cluster's alias to the name of its user. Raises ReplicationError with every problem before
+    anything is registered.
+    """
+
+    outputs: pulumi.Output[dict[str, str]]
+
+    def __init__(self, name: str, args: KafkaUsersArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        raise_errors(check_topology(args.topology))
+        objects = kafka_user_objects(args.topology, args.region)
+        missing = {key for planned in objects for key in planned.secret_values.values()} - set(args.secrets)
+        if missing:
+            raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
+        super().__init__("replication:kafka:Users", name, None, opts)
+        passwords: dict[str, pulumi.Resource] = {}
+        users: dict[str, str] = {}
+        for planned in objects:
+            # Without the Secret of its password the operator reports a user as NotReady.
+            earlier = [passwords[planned.part]] if planned.part in passwords else []
+            options = pulumi.ResourceOptions(parent=self, depends_on=earlier)
+            resource = register_object(f"{name}-{planned.key}", planned, args.secrets, options)
+            if planned.role is ObjectRole.KAFKA_USER_PASSWORD:
+                passwords[planned.part] = resource
+            else:
+                users[planned.part] = planned.name
+        self.outputs = known_output(users)
+        self.register_outputs({"users": users})
+
+
+#: The provider would wait until the Job has ended, and report a failed deployment if the validation does not pass.
+_NO_WAITING = {"pulumi.com/skipAwait": "true"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationJobsArgs:
+    """A stack's checked flows, and how its file asks for their validation.
+
+    `spark` are the job's settings of Spark. `after` maps the name of each replication to its
+    component: a Job begins when everything that it validates exists.
+    """
+
+    flows: Sequence[ResolvedFlow]
+    stack: str
+    in_cluster: InCluster
+    spark: SparkSettings = NO_SETTINGS
+    after: Mapping[str, pulumi.Resource] = field(default_factory=dict)
+
+
+class ValidationJobs(pulumi.ComponentResource):
+    """A Job that validates each flow after a deployment, and a CronJob that validates it between deployments.
+
+    Either may be the Spark operator's equivalent. `outputs` maps the name of each flow to that of its Job.
+    """
+
+    outputs: pulumi.Output[dict[str, str]]
+
+    def __init__(self, name: str, args: ValidationJobsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("replication:kafka:ValidationJobs", name, None, opts)
+        planned = validation_objects(args.flows, args.stack, args.in_cluster, args.spark)
+        # A verdict from before the last change in its namespace is too old, so a Job waits for all flows there.
+        beside: dict[str, dict[str, pulumi.Resource]] = {}
+        for flow in args.flows:
+            if (replication := args.after.get(flow.expanded.replication)) is not None:
+                beside.setdefault(flow.namespace, {})[flow.expanded.replication] = replication
+        namespaces = {flow.name: flow.namespace for flow in args.flows}
+        jobs: dict[str, str] = {}
+        for name_of_flow in dict.fromkeys(each.part for each in planned):
+            own = [each for each in planned if each.part == name_of_flow]
+            registered: dict[str, pulumi.Resource] = {}
+            earlier, replications = waits(own), beside.get(namespaces[name_of_flow], {})
+            for each in own:
+                after = [registered[key] for key in earlier[each.key]]
+                after += replications.values()
+                options = pulumi.ResourceOptions(parent=self, depends_on=after)
+                shown = each
+                if each.kind in RUNS_ONCE:
+                    jobs[name_of_flow] = each.name
+                    shown = each.annotated(_NO_WAITING)
+                registered[each.key] = register_object(f"{name}-{each.key}", shown, {}, options)
+        self.outputs = known_output(jobs)
+        self.register_outputs({"jobs": jobs})
 
 
 @dataclass(frozen=True, kw_only=True)

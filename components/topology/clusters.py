@@ -1,8 +1,11 @@
-"""The clusters of a topology file: address, trust, authentication, and references to credentials.
+"""The clusters of a topology file: address, trust, authentication, references to credentials, the users that they
+imply, and the form of names in Kubernetes.
 
 Frozen pydantic models, camelCase in YAML. Imports nothing of ours.
+Source: RFC 1123, IsDNS1123Label and IsDNS1123Subdomain in apimachinery.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -11,7 +14,21 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from components.topology.kubernetes_names import LABEL_KEY, SUBDOMAIN, SUBDOMAIN_LENGTH
+#: Patterns of a whole name, and its greatest length in characters.
+LABEL, LABEL_LENGTH = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63
+#: Pattern of a whole key of labels and annotations. Source: IsQualifiedName in apimachinery.
+LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"
+SUBDOMAIN, SUBDOMAIN_LENGTH = rf"{LABEL}(\.{LABEL})*", 253
+
+
+def is_label(text: str) -> bool:
+    """Return whether a text can be a name without dots, such as that of a namespace."""
+    return len(text) <= LABEL_LENGTH and re.fullmatch(LABEL, text) is not None
+
+
+def is_subdomain(text: str) -> bool:
+    """Return whether a text can be a name with dots, such as that of a ConfigMap."""
+    return len(text) <= SUBDOMAIN_LENGTH and re.fullmatch(SUBDOMAIN, text) is not None
 
 
 def _no_boolean(value: Any) -> Any:
@@ -266,3 +283,85 @@ class Cluster(Model):
     kafka_user: KafkaUserDeclaration | None = Field(
         default=None, description="Create the replications' user as a KafkaUser, with the ACLs that they need."
     )
+
+
+#: Key of a token endpoint's certificates in a Secret that this project creates.
+TOKEN_TRUST_KEY = "token-endpoint.crt"
+
+
+def credentials(authentication: Authentication | None) -> dict[str, Credential]:
+    """Return the credentials of a login, by their keys in a Secret that this project creates."""
+    match authentication:
+        case PlainAuthentication() | ScramAuthentication():
+            return {"password": authentication.password}
+        case OAuthAuthentication():
+            found = {
+                "client.secret": authentication.client_secret,
+                "refresh.token": authentication.refresh_token,
+                "access.token": authentication.access_token,
+            }
+            return {key: credential for key, credential in found.items() if credential is not None}
+        case TlsAuthentication() | CustomAuthentication() | None:
+            return {}
+
+
+def secret_key(credential: Credential, own_secret: str, own_key: str) -> SecretKey:
+    """Return where a credential is in Kubernetes: in the Secret that it names, or in our own if it is a configuration
+    value.
+    """
+    if not isinstance(credential, ConfigValue):
+        return credential
+    # Our Secret is named after the replication. A name that Kubernetes refuses is a problem that `checks.names` reports
+    # together with all others; validating it here would end the check with a trace.
+    return SecretKey.model_construct(secret=own_secret, key=own_key)
+
+
+_COMMON_NAME = "CN="
+_USER = "User:"
+
+
+def kafka_principal(cluster: Cluster) -> str | None:
+    """Return the principal of the connectors' user, such as `User:mirror`, or None if only the cluster knows it.
+
+    Source: KIP-11, ssl.principal.mapping.rules, Strimzi KafkaUserModel.getUserName.
+    """
+    return _principal(_known_name(cluster))
+
+
+def validation_principal(cluster: Cluster) -> str | None:
+    """Return the principal of the validation job's own login, or None if it has none or only the cluster knows it."""
+    validation = cluster.validation
+    return _principal(_name_in(validation.authentication)) if validation is not None else None
+
+
+def kafka_user_name(cluster: Cluster) -> str | None:
+    """Return the name of the user's KafkaUser: the one given, or else the one that its credentials imply."""
+    if cluster.kafka_user is None:
+        return None
+    if cluster.kafka_user.name is not None:
+        return cluster.kafka_user.name
+    authentication = cluster.authentication
+    if isinstance(authentication, TlsAuthentication):
+        # The User Operator keeps a user's certificate in a Secret with the user's name.
+        return (authentication.principal or authentication.secret).removeprefix(_USER).removeprefix(_COMMON_NAME)
+    return _known_name(cluster)
+
+
+def _known_name(cluster: Cluster) -> str | None:
+    authentication = cluster.authentication
+    if cluster.kafka_user is not None and isinstance(authentication, TlsAuthentication):
+        return _name_in(authentication) or f"{_COMMON_NAME}{kafka_user_name(cluster)}"
+    return _name_in(authentication)
+
+
+def _name_in(authentication: Authentication | None) -> str | None:
+    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+        return authentication.username
+    if authentication is None:
+        return None
+    # Kafka prints a principal with its type, and clients only have the type `User`.
+    return authentication.principal and authentication.principal.removeprefix(_USER)
+
+
+def _principal(name: str | None) -> str | None:
+    return None if name is None else f"{_USER}{name}"

@@ -1,4 +1,5 @@
-"""The settings by which a stack runs the validation job in its cluster: `replication:validation: {inCluster: …}`.
+"""The settings by which a stack runs the validation job in its cluster: `replication:validation: {inCluster: …}`, and
+sizes as Kubernetes and Spark write them.
 
 Frozen pydantic models, camelCase in YAML. They are in the stack file, because image, resources and schedule differ by
 stack. Imports `clusters`, `workers` and the contract only.
@@ -15,6 +16,27 @@ from pydantic_core import PydanticCustomError
 from components.contract.spark_conf import why_not_memory
 from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName
 from components.topology.workers import Quantity
+
+_SIZE = re.compile(r"([0-9.]+)(.*)")
+_UNITS = {
+    "": 1.0,
+    "m": 0.001,
+    **{unit: 1000.0**power for power, unit in enumerate("kMGTPE", 1)},
+    **{f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)},
+}
+
+
+def quantity_value(quantity: str | int | float) -> float:
+    """A quantity of Kubernetes as a number, such as bytes or cores."""
+    number, unit = _SIZE.fullmatch(str(quantity)).groups()  # type: ignore[union-attr]
+    return float(number) * _UNITS[unit] if unit in _UNITS else float(quantity)
+
+
+def heap_bytes(heap: str) -> float:
+    """A size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
+    size = heap.lower().removesuffix("b")
+    return quantity_value(f"{size[:-1]}{size[-1].upper()}i")
+
 
 #: An image whose content cannot change. Source: distribution/reference.
 IMAGE_BY_DIGEST = re.compile(r"[a-z0-9][\w.:/-]*@sha256:[0-9a-f]{64}")

@@ -1,20 +1,29 @@
 """The model of a topology file: every cluster and every replication of one environment.
 
 Frozen pydantic models, camelCase in YAML. Only the form of a file is decided here: `checks` decides whether a topology
-works, and `render` what it becomes. Editors show the descriptions, through `stacks/topology.schema.json`. Imports
-`clusters`, `workers`, `connectors`, `transforms` and the replication policy only.
+works, and `render` what it becomes. Editors show the descriptions, through the JSON Schema in
+`stacks/topology.schema.json`. Imports `clusters`, `workers`, `connectors` and the replication policy only.
 """
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import Cluster, Model, NonNegativeInt, OwnLabels, PositiveInt, SecretName
-from components.topology.connectors import Connectors, MirrorConnectors, PairConnectors, StartFrom, SubName
-from components.topology.transforms import OwnTransforms, Transforms
+from components.topology.connectors import (
+    Connectors,
+    MirrorConnectors,
+    OwnTransforms,
+    PairConnectors,
+    StartFrom,
+    SubName,
+    Transforms,
+)
 from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
 
 #: Keys that several kinds of replication share.
@@ -293,3 +302,35 @@ class Topology(Model):
     clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")
     replications: Mapping[str, Replication] = Field(description="Replications, by name.")
     monitoring: Monitoring | None = Field(default=None, description="Scraping, alerts and a dashboard of each stack.")
+
+
+class _EditorSchema(GenerateJsonSchema):
+    """JSON Schema without OpenAPI's `discriminator`, which JSON Schema does not know."""
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        found = super().generate_inner(schema)
+        found.pop("discriminator", None)
+        return found
+
+
+def _require_kind(part: dict[str, Any]) -> None:
+    """Require the key that distinguishes alternatives: in a program the class does that, in a file only the key
+    does.
+    """
+    kind = part.get("properties", {}).get("kind", {})
+    if "const" in kind and kind.pop("default", None) is not None:
+        part["required"] = ["kind", *part.get("required", [])]
+
+
+def topology_schema() -> str:
+    """The schema of topology files as text."""
+    return schema_text(Topology)
+
+
+def schema_text(model: type[Model]) -> str:
+    """The schema of a model's files as text."""
+    schema: dict[str, Any] = {"$schema": GenerateJsonSchema.schema_dialect}
+    schema |= model.model_json_schema(schema_generator=_EditorSchema)
+    for part in schema.get("$defs", {}).values():
+        _require_kind(part)
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"

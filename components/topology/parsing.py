@@ -8,9 +8,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from components.contract.problems import Problem, ReplicationError
-from components.topology.clusters import Model
+from components.topology.clusters import LABEL, SUBDOMAIN, Model
 from components.topology.known_keys import Path, unknown_key, value_at
-from components.topology.kubernetes_names import LABEL, SUBDOMAIN
 from components.topology.model import Topology
 
 #: Alternative types of a value, as pydantic names them in locations.

@@ -11,7 +11,7 @@ from rich.markup import escape
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.contract.wording import number
 from components.flows.operators import strimzi
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 from infra.commands.console import err, out, print_problems
 from infra.commands.import_text import print_found, print_heartbeats, print_left_out, print_names, print_proofs
 from infra.onboard.importing.cluster import objects_of

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.topology.schema import topology_schema
+from components.topology.model import topology_schema
 from infra.commands.console import out
 from infra.commands.options import InProject
 from infra.deploy.promotion.rule.plan import plan_schema

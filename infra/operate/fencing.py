@@ -25,7 +25,7 @@ from components.kafka.write_fence import (
     owners,
 )
 from components.render.acls import flows_without_addresses
-from components.topology.principals import kafka_principal
+from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.failover_facts import Precondition
 from infra.operate.failover_looking import Scene

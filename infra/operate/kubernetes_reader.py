@@ -12,9 +12,8 @@ from components.contract.kept_positions import KeptPositions, read_positions
 from components.contract.published_verdict import config_map_name, entries, read_verdict
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
-from components.flows.digest import flow_digest
 from components.flows.operators import PAUSE
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connector_status import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of

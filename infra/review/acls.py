@@ -20,9 +20,8 @@ from components.render.acls import (
     user_acls,
     validation_acls,
 )
-from components.topology.clusters import Cluster
+from components.topology.clusters import Cluster, kafka_principal, validation_principal
 from components.topology.model import Topology
-from components.topology.principals import kafka_principal, validation_principal
 from infra.review.snapshots import Snapshot
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes

@@ -22,8 +22,8 @@ from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
 from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import Client, split_prefix
-from components.properties.connector_context import owner_of
 from components.properties.definitions import Definition, Owner, definitions, nearest
+from components.properties.keys import owner_of
 from components.properties.values import value_text
 from components.render.api_versions import group_names
 from components.render.client_settings import KAFKA, client_history, client_settings, flow_clients, with_defaults

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from components.contract.problems import CannotRunError, ReplicationError
 from components.contract.published_verdict import SELECTOR
-from components.flows.digest import flow_digest
 from components.flows.operators import strimzi
+from components.flows.resolved import flow_digest
 from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from components.render.validation_jobs import VALIDATION_KINDS

@@ -13,9 +13,8 @@ from components.properties.definitions import nearest
 from components.render.job_pods import executor_settings
 from components.render.planned_objects import PlannedObject
 from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload
+from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload, heap_bytes, quantity_value
 from components.topology.parsing import parse_model
-from components.topology.sizes import heap_bytes, quantity_value
 from infra.stack.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
 from infra.stack.schedules import known_time_zones, why_no_schedule
 from infra.stack.settings import StackSettings

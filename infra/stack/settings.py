@@ -10,7 +10,7 @@ from components.flows.resolved import config_keys
 from components.properties.values import value_text
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
-from components.topology.remainder import Remainder, remainder
+from components.topology.partial_topology import PartialTopology, partial_topology
 from infra.stack.files.loading import load_yaml
 from infra.stack.files.positions import place_of, placed, shown
 from infra.stack.job_settings import VALIDATION
@@ -263,7 +263,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     try:
         return settings(topology=parse_topology(data))
     except ReplicationError as error:
-        left = remainder(data)
+        left = partial_topology(data)
         certain = settings(topology=left.certain) if left else None
         further = left.further if left else ()
         raise FormError(placed([*error.problems, *further], path), left, certain) from None
@@ -275,7 +275,7 @@ class FormError(ReplicationError):
     """
 
     def __init__(
-        self, problems: Iterable[Problem], left: Remainder | None = None, settings: StackSettings | None = None
+        self, problems: Iterable[Problem], left: PartialTopology | None = None, settings: StackSettings | None = None
     ) -> None:
         super().__init__(problems)
         self.left, self.settings = left, settings

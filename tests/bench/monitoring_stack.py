@@ -24,7 +24,7 @@ from components.contract.exported_series import ADDRESS
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import LABELS, config_map_name, verdict_data
 from components.contract.report import CheckOutcome, FlowOutcome
-from components.flows.digest import flow_digest
+from components.flows.resolved import flow_digest
 from components.render.monitoring import monitoring_objects
 from infra.local import paths, stack
 from infra.local.endpoints import Endpoints, Region

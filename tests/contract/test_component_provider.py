@@ -17,7 +17,7 @@ import pytest
 from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from components.flows.digest import model_digest
+from components.flows.resolved import model_digest
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import KubernetesApi, Reference
 from infra.local.provider.server import serve

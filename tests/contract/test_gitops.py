@@ -16,7 +16,7 @@ from components.changes.effect import Severity
 from components.contract.problems import Problem, ReplicationError
 from components.contract.published_verdict import LABELS, config_map_name, verdict_data
 from components.contract.report import CheckOutcome, FlowOutcome
-from components.flows.digest import flow_digest
+from components.flows.resolved import flow_digest
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.run import promotion

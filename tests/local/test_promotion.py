@@ -14,7 +14,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from components.contract.problems import ReplicationError
-from components.flows.digest import model_digest
+from components.flows.resolved import model_digest
 from components.render.acls import Acl
 from infra.deploy.engine import deployment
 from infra.deploy.engine.stack import open_stack

@@ -10,9 +10,9 @@ import pytest
 from components.checks import check_topology
 from components.contract.problems import Problem
 from components.contract.report import Verdict
-from components.flows.sources import source_settings
+from components.flows.selections import source_settings
 from components.render.connector_config import transform_properties
-from components.topology.transforms import Transforms
+from components.topology.connectors import Transforms
 from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import Example, make_example_traffic
 from infra.local.traffic import end_offsets

@@ -7,8 +7,7 @@ Source: Strimzi 1.2 KafkaVersion.Lookup, JmxPrometheusExporterModel, LoggingUtil
 from collections.abc import Mapping
 from typing import Any
 
-from components.flows.kafka_version import supported_versions
-from components.flows.operators import strimzi
+from components.flows.operators import strimzi, supported_versions
 from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.kafka_jars import VERSIONS
 from infra.local.operator.resources import ConfigMapKey, ConnectResource

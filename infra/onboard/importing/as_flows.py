@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.names import Names

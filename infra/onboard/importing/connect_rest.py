@@ -7,7 +7,7 @@ from components.flows.naming import MIRRORED
 from components.flows.operators import CLUSTER_LABEL
 from components.properties.definitions import Owner, definitions, nearest, supported_versions
 from components.render.kafka_connect import BYTE_CONVERTERS
-from components.topology.kubernetes_names import is_label, is_subdomain
+from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.flows import role_of
 from infra.onboard.importing.java_properties import PropertiesFile
 from infra.onboard.importing.left_out import LeftOut

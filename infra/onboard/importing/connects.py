@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from components.kafka.mirror_connectors import ConnectorRole
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 from infra.onboard.importing.flows import Imported, flow_of, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.reading import ReadObject

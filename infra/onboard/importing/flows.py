@@ -12,7 +12,7 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.secrets import CONFIG_MAP_PROVIDER
-from components.topology.kubernetes_names import is_subdomain
+from components.topology.clusters import is_subdomain
 from infra.onboard.importing.chains import taken_transforms, without_bytes
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 
 
 @dataclass

@@ -11,7 +11,7 @@ from components.changes.effect import Effect, Severity
 from components.flows.naming import MIRRORED
 from components.render.deployments import Deployment
 from components.render.planned_objects import Manifest
-from components.topology.kubernetes_names import is_subdomain
+from components.topology.clusters import is_subdomain
 from infra.onboard.importing.effective import effective, group_names, objects_of
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.placeholders import OURS, Placeholders

@@ -9,7 +9,7 @@ from typing import Any
 from components.contract.problems import CannotRunError
 from components.flows.operators import REPLICATING_KINDS
 from components.render.planned_objects import Manifest
-from components.topology.kubernetes_names import is_subdomain
+from components.topology.clusters import is_subdomain
 from infra.onboard.importing.documents import documents_of
 from infra.onboard.importing.java_properties import PropertiesFile, has_workers, is_dedicated, properties_file
 from infra.onboard.importing.left_out import LeftOut

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from components.contract.problems import ReplicationError
-from components.flows.kafka_version import kafka_version
-from components.flows.operators import CLUSTER_LABEL, strimzi
+from components.flows.operators import CLUSTER_LABEL, kafka_version, strimzi
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
 from infra.onboard.importing.as_flows import as_flows

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from components.topology.schema import topology_schema
+from components.topology.model import topology_schema
 from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.new_project.files import plain_files
 

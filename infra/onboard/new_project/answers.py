@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from components.contract.problems import Problem
 from components.kafka import addresses
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 
 #: Pulumi's own rule for the name of a project.
 _PROJECT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")

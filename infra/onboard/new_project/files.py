@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from components.contract.problems import CannotRunError, Problem, raise_errors
-from components.topology.schema import topology_schema
+from components.topology.model import topology_schema
 from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
 from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
 from infra.stack.files.positions import shown

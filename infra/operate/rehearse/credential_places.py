@@ -14,8 +14,8 @@ from components.topology.clusters import (
     SecretPattern,
     TlsAuthentication,
     Trust,
+    credentials,
 )
-from components.topology.credentials import credentials
 
 
 def connector_places(flow: ResolvedFlow, side: Side) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
-from components.topology.clusters import Cluster, ConfigValue
-from components.topology.principals import kafka_principal, validation_principal
+from components.topology.clusters import Cluster, ConfigValue, kafka_principal, validation_principal
 from infra.operate.failover_facts import Mode
 from infra.operate.flow_connectors import connector_places
 from infra.operate.rehearse import credential_places

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from components.checks import check_topology
-from components.flows.digest import model_digest
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import model_digest, resolve_flows
 from components.render.deployments import deployments
 from components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.flows.digest import flow_digest, flow_digests, model_digest
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import flow_digest, flow_digests, model_digest, resolve_flows
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology

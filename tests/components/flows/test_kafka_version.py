@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from components.flows.kafka_version import kafka_version
-from components.flows.operators import strimzi
+from components.flows.operators import kafka_version, strimzi
 from components.topology.workers import ConnectCluster
 
 

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from components.contract.problems import ReplicationError
-from components.flows.digest import flow_digest
 from components.flows.operators import StrimziApi, strimzi
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import flow_digest, resolve_flows
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from components.properties.connector_keys import (
+from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
+from components.properties.keys import (
     ClientProperty,
     OtherOwner,
     OwnProperty,
     PassedOn,
     Unknown,
     WithoutEffect,
+    worker_key_meaning,
 )
-from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
-from components.properties.worker_keys import worker_key_meaning
 
 
 @pytest.mark.parametrize("version", supported_versions())

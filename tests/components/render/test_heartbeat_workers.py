@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from components.checks import check_topology
-from components.flows.digest import flow_digest
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
 from components.render.acls import flow_acls
 from components.render.deployments import deployments, flow_objects
 from components.render.heartbeat_workers import heartbeat_workers

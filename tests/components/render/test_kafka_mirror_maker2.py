@@ -9,7 +9,7 @@ from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import Deployment, deployments, flow_outputs
 from components.render.job_parameters import flow_parameters
 from components.render.planned_objects import PlannedObject
-from components.resources.exactly_once import enables
+from components.resources.registration import enables
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_topology
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.checks import check_topology
-from components.flows.digest import flow_digest
+from components.flows.resolved import flow_digest
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
 from components.render.job_parameters import flow_parameters

@@ -7,10 +7,9 @@ import pytest
 from components.checks import check_topology
 from components.flows.expansion import expand
 from components.kafka.mirror_connectors import ConnectorRole
-from components.properties.connector_keys import ClientProperty, OwnProperty, PassedOn, connector_key_meaning
 from components.properties.definitions import Owner, supported_versions
+from components.properties.keys import ClientProperty, OwnProperty, PassedOn, connector_key_meaning, worker_key_meaning
 from components.properties.values import type_problem
-from components.properties.worker_keys import worker_key_meaning
 from components.render.client_settings import PRESETS
 from components.render.config_layers import LayerName, merged
 from components.render.connector_config import connector_layers

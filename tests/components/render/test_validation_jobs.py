@@ -9,8 +9,7 @@ import yaml
 from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError
 from components.contract.spark_conf import SparkSettings
-from components.flows.digest import flow_digest
-from components.flows.resolved import resolve_flows
+from components.flows.resolved import flow_digest, resolve_flows
 from components.render import validation_jobs
 from components.render.job_parameters import job_parameters
 from components.render.job_pods import OWN_POD, PARAMETERS, RULE, TEMPLATE

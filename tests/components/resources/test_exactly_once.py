@@ -8,7 +8,7 @@ from components.contract.problems import CannotRunError
 from components.render.deployments import flow_objects
 from components.render.kafka_connectors import connector_config
 from components.render.planned_objects import ObjectRole
-from components.resources.exactly_once import refuse_exactly_once
+from components.resources.registration import refuse_exactly_once
 from tests.builders import a_resolved_flow
 
 SUPPORT = "exactly.once.source.support"

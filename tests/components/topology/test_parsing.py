@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
-from components.topology.remainder import remainder
+from components.topology.partial_topology import partial_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 
@@ -236,7 +236,7 @@ def test_a_key_of_another_kind_is_not_taken_for_a_similar_key(
     (problem,) = problem_texts(topology)
     name = key.rpartition(".")[2]
     assert problem == f"unknown-key: `{name}` is not a key here, at replications.orders.{key}. {words}"
-    left = remainder(topology)
+    left = partial_topology(topology)
     assert left is not None
     assert left.further == ()
 

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from components.topology.schema import topology_schema
+from components.topology.model import topology_schema
 from infra.deploy.promotion.rule.plan import plan_schema
 from tests.builders import a_flow, a_topology
 

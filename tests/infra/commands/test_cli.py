@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
-from components.topology.schema import topology_schema
+from components.topology.model import topology_schema
 from infra.commands.app import app
 from infra.commands.local import next_lines
 from infra.local.parts.control_plane import KUBE_APISERVER

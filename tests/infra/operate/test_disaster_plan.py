@@ -8,7 +8,7 @@ import pytest
 
 from components.contract.kept_positions import KeptPositions, SpannedTopic
 from components.contract.report import Verdict
-from components.flows.digest import flow_digest
+from components.flows.resolved import flow_digest
 from components.kafka.kept_positions import KeptPosition, Span
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition

@@ -11,8 +11,7 @@ from components.clients.writer import GroupWriter
 from components.contract.kept_positions import POSITIONS, KeptPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
-from components.flows.digest import flow_digest
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
 from components.kafka.kept_positions import Span
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology

@@ -11,7 +11,7 @@ from pulumi import automation
 from rich.console import Console
 
 from components.render.deployments import flow_objects
-from components.resources.one_step import one_step_hooks
+from components.resources.registration import one_step_hooks
 from infra.deploy.engine.command import EngineCommand
 from infra.local.provider.server import serve
 from infra.machine.go_tools import PULUMI, ensure_go_tool

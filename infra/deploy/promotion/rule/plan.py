@@ -12,10 +12,9 @@ from pathlib import Path
 from pydantic import Field
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity, raise_errors
-from components.topology.clusters import Model
-from components.topology.kubernetes_names import is_label, is_subdomain
+from components.topology.clusters import Model, is_label, is_subdomain
+from components.topology.model import schema_text
 from components.topology.parsing import parse_model
-from components.topology.schema import schema_text
 from infra.stack.files.loading import load_yaml
 from infra.stack.files.positions import placed, shown
 from infra.stack.settings import stack_names, topologies_of_clusters

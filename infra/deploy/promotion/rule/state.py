@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from components.contract.problems import Problem
-from components.flows.digest import flow_digest, model_digest
 from components.flows.expansion import expand
-from components.flows.resolved import ResolvedFlow
+from components.flows.resolved import ResolvedFlow, flow_digest, model_digest
 from components.topology.model import Topology
 from infra.deploy.promotion.rule.evidence import Evidence, FlowEvidence
 from infra.deploy.promotion.rule.plan import Plan, Predecessor, predecessors, read_plan

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.contract.spark_conf import SparkSettings
-from components.flows.digest import model_digest
+from components.flows.resolved import model_digest
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.cluster import StackCluster
 from infra.deploy.promotion.rule.evidence import Evidence

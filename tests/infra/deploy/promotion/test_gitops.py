@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError, Problem, ReplicationError
-from components.flows.digest import model_digest
+from components.flows.resolved import model_digest
 from infra import program
 from infra.commands.app import app
 from infra.deploy.engine import deployment

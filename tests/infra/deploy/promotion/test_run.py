@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import CannotRunError, ReplicationError
-from components.flows.digest import model_digest
+from components.flows.resolved import model_digest
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.rules import CheckResult
 from infra.deploy.promotion.rule.state import unproven

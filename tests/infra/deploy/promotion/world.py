@@ -11,7 +11,7 @@ import yaml
 from rich.console import Console
 
 from components.contract.problems import Problem
-from components.flows.digest import flow_digests, model_digest
+from components.flows.resolved import flow_digests, model_digest
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule import cluster, state
 from infra.deploy.promotion.rule.cluster import SpecChange

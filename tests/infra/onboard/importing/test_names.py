@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.topology.kubernetes_names import is_label
+from components.topology.clusters import is_label
 from infra.onboard.importing.names import Names
 from tests.infra.onboard.importing.test_as_flows import RESOURCE, imported
 

@@ -9,13 +9,13 @@ import pytest
 from components.checks import check_topology
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
-from components.topology.remainder import remainder
+from components.topology.partial_topology import partial_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 
 def found_beside(data: dict[str, Any]) -> set[tuple[str, str]] | None:
     """The code and path of each problem that the checks find besides the mistakes in the form."""
-    left = remainder(data)
+    left = partial_topology(data)
     if left is None:
         return None
     found = [*check_topology(left.certain), *(each for alone in left.alone for each in check_topology(alone))]

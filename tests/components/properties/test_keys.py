@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.properties.connector_keys import (
+from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
+from components.properties.keys import (
     ClientProperty,
     OtherOwner,
     OwnProperty,
@@ -13,7 +14,6 @@ from components.properties.connector_keys import (
     WithoutEffect,
     connector_key_meaning,
 )
-from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
 
 SOURCE, CHECKPOINT, HEARTBEAT = CONNECTORS
 

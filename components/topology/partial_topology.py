@@ -1,4 +1,4 @@
-"""What can still be checked of a topology with mistakes in its form. Imports the model and parsing only."""
+"""The part of a topology with mistakes in its form that can still be checked. Imports the model and parsing only."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _WORKERS = ("connect", "quota")
 
 
 @dataclass(frozen=True)
-class Remainder:
+class PartialTopology:
     """A topology without its mistakes in form.
 
     `certain` lacks each replication with a mistake, in itself or in one of its clusters; `alone` has each of those
@@ -46,7 +46,7 @@ class Remainder:
         return not any(_overlap(where, entry) for entry in wrong) or _is_given(self.given, where)
 
 
-def remainder(data: object) -> Remainder | None:
+def partial_topology(data: object) -> PartialTopology | None:
     """Return what can be checked of a topology file; None if nothing can, for example without `strimzi`."""
     given: Any = copy.deepcopy(data)
     unknown: list[Path] = []
@@ -135,7 +135,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> Remainder:
+def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> PartialTopology:
     topology = Topology.model_validate(given)
     wrong = {path[1] for path in unknown if path[0] == "replications"}
     clusters = {str(path[1]) for path in unknown if path[0] == "clusters"}
@@ -151,7 +151,7 @@ def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> Remainder:
         if name in apart and not lost & set(_aliases(replication.model_dump()))
     ]
     rest = {name: each for name, each in topology.replications.items() if name not in apart}
-    return Remainder(topology.model_copy(update={"replications": rest}), tuple(alone), given, unknown)
+    return PartialTopology(topology.model_copy(update={"replications": rest}), tuple(alone), given, unknown)
 
 
 def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
