@@ -43,11 +43,11 @@ def drill(
     Example: `replicate drill prod-us-west-2 orders`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate import failing_back, failover_looking
+    from infra.operate.move import failing_back, failover_look
     from infra.operate.rehearse.drill import Drill
 
     settings = read_settings(stack, project.stacks)
-    with failover_looking.opened(settings, flow) as scene:
+    with failover_look.opened(settings, flow) as scene:
         on_source, on_target = failing_back.source_writer(scene), scene.writer()
         rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), settings)
 

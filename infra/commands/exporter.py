@@ -19,8 +19,8 @@ from infra.stack.stack_checks import raise_mistakes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from infra.operate.exporting import Newest
-    from infra.operate.status_document import StatusDocument
+    from infra.operate.status.document import StatusDocument
+    from infra.operate.status.exporting import Newest
 
 _INTERRUPTED = 130
 _PORTS = 65_536
@@ -62,8 +62,8 @@ def exporter(
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.exporting import Newest, serving
-    from infra.operate.looking import rounds
+    from infra.operate.status.exporting import Newest, serving
+    from infra.operate.status.look import rounds
 
     def read() -> list[StackSettings]:
         return [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
@@ -94,8 +94,8 @@ def exporter(
 
 def _take(looks: "Iterator[StatusDocument]", read: "Callable[[], list[StackSettings]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
-    from infra.operate.drifting import changed_by_hand
-    from infra.operate.exported_metrics import not_asked
+    from infra.operate.status.drifting import changed_by_hand
+    from infra.operate.status.exporter import not_asked
 
     told: set[str] = set()
     for document in looks:

@@ -45,9 +45,9 @@ def failback(
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.failback_call import Call, go_back
-    from infra.operate import failing_back, failover_looking
+    from infra.operate.move import failing_back, failover_look
 
-    with failover_looking.opened(read_settings(stack, project.stacks), flow) as scene:
+    with failover_look.opened(read_settings(stack, project.stacks), flow) as scene:
         go_back(
             Call(groups or (), dry_run, as_json, export, wait_seconds), scene, lambda: failing_back.source_writer(scene)
         )

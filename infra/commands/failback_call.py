@@ -15,18 +15,18 @@ from components.contract.wording import named, number
 from components.kafka.replication_policy import Policy
 from infra.commands.console import err, out
 from infra.commands.intervention import who
-from infra.operate import fencing
-from infra.operate.failback_looking import look_back, reverse_flows
-from infra.operate.failback_plan import plan_back, refuse_unsuited_back
-from infra.operate.failing_back import commit_back, expect_idle
-from infra.operate.failing_over import Who
-from infra.operate.failover_facts import Checked
-from infra.operate.failover_looking import Scene
-from infra.operate.failover_text import document, print_plan, print_preconditions
-from infra.operate.return_looking import look_at_return, offsets_reader
-from infra.operate.return_plan import ReturnPlan, plan_return
-from infra.operate.return_run import not_stopped, set_beginning
-from infra.operate.source_only import SourceOnly, export
+from infra.operate.move import fence
+from infra.operate.move.facts import Checked
+from infra.operate.move.failback import plan_back, refuse_unsuited_back
+from infra.operate.move.failback_look import look_back, reverse_flows
+from infra.operate.move.failing_back import commit_back, expect_idle
+from infra.operate.move.failover_look import Scene
+from infra.operate.move.flow_back import ReturnPlan, plan_return
+from infra.operate.move.flow_back_look import look_at_return, offsets_reader
+from infra.operate.move.flow_back_run import not_stopped, set_beginning
+from infra.operate.move.groups import Who
+from infra.operate.move.source_only import SourceOnly, export
+from infra.operate.move.text import document, print_plan, print_preconditions
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _begin(call: Call, scene: Scene) -> None:
     with err.status("asking Kubernetes and Kafka") as status:
         running = not_stopped(scene, offsets_reader(scene).places)
         looked = look_at_return(scene, status.update)
-        fences = fencing.owners_on(scene, "target", {each.topic for each in looked.beginnings})
+        fences = fence.owners_on(scene, "target", {each.topic for each in looked.beginnings})
     found = plan_return(flow, looked, running, fences)
     sets = not call.dry_run and not found.unmet
     if not call.as_json:
@@ -78,7 +78,7 @@ def _begin(call: Call, scene: Scene) -> None:
             set_beginning(scene, Who(who(), call.wait_seconds), found.moves, status.update)
         call.say(f"[green]✓[/] {number(len(found.moves), 'offset')} set, and read back from Connect")
         for owner in fences or ():
-            fencing.lift(scene.topic_acls("target"), owner)
+            fence.lift(scene.topic_acls("target"), owner)
             call.say(f"[green]✓[/] {escape(f'the fence of {owner} on {flow.target.alias} is lifted')}")
         call.say(escape("Now start the source connector: remove `state: stopped` from the topology, and deploy it"))
         stack = scene.settings.stack
@@ -115,7 +115,7 @@ def _go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter], revers
     flow = scene.parameters
     with err.status("asking Kafka") as status:
         looked = look_back(scene, call.groups, status.update)
-        denied = fencing.owned_by(scene)
+        denied = fence.owned_by(scene)
     found = plan_back(flow, looked, reverse, denied)
     if not call.as_json:
         print_plan(found, out)
@@ -129,7 +129,7 @@ def _go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter], revers
         done = f"{number(len(found.moves), 'position')} committed on {flow.source.alias} and read back"
         call.say(f"[green]✓[/] {done}")
         if denied:
-            fencing.lift(scene.topic_acls("source"), fencing.owner_of(scene))
+            fence.lift(scene.topic_acls("source"), fence.owner_of(scene))
             call.say(f"[green]✓[/] {escape(f'writes to {named(denied)} on {flow.source.alias} are allowed again')}")
         source = f"{flow.source.alias}: {flow.source.bootstrap_servers}"
         call.say(escape(f"Start the consumers and then the producers on {source}"))

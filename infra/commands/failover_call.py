@@ -15,13 +15,14 @@ from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import who
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate import failing_over, failover_looking
-from infra.operate.disaster_plan import consumed_topics, disaster_plan
-from infra.operate.failover_facts import Looked, Mode, Plan
-from infra.operate.failover_looking import Scene
-from infra.operate.failover_plan import only_waits, plan
-from infra.operate.failover_text import document, next_steps, print_plan, topics_of
-from infra.operate.fencing import Fence
+from infra.operate.move import failover_look
+from infra.operate.move.disaster import consumed_topics, disaster_plan
+from infra.operate.move.facts import Looked, Mode, Plan
+from infra.operate.move.failover import only_waits, plan
+from infra.operate.move.failover_look import Scene
+from infra.operate.move.fence import Fence
+from infra.operate.move.groups import Who, commit, expect_unchanged, resume_checkpoints, stop_checkpoints
+from infra.operate.move.text import document, next_steps, print_plan, topics_of
 from infra.operate.partition_logs import Say
 from infra.stack.settings import StackSettings
 
@@ -54,7 +55,7 @@ def with_both(call: Call, scene: Scene, mode: Mode) -> None:
     with err.status("asking Kubernetes and Kafka") as status:
 
         def look(seconds: float, max_lag: int) -> tuple[Plan, Looked]:
-            looked = failover_looking.look(scene, call.groups, seconds, status.update)
+            looked = failover_look.look(scene, call.groups, seconds, status.update)
             return plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000, max_lag), looked
 
         if planned and call.max_lag and not call.dry_run:
@@ -80,20 +81,20 @@ def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say:
 def after_disaster(call: Call, scene: Scene) -> None:
     """A failover that uses only what the target knows."""
     with err.status("asking Kubernetes and the target"):
-        evidence = failover_looking.look_at_target(scene, call.groups)
+        evidence = failover_look.look_at_target(scene, call.groups)
     found = disaster_plan(scene.parameters, evidence)
     target, source = scene.parameters.target.alias, scene.parameters.source.alias
 
-    def commit() -> None:
+    def commit_all() -> None:
         with err.status("failing over") as status:
-            failing_over.commit(scene, found.moves, status.update)
+            commit(scene, found.moves, status.update)
         call.say(f"{DONE} {number(len(found.moves), 'position')} committed on {target}")
         for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
             call.say(escape(line))
         stop = f"`replicate stop {call.settings.stack} {call.flow}`"
         call.say(f"Before {source} comes back, stop the flow, so that no connector moves a group: {stop}")
 
-    go_on(call, found, commit)
+    go_on(call, found, commit_all)
 
 
 def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
@@ -120,23 +121,23 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
 
 def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked, fence: Fence | None = None) -> None:
     """Stop what would move groups back, look one last time, and commit. After the first commit, a fence stays."""
-    by = failing_over.Who(who(), call.wait_seconds)
+    by = Who(who(), call.wait_seconds)
     planned = mode is Mode.PLANNED
     with err.status("failing over") as status:
-        stopped = failing_over.stop_checkpoints(scene, by, status.update)
+        stopped = stop_checkpoints(scene, by, status.update)
         for place in stopped:
             call.say(f"{DONE} {escape(place.name)} is STOPPED, so it moves no group back")
         try:
             if fence is not None:
                 fence.expect_held()
-            failing_over.expect_unchanged(scene, found, looked, ends=planned)
+            expect_unchanged(scene, found, looked, ends=planned)
         except (CannotRunError, NoAnswerError):
-            failing_over.resume_checkpoints(scene, by, stopped, status.update)
+            resume_checkpoints(scene, by, stopped, status.update)
             raise
         if fence is not None:
             fence.kept = True
         call.say("point of no return: committing positions; if this is interrupted, run the command again")
-        failing_over.commit(scene, found.moves, status.update)
+        commit(scene, found.moves, status.update)
     committed = f"{number(len(found.moves), 'position')} committed on {scene.parameters.target.alias} and read back"
     call.say(f"{DONE} {committed}")
     for line in next_steps(scene.parameters, mode, topics_of(found.moves)):

@@ -2,16 +2,16 @@
 
 from infra.commands.failover_call import Call, after_disaster, with_both
 from infra.commands.failover_fence import lift_only, with_fence
-from infra.operate import failover_looking
-from infra.operate.failover_facts import Mode
-from infra.operate.failover_plan import refuse_unsuited
+from infra.operate.move import failover_look
+from infra.operate.move.facts import Mode
+from infra.operate.move.failover import refuse_unsuited
 
 
 def fail_over(call: Call) -> None:
     mode = Mode(call.mode)
     disaster = f"replicate failover {call.settings.stack} {call.flow} --mode disaster --dry-run"
     otherwise = "" if mode is Mode.DISASTER else f"If the source is lost: `{disaster}`."
-    with failover_looking.opened(call.settings, call.flow, otherwise) as scene:
+    with failover_look.opened(call.settings, call.flow, otherwise) as scene:
         refuse_unsuited(scene.parameters, mode)
         if mode is Mode.DISASTER:
             after_disaster(call, scene)
@@ -22,5 +22,5 @@ def fail_over(call: Call) -> None:
 
 
 def lift_fence(call: Call) -> None:
-    with failover_looking.opened(call.settings, call.flow) as scene:
+    with failover_look.opened(call.settings, call.flow) as scene:
         lift_only(call, scene)

@@ -118,8 +118,8 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
 def intervene(call: Intervention) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
     # They load a client of Kubernetes, which takes longer than TAB may.
-    from infra.operate.intervening import carry_out, chosen_places, cluster_of, flow_of_stack, read_live
-    from infra.operate.interventions import Request, concerned, planned
+    from infra.operate.connectors.changes import Request, concerned, planned
+    from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, flow_of_stack, read_live
 
     flow = flow_of_stack(call.settings, call.flow)
     places = chosen_places(flow, call.connectors)
@@ -156,7 +156,7 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
 
 def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:
     """Print the change in the topology that makes a state permanent."""
-    from infra.operate.intervening import chosen_places, flow_of_stack
+    from infra.operate.connectors.operator import chosen_places, flow_of_stack
 
     flow = flow_of_stack(settings, name)
     roles = dict.fromkeys(place.role for place in chosen_places(flow, connectors))

@@ -55,8 +55,8 @@ def offsets(
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.offsets_call import Call, change, print_list
-    from infra.operate.intervening import OFFSETS_PERMISSION, chosen_places, cluster_of
-    from infra.operate.offsets_reader import OffsetsReader
+    from infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
+    from infra.operate.offsets.reader import OffsetsReader
     from infra.stack.flow_choice import flow_named
     from infra.stack.stack_checks import resolved_flows
 

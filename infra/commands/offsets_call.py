@@ -13,14 +13,14 @@ from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import who
 from infra.kubernetes.api import KubernetesApi
-from infra.operate import offsets_file
-from infra.operate.flow_connectors import ConnectorPlace
-from infra.operate.intervening import read_live
-from infra.operate.interventions import Request
-from infra.operate.offsets_patches import PURPOSE, refuse
-from infra.operate.offsets_plan import Known, Move, of_those
-from infra.operate.offsets_reader import OffsetsReader
-from infra.operate.offsets_run import Run, left_behind
+from infra.operate.connectors.changes import Request
+from infra.operate.connectors.operator import read_live
+from infra.operate.connectors.places import ConnectorPlace
+from infra.operate.offsets.change import Run, left_behind
+from infra.operate.offsets.file import OffsetsFile, csv_text, json_text
+from infra.operate.offsets.plan import Known, Move, of_those
+from infra.operate.offsets.reader import OffsetsReader
+from infra.operate.offsets.requests import PURPOSE, refuse
 from infra.stack.files.positions import shown
 
 
@@ -44,7 +44,7 @@ class Call:
         if self.file is None:
             return self.reader.resets(known)
         text = self.file.read_bytes().decode("utf-8-sig", errors="replace")
-        return self.reader.moves(offsets_file.OffsetsFile(shown(self.file), text), known)
+        return self.reader.moves(OffsetsFile(shown(self.file), text), known)
 
 
 def change(call: Call, *, carry_out: bool) -> None:
@@ -76,7 +76,7 @@ def change(call: Call, *, carry_out: bool) -> None:
 
 def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
     if as_json or as_csv:
-        typer.echo((offsets_file.as_json if as_json else offsets_file.as_csv)(known.source, known.positions()).rstrip())
+        typer.echo((json_text if as_json else csv_text)(known.source, known.positions()).rstrip())
         return
     table = Table("Connector", "Partition", "Next record", "Log on the source", box=None, pad_edge=False)
     for partition, position in known.positions().items():

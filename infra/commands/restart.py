@@ -28,9 +28,9 @@ def restart(
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
     # They load a client of Kubernetes, which takes longer than TAB may.
-    from infra.operate.intervening import chosen_places, cluster_of, flow_of_stack, read_live
-    from infra.operate.intervening import restart as carry_out
-    from infra.operate.restarts import planned_restarts
+    from infra.operate.connectors.operator import chosen_places, cluster_of, flow_of_stack, read_live
+    from infra.operate.connectors.operator import restart as carry_out
+    from infra.operate.connectors.restarts import planned_restarts
 
     settings = read_settings(stack, project.stacks)
     places = chosen_places(flow_of_stack(settings, flow), connector or ())

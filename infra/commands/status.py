@@ -13,7 +13,7 @@ from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings, stack_names
 
 if TYPE_CHECKING:
-    from infra.operate.status_document import StatusDocument
+    from infra.operate.status.document import StatusDocument
 
 
 def status(
@@ -46,7 +46,7 @@ def status(
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.looking import look, rounds
+    from infra.operate.status.look import look, rounds
 
     def read() -> list[StackSettings]:
         found = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
@@ -79,7 +79,7 @@ def _refuse_watched(watch: bool) -> None:
 
 
 def _show_history(chosen: list[StackSettings], verdicts: int, as_json: bool) -> NoReturn:
-    from infra.operate.verdict_history import histories, print_histories
+    from infra.operate.status.history import histories, print_histories
 
     with err.status("asking Kubernetes"):
         document = histories(chosen, verdicts)
@@ -92,7 +92,7 @@ def _show_history(chosen: list[StackSettings], verdicts: int, as_json: bool) -> 
 
 def _print(document: "StatusDocument", as_json: bool, *, one_line: bool = False) -> None:
     """With `one_line` each JSON document is one line, so that a program can read them one after the other."""
-    from infra.operate.status_text import print_status
+    from infra.operate.status.text import print_status
 
     if as_json:
         typer.echo(json.dumps(document.document(), indent=None if one_line else 2))

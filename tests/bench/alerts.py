@@ -24,7 +24,7 @@ from components.render import metrics
 from components.render.dashboard import dashboard
 from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
-from infra.operate.exported_metrics import families
+from infra.operate.status.exporter import families
 from tests.bench.alerts_of_pairs import pair_tests
 from tests.builders import a_flow, a_topology
 from tests.infra.operate.exported import a_document, a_lag, a_status, behind

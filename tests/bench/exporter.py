@@ -6,8 +6,8 @@ No cluster is asked, because a scrape never asks one. `make bench` runs it.
 import sys
 import time
 
-from infra.operate.exporting import Newest
-from infra.operate.status_document import FlowStatus, GroupStatus
+from infra.operate.status.document import FlowStatus, GroupStatus
+from infra.operate.status.exporting import Newest
 from tests.infra.operate.exported import a_document, a_lag, a_status, behind, scraped, some_groups
 
 _WORST = 20

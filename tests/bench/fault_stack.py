@@ -19,9 +19,9 @@ from infra.local import stack
 from infra.local.endpoints import Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
-from infra.operate.flow_connectors import connector_places
-from infra.operate.intervening import carry_out, cluster_of, flow_of_stack, read_live
-from infra.operate.interventions import Request, planned
+from infra.operate.connectors.changes import Request, planned
+from infra.operate.connectors.operator import carry_out, cluster_of, flow_of_stack, read_live
+from infra.operate.connectors.places import connector_places
 from infra.stack.settings import read_settings, stack_file
 from spark.documents import chosen_flows
 from spark.job import Options, run

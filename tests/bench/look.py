@@ -17,10 +17,10 @@ from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.operate.exporting import Newest
-from infra.operate.facts import FlowFacts
-from infra.operate.flow_status import flow_status
-from infra.operate.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
+from infra.operate.status.exporting import Newest
+from infra.operate.status.facts import FlowFacts
+from infra.operate.status.flow_status import flow_status
+from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.exported import a_document, scraped

@@ -16,7 +16,7 @@ from components.clients.reader import KafkaReader
 from components.kafka.exact_positions import PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.operate.exact_reading import read_positions
+from infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 

@@ -19,7 +19,7 @@ from components.topology.model import Topology
 from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
 from infra.deploy.promotion.rule.plan import Plan, check_plan
-from infra.operate.offsets_file import OffsetsFile, entries
+from infra.operate.offsets.file import OffsetsFile, entries
 from infra.stack.settings import read_settings, stack_names
 from infra.stack.stack_checks import problems
 from spark.arguments import parser as job_arguments

@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions_back import PartitionBack
-from infra.operate.exact_reading import Crossing, walk_across
-from infra.operate.failback_looking import walk_back
+from infra.operate.move.failback_look import walk_back
+from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 from tests.model.partition import Partition

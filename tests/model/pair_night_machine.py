@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.walked_records import ExactPosition
-from infra.operate.exact_reading import Crossing, walk_across
+from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 from tests.model.pair_machine import MARKS, NO_RECORD, OTHER, REGIONS, Pair, Record, guard_of

@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
 from components.kafka.return_beginning import Beginning
-from infra.operate.exact_reading import Crossing, walk_across
+from infra.operate.move.flow_back_look import walk_return
+from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
-from infra.operate.return_looking import walk_return
 from tests.model.night_logs import Written, partition_log, time_of
 
 FEW = st.integers(1, 12)

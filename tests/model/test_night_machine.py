@@ -9,7 +9,7 @@ import pytest
 from components.kafka.positions_back import PartitionBack
 from components.kafka.return_beginning import Beginning, beginning
 from components.kafka.walked_records import Walked
-from infra.operate import exact_reading, return_looking
+from infra.operate.move import flow_back_look, positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
 from tests.model.return_machine import Return
@@ -44,7 +44,7 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
         Night,
         (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
-    "the first record of the new origin is left out": (Return, (return_looking, "beginning", begins_too_late)),
+    "the first record of the new origin is left out": (Return, (flow_back_look, "beginning", begins_too_late)),
     "a second copy on the source is expected to return": (Return, (Walked, "passes_over", lambda *_: False)),
 }
 
@@ -70,8 +70,8 @@ def test_a_walk_that_begins_too_late_is_repeated_from_an_earlier_offset() -> Non
     machine.begin_back()
     assert (machine.new, machine.old) == ([1, 2, 1, 2, 3, 4], [1, 2, 3, 4])
     new, old = machine.logs()
-    crossing = exact_reading.Crossing(None, new, old, shared=True)
-    found = exact_reading.walk_across(crossing, [4], (3, None))
+    crossing = positions.Crossing(None, new, old, shared=True)
+    found = positions.walk_across(crossing, [4], (3, None))
     assert not isinstance(found, Exception)
     assert (found.positions[4].offset, found.waiting) == (2, 0)
 

@@ -8,13 +8,13 @@ import pytest
 from components.kafka import pair_positions
 from components.kafka.exact_positions import PartitionPositions, exact_positions
 from components.kafka.pair_positions import PairSides
-from infra.operate import exact_reading
+from infra.operate.move import positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_night_machine import PairNight
 
 RUNS = 300
 
-_begin = exact_reading.Crossing.begin
+_begin = positions.Crossing.begin
 _consumed = pair_positions._consumed
 
 
@@ -31,16 +31,16 @@ def without_losses(*given: Any, **named: Any) -> PartitionPositions:
     return found
 
 
-def begins_too_late(crossing: exact_reading.Crossing, start: int, lowest: int) -> int | None:
+def begins_too_late(crossing: positions.Crossing, start: int, lowest: int) -> int | None:
     return _begin(replace(crossing, guard=None), start, lowest)
 
 
 BUGS: dict[str, tuple[object, str, Any]] = {
-    "records of the target's producers are ignored": (exact_reading, "pair_positions", one_way),
+    "records of the target's producers are ignored": (positions, "pair_positions", one_way),
     "records that the target has deleted are not missed": (pair_positions, "exact_positions", without_losses),
-    "the walk begins where the source's own records begin": (exact_reading.Crossing, "begin", begins_too_late),
+    "the walk begins where the source's own records begin": (positions.Crossing, "begin", begins_too_late),
     "a record with a guard's mark counts as a different record": (
-        exact_reading,
+        positions,
         "without_mark",
         lambda headers, _: headers,
     ),

@@ -12,8 +12,8 @@ from components.contract.published_verdict import config_map_name
 from components.contract.report import FlowOutcome, Report, Verdict
 from components.kafka.kept_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
-from infra.operate.disaster_facts import Silence, read_evidence
-from infra.operate.disaster_plan import disaster_plan
+from infra.operate.move.disaster import disaster_plan
+from infra.operate.move.disaster_facts import Silence, read_evidence
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.published import published_data

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import is_heartbeat_topic
-from infra.operate.offsets_plan import Move, Stored
+from infra.operate.offsets.plan import Move, Stored
 
 Mirrored = Mapping[TopicPartition, int]
 

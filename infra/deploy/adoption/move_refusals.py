@@ -10,9 +10,9 @@ from components.render.planned_objects import Manifest
 from infra.deploy.adoption.agreements import Refusal
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.moves import Move, Moves
-from infra.operate.flow_connectors import connector_places
-from infra.operate.interventions import OFFSETS, wanted_state
-from infra.operate.restarts import connector_in
+from infra.operate.connectors.changes import OFFSETS, wanted_state
+from infra.operate.connectors.places import connector_places
+from infra.operate.connectors.restarts import connector_in
 
 
 def refusals_of_moves(facts: Facts, moves: Moves) -> Iterator[Refusal]:

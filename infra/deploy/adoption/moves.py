@@ -18,7 +18,7 @@ from infra.onboard.importing.effective import group_names
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.placeholders import Placeholders, providers_of
 from infra.onboard.importing.reading import ReadObject
-from infra.operate.flow_connectors import ConnectorPlace, connector_places
+from infra.operate.connectors.places import ConnectorPlace, connector_places
 from infra.review.object_changes import identity
 
 _KIND = "KafkaMirrorMaker2"

@@ -26,13 +26,13 @@ from infra.deploy.engine.command import Say
 from infra.deploy.engine.deployment import Change
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.ended_tasks import wait_until_ended
-from infra.operate.intervening import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operate.interventions import Change as StateChange
-from infra.operate.interventions import Request, planned, wanted_state
-from infra.operate.offsets_patches import disarm
-from infra.operate.offsets_reader import OffsetsReader
-from infra.operate.offsets_run import Run
+from infra.operate.connectors.changes import Change as StateChange
+from infra.operate.connectors.changes import Request, planned, wanted_state
+from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
+from infra.operate.offsets.change import Run
+from infra.operate.offsets.ended_tasks import wait_until_ended
+from infra.operate.offsets.reader import OffsetsReader
+from infra.operate.offsets.requests import disarm
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import resolved_flows
 

@@ -18,11 +18,11 @@ from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.exact_reading import read_positions
-from infra.operate.failover_facts import Group, Looked, Mode, Move
-from infra.operate.failover_looking import Scene, read_groups
-from infra.operate.failover_plan import LeftAloneError, group_moves, refuse_unsuited
-from infra.operate.group_moves import commit_moves
+from infra.operate.move.facts import Group, Looked, Mode, Move
+from infra.operate.move.failover import LeftAloneError, group_moves, refuse_unsuited
+from infra.operate.move.failover_look import Scene, read_groups
+from infra.operate.move.group_moves import commit_moves
+from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_counting import Count, count
 from infra.operate.rehearse.drill_record import DrillRecord, Step

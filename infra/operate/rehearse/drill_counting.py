@@ -9,7 +9,7 @@ from components.clients.streams import RecordStream
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity, without_mark
-from infra.operate.failover_facts import Move
+from infra.operate.move.facts import Move
 
 #: How many source records before a position are read, to recognize those that the group reads again.
 _BEFORE = 100_000

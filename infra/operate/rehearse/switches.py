@@ -8,9 +8,9 @@ from components.contract.problems import RefusedError
 from components.contract.published_verdict import PROOF_HOURS
 from components.kafka.replication_policy import Policy
 from components.render.acls import flows_without_addresses
-from infra.operate.failback_plan import refuse_unsuited_back
-from infra.operate.failover_facts import Mode
-from infra.operate.failover_plan import refuse_unsuited
+from infra.operate.move.facts import Mode
+from infra.operate.move.failback import refuse_unsuited_back
+from infra.operate.move.failover import refuse_unsuited
 from infra.operate.rehearse.drill_record import DrillRecord
 from infra.operate.rehearse.model import RunbookModel
 from infra.operate.rehearse.section import Do, Section, code, commands, steps

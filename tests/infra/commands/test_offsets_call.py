@@ -7,8 +7,8 @@ import pytest
 
 from infra.commands.offsets_call import Call, change
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.offsets_plan import Move
-from infra.operate.offsets_reader import OffsetsReader
+from infra.operate.offsets.plan import Move
+from infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.test_interventions import SOURCE
 from tests.infra.operate.test_offsets_run import BACK, ORDERS, Cluster, a_connector
 

@@ -20,8 +20,8 @@ from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.failover_looking import Scene
-from infra.operate.flow_connectors import connector_places
+from infra.operate.connectors.places import connector_places
+from infra.operate.move.failover_look import Scene
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader

@@ -14,11 +14,11 @@ from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.commands.failover_call import after_disaster
-from infra.operate import failover_looking
-from infra.operate.disaster_facts import Evidence, Silence, Tail, Translated
-from infra.operate.disaster_plan import consumed_topics, disaster_plan
-from infra.operate.facts import VerdictFacts
-from infra.operate.failover_facts import Group, LeftAlone, Move, Plan
+from infra.operate.move import failover_look
+from infra.operate.move.disaster import consumed_topics, disaster_plan
+from infra.operate.move.disaster_facts import Evidence, Silence, Tail, Translated
+from infra.operate.move.facts import Group, LeftAlone, Move, Plan
+from infra.operate.status.facts import VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.night import a_call, a_night
@@ -258,7 +258,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     checkpoint = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS - 90_000)
     verdict = VerdictFacts(Verdict.PASS, datetime.fromisoformat(KEPT.time), current=True)
     found = evidence(**HELD, checkpoints={("checkout-web", REMOTE): checkpoint}, groups=NOWHERE, verdict=verdict)
-    monkeypatch.setattr(failover_looking, "look_at_target", lambda *_: found)
+    monkeypatch.setattr(failover_look, "look_at_target", lambda *_: found)
     target = Cluster()
     target.hold(REMOTE.topic, [(0, "")])
     night = a_night(a_resolved_flow(), Cluster(), target, {})

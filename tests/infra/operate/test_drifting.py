@@ -5,7 +5,7 @@ import pytest
 from components.changes.effect import Severity
 from components.render.acls import flows_without_addresses
 from components.topology.parsing import parse_topology
-from infra.operate.drifting import by_flow
+from infra.operate.status.drifting import by_flow
 from infra.review.comparison import Drift
 from tests.builders import a_cluster, a_flow, a_topology
 

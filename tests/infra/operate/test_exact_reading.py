@@ -19,7 +19,7 @@ from components.kafka.record_identity import Headers, identity
 from components.kafka.replication_policy import Policy
 from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
-from infra.operate.exact_reading import read_positions
+from infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, NumberedRecord, Reader
 

@@ -6,9 +6,9 @@ import pytest
 
 from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
 from components.contract.report import Verdict
-from infra.operate.exported_metrics import Drift
-from infra.operate.exporting import Newest
-from infra.operate.status_document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
+from infra.operate.status.document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
+from infra.operate.status.exporter import Drift
+from infra.operate.status.exporting import Newest
 from tests.infra.operate.exported import (
     NOT_ASKED,
     a_connector,

@@ -11,9 +11,9 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.positions_back import PartitionBack, PositionBack
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
-from infra.operate.failback_plan import LookedBack, plan_back, refuse_unsuited_back
-from infra.operate.failover_facts import Group, LeftAlone, Move
-from infra.operate.source_only import SourceOnly
+from infra.operate.move.facts import Group, LeftAlone, Move
+from infra.operate.move.failback import LookedBack, plan_back, refuse_unsuited_back
+from infra.operate.move.source_only import SourceOnly
 from tests.builders import a_resolved_flow
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)

@@ -17,8 +17,8 @@ from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
 from infra.commands.failover_call import after_disaster, with_both
 from infra.kubernetes.api import Reference
-from infra.operate import failover_looking
-from infra.operate.failover_facts import Mode
+from infra.operate.move import failover_look
+from infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.components.clients.brokers import Cluster
@@ -214,9 +214,9 @@ def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer
     def silent(*_: object) -> None:
         raise NoAnswerError("Kafka cluster useast does not answer: Connection refused")
 
-    monkeypatch.setattr(failover_looking, "api_client", lambda *_: nullcontext())
-    monkeypatch.setattr(failover_looking, "look", silent)
-    monkeypatch.setattr(failover_looking, "look_at_target", silent)
+    monkeypatch.setattr(failover_look, "api_client", lambda *_: nullcontext())
+    monkeypatch.setattr(failover_look, "look", silent)
+    monkeypatch.setattr(failover_look, "look_at_target", silent)
     answer = replicate("failover", "prod-us-west-2", "orders", "--mode", mode)
     hint = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
     assert answer.returncode == 2

@@ -14,10 +14,10 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
-from infra.operate.facts import ConnectorFacts, Task, Unasked, VerdictFacts
-from infra.operate.failover_facts import Group, Growth, LeftAlone, Looked, Mode, Move
-from infra.operate.failover_plan import plan, refuse_unsuited
-from infra.operate.failover_text import document, next_steps, position_line, print_plan, topics_of
+from infra.operate.move.facts import Group, Growth, LeftAlone, Looked, Mode, Move
+from infra.operate.move.failover import plan, refuse_unsuited
+from infra.operate.move.text import document, next_steps, position_line, print_plan, topics_of
+from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import READMES
 

@@ -13,7 +13,7 @@ from components.flows.resolved import resolve_flows
 from components.kafka.acls import AclEntry
 from components.topology.parsing import parse_topology
 from infra.commands.failover_fence import lift_only, with_fence
-from infra.operate.fencing import owner_of
+from infra.operate.move.fence import owner_of
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.infra.operate.night import KilledError, Night, a_call

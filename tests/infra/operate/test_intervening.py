@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from infra.kubernetes.api import KubernetesApi, Object
-from infra.operate.intervening import carry_out
-from infra.operate.interventions import Request, planned
+from infra.operate.connectors.changes import Request, planned
+from infra.operate.connectors.operator import carry_out
 from tests.infra.operate.test_interventions import a_request
 from tests.infra.operate.test_offsets_run import OURS, OWNERS, Cluster, of_each_kind
 

@@ -14,8 +14,8 @@ from components.clients.reader import KafkaReader
 from components.contract.clusters import Reference
 from components.kafka.replication_policy import Side
 from components.render.job_parameters import connector_login
-from infra.operate.facts import CertificateFacts, LoginFacts
-from infra.operate.logins import can_be_tried, certificates, login_facts
+from infra.operate.status.facts import CertificateFacts, LoginFacts
+from infra.operate.status.logins import can_be_tried, certificates, login_facts
 from tests.builders import a_cluster, a_resolved_flow
 from tests.components.clients.brokers import Cluster
 

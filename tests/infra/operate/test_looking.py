@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from infra.operate.looking import rounds
+from infra.operate.status.look import rounds
 
 
 class Client:

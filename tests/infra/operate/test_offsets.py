@@ -11,9 +11,9 @@ from components.kafka.connector_offsets import offsets_document
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object
-from infra.operate.offsets_file import Entry, OffsetsFile, as_csv, as_json, entries
-from infra.operate.offsets_patches import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
-from infra.operate.offsets_plan import Known, mistakes, moves, of_those, resets
+from infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
+from infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
+from infra.operate.offsets.requests import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from tests.infra.operate.test_interventions import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)
@@ -70,9 +70,9 @@ def test_a_csv_file_means_the_same_as_a_yaml_file() -> None:
 def test_setting_the_offsets_that_list_printed_changes_nothing() -> None:
     positions = known().positions()
     assert positions == {ZERO: 42, ONE: "earliest", STOCK: "earliest"}
-    assert moved(as_json("useast", positions)) == moved(as_csv("useast", positions), "o.csv") == []
+    assert moved(json_text("useast", positions)) == moved(csv_text("useast", positions), "o.csv") == []
     at_the_end = known(start_from="latest").positions()
-    assert moved(as_json("useast", at_the_end), start_from="latest") == []
+    assert moved(json_text("useast", at_the_end), start_from="latest") == []
 
 
 def test_a_partition_that_the_plan_did_not_change_is_not_rewound_later() -> None:

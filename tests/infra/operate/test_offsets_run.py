@@ -17,11 +17,11 @@ from infra.local.operator.connect_rest import ConnectRest, RestError
 from infra.local.operator.connector_offsets import manage_offsets
 from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
-from infra.operate.flow_connectors import ConnectorPlace
-from infra.operate.offsets_patches import PURPOSE
-from infra.operate.offsets_plan import Move, Stored
-from infra.operate.offsets_reader import OffsetsReader
-from infra.operate.offsets_run import Run, left_behind
+from infra.operate.connectors.places import ConnectorPlace
+from infra.operate.offsets.change import Run, left_behind
+from infra.operate.offsets.plan import Move, Stored
+from infra.operate.offsets.reader import OffsetsReader
+from infra.operate.offsets.requests import PURPOSE
 from tests.infra.operate.test_interventions import NOW, SOURCE, a_request, announce
 
 ORDERS = TopicPartition("orders", 0)

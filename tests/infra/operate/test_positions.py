@@ -4,7 +4,7 @@ import pytest
 
 from components.kafka.mirror_records import ConnectOffset, OffsetSync
 from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operate.positions import GroupPosition, latest_offsets, read_again, replicated_up_to
+from infra.operate.status.positions import GroupPosition, latest_offsets, read_again, replicated_up_to
 
 P = TopicPartition("orders", 0)
 

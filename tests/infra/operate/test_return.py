@@ -21,8 +21,8 @@ from components.topology.parsing import parse_topology
 from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_call import with_both
 from infra.kubernetes.api import Object, Reference
-from infra.operate.failover_facts import Mode
-from infra.operate.return_looking import offsets_reader
+from infra.operate.move.facts import Mode
+from infra.operate.move.flow_back_look import offsets_reader
 from tests.builders import a_topology
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.night import KilledError, Night, Operator, a_call, a_night

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from components.contract.history import History
 from components.contract.report import error, fail
-from infra.operate.facts import Unasked
-from infra.operate.verdict_history import (
+from infra.operate.status.facts import Unasked
+from infra.operate.status.history import (
     FlowHistory,
     HistoryDocument,
     StackHistory,

@@ -1,7 +1,7 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
 from infra.machine.waiting import wait_for
-from infra.operate.looking import look
+from infra.operate.status.look import look
 from infra.review.live_comparison import compare_with_cluster
 from tests import commands
 from tests.commands import Answer

@@ -18,9 +18,9 @@ from infra.local.endpoints import APP
 from infra.local.state import load_state
 from infra.local.traffic import end_offsets
 from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.looking import look
-from infra.operate.status_document import FlowStatus
-from infra.operate.status_text import flow_lines
+from infra.operate.status.document import FlowStatus
+from infra.operate.status.look import look
+from infra.operate.status.text import flow_lines
 from spark.report.publish import publish
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.repository import ROOT

@@ -17,7 +17,7 @@ from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan, planned
 from infra.deploy.adoption.text import print_plan
-from infra.operate.interventions import OFFSETS
+from infra.operate.connectors.changes import OFFSETS
 from infra.review.object_changes import identity
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written

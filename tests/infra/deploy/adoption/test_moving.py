@@ -18,7 +18,7 @@ from components.render.job_parameters import flow_parameters
 from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.moving import Moving
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.offsets_reader import OffsetsReader
+from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
 

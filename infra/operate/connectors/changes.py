@@ -1,0 +1,189 @@
+"""What pausing, resuming, stopping or restarting connectors changes in their resources, and what is refused. Pure.
+
+A change is a JSON patch of one resource. It names the version that it was made for, so that two people who intervene at
+the same time do not overwrite each other. Source: Strimzi KafkaConnectorSpec, KafkaMirrorMaker2ConnectorSpec.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from components.contract.problems import RefusedError
+from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
+from components.flows.operators import PAUSE
+from infra.kubernetes.api import Object, Reference
+from infra.kubernetes.managed_fields import owner_of
+from infra.operate.connectors.places import ConnectorPlace
+
+#: Annotations by which the operator changes offsets as soon as a connector is stopped. Source: ResourceAnnotations.
+OFFSETS = "strimzi.io/connector-offsets"
+_ARMED = frozenset({"alter", "reset"})
+
+
+@dataclass(frozen=True)
+class Request:
+    """Bring connectors into a state: `paused`, `stopped`, or `running` to end either.
+
+    `until` is only announced: nothing resumes by itself. `take_over` also ends or replaces what somebody else
+    announced.
+    """
+
+    stack: str
+    flow: str
+    state: str
+    by: str
+    now: datetime
+    until: datetime | None = None
+    take_over: bool = False
+
+    def extends(self, announced: TemporaryState | None) -> bool:
+        """Whether the request only changes the end of a state that the same person announced."""
+        return announced is not None and announced.by == self.by and self.until not in (None, announced.until)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to the connectors of one resource: `patch` is a JSON patch, `states` are by the connector's name."""
+
+    resource: Reference
+    patch: tuple[Object, ...]
+    states: Mapping[str, str]
+
+
+def concerned(
+    request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
+) -> tuple[ConnectorPlace, ...]:
+    """The connectors that a request without names concerns: those in another state, or all if there are none. A resume
+    concerns announced states, if there are any; it leaves alone what the topology declares.
+    """
+    other = [place for place in places if wanted_state(live[place.resource], place) != request.state]
+    announced = [place for place in other if place.name in temporary_states(live[place.resource])]
+    return tuple((announced if request.state == "running" else other) or other or places)
+
+
+def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]) -> list[Change]:
+    """The changes that the request needs, one for each resource. Raises RefusedError before yielding any."""
+    changes = []
+    for resource in dict.fromkeys(place.resource for place in places):
+        body = live[resource]
+        states = temporary_states(body)
+        patch: list[Object] = []
+        chosen = [place for place in places if place.resource == resource]
+        for place in chosen:
+            now = wanted_state(body, place)
+            _refuse(request, place, body, now, states.get(place.name))
+            patch.append(
+                {"op": "add", "path": f"{connector_path(body, place)}/state", "value": _state(request, states, place)}
+            )
+            states = _announced(request, place, now, states)
+        wanted = {place.name: str(operation["value"]) for place, operation in zip(chosen, patch, strict=True)}
+        changes.append(Change(resource, (*version_of(body), *patch, *_annotation(body, states)), wanted))
+    return changes
+
+
+def _state(request: Request, states: Mapping[str, TemporaryState], place: ConnectorPlace) -> str:
+    """The state to write: ending an announced state means returning to the earlier one."""
+    announced = states.get(place.name)
+    return announced.before if request.state == "running" and announced is not None else request.state
+
+
+def _announced(
+    request: Request, place: ConnectorPlace, now: str, states: Mapping[str, TemporaryState]
+) -> dict[str, TemporaryState]:
+    others = {name: state for name, state in states.items() if name != place.name}
+    if request.state == "running":
+        return others
+    before = states[place.name].before if place.name in states else now
+    announced = TemporaryState(request.flow, request.state, request.by, request.now, request.until, before)
+    return {**others, place.name: announced}
+
+
+def _refuse(request: Request, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None) -> None:
+    where, annotations = str(place.resource), body["metadata"].get("annotations") or {}
+    if annotations.get(PAUSE) == "true":
+        why = f"The annotation {PAUSE} stops the operator, so a change would take effect at some later time."
+        remedy = f"remove the annotation first: `{_kubectl(place.resource)} {PAUSE}-`."
+        raise RefusedError("reconciliation-paused", f"the operator does not act on {place.name}", where, why, remedy)
+    if request.state == "stopped" and annotations.get(OFFSETS) in _ARMED:
+        what = f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set on {place.name}"
+        why = "The operator changes the offsets as soon as the connector is stopped, whoever stops it."
+        remedy = f"remove the annotation if nobody needs it: `{_kubectl(place.resource)} {OFFSETS}-`."
+        raise RefusedError("offsets-armed", what, where, why, remedy)
+    if now == request.state and not (now != "running" and request.extends(announced)):
+        said = f": {announced.text(request.now)}" if announced is not None else ""
+        verb = "replicate resume" if request.state != "running" else "replicate pause"
+        remedy = f"nothing needs to be done; `{verb} {request.stack} {request.flow}` changes the state."
+        why = "The spec of its resource already says so."
+        raise RefusedError("already-in-state", f"{place.name} is {now}{said}", where, why, remedy)
+    _refuse_of_others(request, place, body, now, announced)
+
+
+def _refuse_of_others(
+    request: Request, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None
+) -> None:
+    if request.take_over or now == "running":
+        return
+    where = str(place.resource)
+    if announced is not None and announced.by != request.by:
+        what, why = f"{place.name} is {announced.text(request.now)}", "Somebody else is working on this connector."
+        remedy = f"ask {announced.by}, or add `--take-over`."
+        raise RefusedError("state-of-another", what, where, why, remedy)
+    if announced is None:
+        owner = owner_of(body, ("spec", "state")) or owner_of(body, ("spec", "mirrors"))
+        if owner is not None and owner.deploys:
+            why = "The topology declares this state, and the next deployment would restore it."
+            remedy = "set `state: running` for the connector in the topology and deploy it, or add `--take-over`."
+        else:
+            why = f"It was set by {owner.manager if owner else 'somebody'} and not announced."
+            remedy = "find out who needs it, or add `--take-over`."
+        raise RefusedError("state-not-announced", f"{place.name} is {now}", where, why, remedy)
+
+
+def wanted_state(body: Object, place: ConnectorPlace) -> str:
+    """The state in the resource's spec."""
+    if body["kind"] == "KafkaConnector":
+        return str(body["spec"].get("state") or "running")
+    mirror = body["spec"]["mirrors"][_mirror_index(body, place)]
+    return str(mirror[f"{place.role}Connector"].get("state") or "running")
+
+
+def connector_path(body: Object, place: ConnectorPlace) -> str:
+    """Where the connector's own fields are in the resource, as a JSON pointer."""
+    if body["kind"] == "KafkaConnector":
+        return "/spec"
+    return f"/spec/mirrors/{_mirror_index(body, place)}/{place.role}Connector"
+
+
+def _mirror_index(body: Object, place: ConnectorPlace) -> int:
+    """Which of the mirrors runs the connector, which is named `<source>-><target>.<class>`."""
+    source = place.name.partition("->")[0]
+    aliases = [each.get("sourceCluster") or each["source"]["alias"] for each in body["spec"]["mirrors"]]
+    return aliases.index(source)
+
+
+def version_of(body: Object) -> tuple[Object, ...]:
+    """The operation that makes a patch fail if the resource has changed since."""
+    return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
+
+
+def disowned(live: Object, manager: str) -> list[Object]:
+    """The JSON patch that takes every field from this manager, so that no deployment conflicts with it. It is empty
+    while another announcement still needs the ownership.
+    """
+    entries = live["metadata"].get("managedFields") or []
+    kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]
+    if ANNOTATION in (live["metadata"].get("annotations") or {}) or kept == entries:
+        return []
+    return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": kept}]
+
+
+def _annotation(body: Object, states: Mapping[str, TemporaryState]) -> tuple[Object, ...]:
+    annotations = dict(body["metadata"].get("annotations") or {})
+    annotations.pop(ANNOTATION, None)
+    if states:
+        annotations[ANNOTATION] = annotation_value(states)
+    return ({"op": "add", "path": "/metadata/annotations", "value": annotations},)
+
+
+def _kubectl(resource: Reference) -> str:
+    return f"kubectl annotate {resource.kind.lower()} {resource.name} -n {resource.namespace}"

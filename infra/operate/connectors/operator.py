@@ -1,0 +1,225 @@
+"""Carries out interventions on a stack's connectors, and waits until the operator reports that they took effect."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow
+from components.kafka.connector_status import failures, is_observed
+from components.properties.definitions import nearest
+from components.render.acls import flows_without_addresses
+from infra.kubernetes.access import FIELD_MANAGER, api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from infra.operate.connectors.changes import Change, disowned
+from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.connectors.restarts import Restart, connector_in
+from infra.stack.environment import stack_environment
+from infra.stack.flow_choice import flow_named
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
+
+_WHY = "The command changes the state of connectors in their resources."
+_PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
+OFFSETS_PERMISSION = (
+    "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s, and patch "
+    "and delete ConfigMaps."
+)
+_POLL_SECONDS = 0.5
+_ATTEMPTS = 5
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the operator reports about a connector: its state, how many tasks run, and what failed."""
+
+    name: str
+    state: str
+    tasks: int
+    running_tasks: int
+    failures: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        failed = "".join(f"; {each}" for each in self.failures)
+        starting = self.state == "RUNNING" and not self.tasks
+        tasks = "no task has started yet" if starting else f"{self.running_tasks} of {self.tasks} tasks run"
+        return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
+
+
+def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
+    """The flow with this name. Raises ReplicationError for mistakes in the topology, CannotRunError for an unknown
+    name.
+    """
+    raise_mistakes(settings)
+    return flow_named(name, flows_without_addresses(settings.topology, settings.region), settings.stack)
+
+
+def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
+    """The connectors with these names; without names, every connector of the flow."""
+    places = {place.name: place for place in connector_places(flow)}
+    for name in names:
+        if name not in places:
+            similar = nearest(name, places)
+            raise CannotRunError(
+                "unknown-connector",
+                f"no connector `{name}`",
+                f"flow `{flow.name}`",
+                f"Its connectors are: {', '.join(f'`{each}`' for each in places)}.",
+                f"name `{similar}`." if similar else "name one of these.",
+            )
+    return tuple(places[name] for name in names or places)
+
+
+@contextmanager
+def cluster_of(settings: StackSettings, permission: str = _PERMISSION) -> Iterator[KubernetesApi]:
+    """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError.
+
+    `permission` is the remedy if the cluster refuses a call.
+    """
+    access = stack_environment(settings).kubernetes_access()
+    with asking_kubernetes(f"stack {settings.stack}", _WHY, permission), api_client(settings, access) as api:
+        yield api
+
+
+def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
+    """The resource of each connector. Raises CannotRunError if one does not exist."""
+    return {resource: _existing(api, resource) for resource in dict.fromkeys(place.resource for place in places)}
+
+
+def _existing(api: KubernetesApi, resource: Reference) -> Object:
+    live = api.get(resource)
+    if live is None:
+        what, why = "there is no such object", "The stack is not deployed, or somebody deleted the object."
+        raise CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
+    return live
+
+
+def carry_out(
+    api: KubernetesApi, changes: Sequence[Change], places: Sequence[ConnectorPlace], seconds: float, say: Say
+) -> list[Seen]:
+    """Make the changes, and return what the operator reports when every connector is in its state. A change without a
+    patch only waits. If nothing stays announced, the next deployment owns every field again.
+
+    Raises CannotRunError at the deadline; the changes stay.
+    """
+    for change in changes:
+        if change.patch:
+            _patch(api, change.resource, list(change.patch))
+            disown(api, change.resource)
+    wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
+    waiting = [place for place in places if place.name in wanted]
+
+    def probe(left: float) -> list[Seen]:
+        live = read_live(api, waiting)
+        found = [seen(place, live[place.resource]) for place in waiting]
+        missing = [
+            each.text
+            for place, each in zip(waiting, found, strict=True)
+            if each.state != wanted[each.name] or not is_observed(live[place.resource])
+        ]
+        if missing:
+            say(f"{len(found) - len(missing)} of {len(found)} connectors are in their state, at most {left:.0f} s")
+            raise NotYetError("; ".join(missing))
+        return found
+
+    return _awaited("the connectors to be in their state", probe, seconds)
+
+
+def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say: Say) -> list[Seen]:
+    """Ask for one restart after the other. Return what the operator reports once the connectors run again.
+
+    Raises CannotRunError at the deadline.
+    """
+    for number, each in enumerate(restarts, start=1):
+        say(f"restarting {each.title} ({number} of {len(restarts)})")
+        _ask_for(api, each, seconds)
+    places = list(dict.fromkeys(each.place for each in restarts))
+
+    def probe(left: float) -> list[Seen]:
+        live = read_live(api, places)
+        found = [seen(place, live[place.resource]) for place in places]
+        if waiting := [each.text for each in found if each.state != "RUNNING" or each.running_tasks < each.tasks]:
+            say(f"waiting for connectors and tasks to run, at most {left:.0f} s")
+            raise NotYetError("; ".join(waiting))
+        return found
+
+    return _awaited("connectors and tasks to run", probe, seconds)
+
+
+def seen(place: ConnectorPlace, live: Object) -> Seen:
+    """What the operator reports about a connector."""
+    _, status = connector_in(place, live)
+    tasks = status.get("tasks") or []
+    return Seen(
+        place.name,
+        str((status.get("connector") or {}).get("state", "")),
+        len(tasks),
+        sum(task.get("state") == "RUNNING" for task in tasks),
+        tuple(each.reason for each in failures(status)),
+    )
+
+
+def _ask_for(api: KubernetesApi, restart_: Restart, seconds: float) -> None:
+    """Ask for one restart, and return when the operator has passed it to Connect."""
+    resource = restart_.place.resource
+    _patch(api, resource, restart_.patch(read_live(api, [restart_.place])[resource]))
+
+    def probe(_: float) -> None:
+        if restart_.pending(read_live(api, [restart_.place])[resource]):
+            raise NotYetError(f"the annotation {restart_.annotation[0]} is still there")
+
+    _awaited(f"the operator to restart {restart_.title}", probe, seconds)
+
+
+def _awaited(what: str, probe: Callable[[float], list[Seen] | None], seconds: float) -> list[Seen]:
+    ends = time.monotonic() + seconds
+    try:
+        return wait_for(what, lambda: probe(max(0.0, ends - time.monotonic())), seconds, _POLL_SECONDS) or []
+    except DeadlineError as error:
+        raise CannotRunError(
+            "not-seen-yet",
+            error.what,
+            "the stack's Kubernetes cluster",
+            "The change is made, but the operator has not reported its effect.",
+            "`replicate status` shows when it does; if it does not, read the operator's log.",
+        ) from error
+
+
+def disown(api: KubernetesApi, resource: Reference) -> None:
+    """Give up ownership of every field, so that deployments own them, unless a state is still announced. Raises
+    ApiError.
+    """
+    patch_live(api, resource, lambda live: disowned(live, FIELD_MANAGER))
+
+
+def patch_live(api: KubernetesApi, resource: Reference, patch: Callable[[Object], Sequence[Object]]) -> bool:
+    """Patch the current version of an object, because the operator may write its status at any time. Returns whether
+    there was anything to change. Raises ApiError.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        operations = list(patch(_existing(api, resource)))
+        if not operations:
+            return False
+        try:
+            api.patch(resource, operations)
+        except ApiError as error:
+            if not error.conflict or attempt == _ATTEMPTS:
+                raise
+        else:
+            break
+    return True
+
+
+def _patch(api: KubernetesApi, resource: Reference, patch: list[Object]) -> None:
+    try:
+        api.patch(resource, patch)
+    except ApiError as error:
+        if not error.conflict:
+            raise
+        what, why = "somebody changed it at the same time", "The resource is no longer in the state that was looked at."
+        raise CannotRunError("changed-meanwhile", what, str(resource), why, "run the command again.") from error

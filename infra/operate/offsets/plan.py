@@ -1,0 +1,186 @@
+"""What a file of offsets changes: which records are replicated again or left out, and which offset syncs are dropped.
+Pure.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from components.contract.problems import Problem
+from components.contract.wording import number
+from components.kafka.connector_offsets import can_resume_at, is_within, next_record, stored_for
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.properties.definitions import nearest
+from infra.operate.offsets.file import Entry
+from infra.operate.status.positions import Syncs
+
+Stored = Mapping[tuple[str, TopicPartition], int | None]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the clusters hold for a flow at one moment. `source` is the alias of the source. `logs` are those of the
+    partitions that the flow replicates, and `topics` all topics of the source. `connectors` names the source connector
+    of each topic. `stored` are the offsets that Connect has, by connector and partition.
+    """
+
+    source: str
+    start_from: str
+    topics: Mapping[str, int]
+    logs: Mapping[TopicPartition, OffsetRange]
+    connectors: Mapping[str, str]
+    stored: Stored
+    syncs: Syncs
+
+    def stored_of(self, partition: TopicPartition) -> int | None:
+        return self.stored.get((self.connectors[partition.topic], partition))
+
+    def next_of(self, partition: TopicPartition) -> int:
+        return next_record(self.stored_of(partition), self.logs[partition], self.start_from)
+
+    def positions(self) -> dict[TopicPartition, int | str]:
+        """Where each partition continues: the offset of the next record, or where it starts if nothing is stored."""
+        return {each: self.next_of(each) if self._is_stored(each) else self.start_from for each in sorted(self.logs)}
+
+    def stays(self, partition: TopicPartition, then: int) -> bool:
+        """Whether the partition continues there without a change, wherever the log begins and ends by then."""
+        lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
+        return lasting and then == self.next_of(partition)
+
+    def _is_stored(self, partition: TopicPartition) -> bool:
+        stored = self.stored_of(partition)
+        return stored is not None and is_within(stored, self.logs[partition])
+
+
+@dataclass(frozen=True)
+class Move:
+    """A partition of a connector that continues at `then` instead of `now`; both are offsets of the next record.
+    `stored` is what Connect must store. `last_sync` is the source offset of the partition's newest offset sync.
+    """
+
+    connector: str
+    partition: TopicPartition
+    now: int
+    then: int
+    stored: int | None
+    last_sync: int | None = None
+
+    @property
+    def again(self) -> int:
+        return max(0, self.now - self.then)
+
+    @property
+    def left_out(self) -> int:
+        return max(0, self.then - self.now)
+
+    @property
+    def text(self) -> str:
+        if self.now == self.then:
+            after = ", without a stored offset" if self.stored is None else "; this offset will now be stored"
+            return f"{self.partition}: continues at {self.then} as before{after}"
+        head = f"{self.partition}: now {self.now}, then {self.then}"
+        if self.again:
+            last = self.last_sync
+            syncs = "" if last is None else f"; its offset syncs, the newest at {last}, no longer count"
+            return f"{head}: replicates up to {number(self.again, 'record')} again{syncs}"
+        return f"{head}: skips up to {number(self.left_out, 'record')}"
+
+
+def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:
+    """What is wrong with the entries, given the state of the clusters."""
+    for each in entries:
+        if each.source not in ("", known.source):
+            what = f"the source of the flow is `{known.source}`, not `{each.source}`"
+            why = "Connect accepts offsets for another alias, but they have no effect."
+            yield each.problem("unknown-source", what, why, f"write `{known.source}`, or leave `source` out.")
+        if each.topic not in known.connectors:
+            yield _unknown_topic(each, known)
+            continue
+        logs = {partition: log for partition, log in known.logs.items() if partition.topic == each.topic}
+        if each.partition is not None and TopicPartition(each.topic, each.partition) not in logs:
+            what = f"{each.topic} has no partition {each.partition}"
+            why = f"On {known.source} it has the partitions 0 to {len(logs) - 1}."
+            yield each.problem("unknown-partition", what, why, "name one of these.")
+        yield from _out_of_range(each, known)
+
+
+def _unknown_topic(each: Entry, known: Known) -> Problem:
+    similar = nearest(each.topic, known.connectors)
+    remedy = f"write `{similar}`." if similar else "remove the entry."
+    if each.topic in known.topics:
+        what, why = f"the flow does not replicate topic `{each.topic}`", "Its offsets would have no effect."
+        return each.problem("topic-not-replicated", what, why, remedy)
+    what = f"there is no topic `{each.topic}` on {known.source}"
+    why = "Connect accepts offsets for a topic that does not exist, but they have no effect."
+    return each.problem("unknown-topic", what, why, remedy)
+
+
+def _out_of_range(each: Entry, known: Known) -> Iterator[Problem]:
+    partition = TopicPartition(each.topic, each.partition or 0)
+    log = known.logs.get(partition)
+    if each.partition is None or log is None:
+        return
+    if isinstance(each.offset, int) and not log.start <= each.offset <= log.end:
+        side = "before the first record" if each.offset < log.start else "after the end"
+        what = f"offset {each.offset} is {side} of {partition}"
+        why = f"On {known.source} the next record can be any from {log.start} to {log.end}."
+        yield each.problem("offset-out-of-range", what, why, "write one of these, `earliest` or `latest`.")
+
+
+def moves(
+    entries: Iterable[Entry], known: Known, at_time: Callable[[TopicPartition, int], int]
+) -> tuple[list[Move], list[Problem]]:
+    """What the entries change, by partition, and what Connect cannot store. Unchanged partitions are left out.
+
+    `at_time` is the offset of the first record at or after a time (ms since 1970) or else the end.
+    """
+    found: list[Move] = []
+    problems: list[Problem] = []
+    for each in entries:
+        for partition in _partitions(each, known):
+            if known.stored_of(partition) is None and each.offset == known.start_from:
+                continue
+            then = _then(each, partition, known, at_time)
+            if not can_resume_at(then, known.start_from):
+                what = f"{partition} cannot continue at offset 0"
+                why = f"With `startFrom: {known.start_from}` a connector without a stored offset starts there."
+                problems.append(each.problem("offset-not-storable", what, why, "deploy `startFrom: earliest` first."))
+            elif not known.stays(partition, then):
+                found.append(_move(partition, then, stored_for(then), known))
+    return sorted(found, key=lambda move: move.partition), problems
+
+
+def resets(known: Known) -> list[Move]:
+    """The moves that set every partition to its beginning, as if nothing were stored."""
+    return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
+
+
+def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
+    """The moves of the partitions that the user agreed to move.
+
+    An entry may have changed nothing when the plan was shown. If its connector has replicated more since then, the same
+    entry would now rewind the partition.
+    """
+    partitions = {each.partition for each in agreed}
+    return [each for each in found if each.partition in partitions]
+
+
+def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> Move:
+    last = next((sync.upstream for sync in reversed(known.syncs.get(partition, ()))), None)
+    return Move(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)
+
+
+def _partitions(each: Entry, known: Known) -> list[TopicPartition]:
+    return [
+        partition
+        for partition in sorted(known.logs)
+        if partition.topic == each.topic and each.partition in (None, partition.partition)
+    ]
+
+
+def _then(each: Entry, partition: TopicPartition, known: Known, at_time: Callable[[TopicPartition, int], int]) -> int:
+    log = known.logs[partition]
+    if each.time_ms is not None:
+        return at_time(partition, each.time_ms)
+    if isinstance(each.offset, int):
+        return each.offset
+    return log.start if each.offset == "earliest" else log.end

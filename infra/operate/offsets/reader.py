@@ -1,0 +1,147 @@
+"""Reads what a file of offsets is checked against, and what Connect has stored. Only reads."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from components.clients.errors import NoAnswerError
+from components.clients.reader import KafkaReader
+from components.contract.clusters import ClusterParameters
+from components.contract.parameters import FlowParameters
+from components.contract.problems import CannotRunError, RefusedError, ReplicationError
+from components.flows.naming import storage_topic_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka import mirror_records
+from components.kafka.positions import TopicPartition
+from components.kafka.task_states import present_tasks, unended_tasks
+from components.render.job_parameters import flow_parameters
+from infra.kubernetes.api import KubernetesApi
+from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.offsets.file import OffsetsFile, entries
+from infra.operate.offsets.plan import Known, Move, Stored, mistakes, moves, resets
+from infra.operate.status.kafka_facts import read_syncs
+from infra.operate.status.look import Readers
+
+
+class Clusters(Protocol):
+    """Returns the reader of a cluster."""
+
+    def of(self, cluster: ClusterParameters) -> KafkaReader: ...
+
+
+@dataclass(frozen=True)
+class OffsetsReader:
+    """The offsets of one flow's source connectors."""
+
+    flow: ResolvedFlow
+    parameters: FlowParameters
+    readers: Clusters
+
+    @classmethod
+    def of(cls, flow: ResolvedFlow, api: KubernetesApi) -> "OffsetsReader":
+        return cls(flow, flow_parameters(flow), Readers(api, None))
+
+    @property
+    def source(self) -> str:
+        return self.parameters.source.alias
+
+    @property
+    def places(self) -> tuple[ConnectorPlace, ...]:
+        """The source connectors."""
+        return tuple(place for place in connector_places(self.flow) if place.role == "source")
+
+    def known(self, connectors: Sequence[str]) -> Known:
+        """What the clusters now hold for these connectors. Raises CannotRunError."""
+        try:
+            return self._known(connectors)
+        except NoAnswerError as error:
+            raise _unasked(error) from None
+
+    def moves(self, file: OffsetsFile, known: Known) -> list[Move]:
+        """What a file changes. Raises ReplicationError with everything that is wrong with it, and CannotRunError."""
+        source = self.readers.of(self.parameters.source)
+
+        def at_time(partition: TopicPartition, time_ms: int) -> int:
+            found = source.offset_at(partition, time_ms)
+            return known.logs[partition].end if found is None else found
+
+        wanted, unreadable = entries(file)
+        try:
+            found, not_storable = moves(wanted, known, at_time)
+        except NoAnswerError as error:
+            raise _unasked(error) from None
+        if problems := [*unreadable, *mistakes(wanted, known), *not_storable]:
+            raise ReplicationError(problems)
+        return found
+
+    def resets(self, known: Known) -> list[Move]:
+        """The moves that set every partition to its beginning. Raises RefusedError if a reset would not do that."""
+        if known.start_from != "earliest":
+            raise RefusedError(
+                "reset-starts-at-end",
+                "a reset would not make the flow begin at the first record",
+                f"flow `{self.flow.name}`",
+                "With `startFrom: latest` a connector without stored offsets starts at the end.",
+                "use `set` with a file, or deploy `startFrom: earliest` first.",
+            )
+        return resets(known)
+
+    def stored(self) -> Stored:
+        """The offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
+        try:
+            return self._stored()
+        except NoAnswerError as error:
+            raise _unasked(error) from None
+
+    def unended(self, connector: str) -> list[int]:
+        """The tasks of a connector that may still store offsets. Raises CannotRunError."""
+        return unended_tasks(self._reports(), connector)
+
+    def present(self, connector: str) -> frozenset[int]:
+        """The tasks that a running connector has. Raises CannotRunError."""
+        return present_tasks(self._reports(), connector)
+
+    def _reports(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Keys and values of the workers' status topic. Raises CannotRunError."""
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
+        try:
+            read = self.readers.of(self.parameters.target).records(topic)
+        except NoAnswerError as error:
+            raise _unasked(error) from None
+        return [(each.key, each.value) for each in read]
+
+    def _known(self, connectors: Sequence[str]) -> Known:
+        parameters, source = self.parameters, self.readers.of(self.parameters.source)
+        side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
+        chosen = {topic: name for topic, name in self._connectors(source.topics()).items() if name in connectors}
+        # Read before the ends of the logs: what is stored meanwhile would be after them.
+        stored = self._stored()
+        logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
+        syncs = read_syncs(parameters, self.readers.of(side))
+        return Known(self.source, parameters.start_from, source.topics(), logs, chosen, stored, syncs)
+
+    def _connectors(self, topics: Iterable[str]) -> dict[str, str]:
+        """The source connector that replicates each topic."""
+        parts = [(self.parameters.part_selection(part), part.connector) for part in self.parameters.parts]
+        chosen = parts or [(self.parameters.topic_selection, self.places[0].name)]
+        return {topic: name for topic in sorted(topics) for selection, name in chosen if topic in selection}
+
+    def _stored(self) -> Stored:
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, "offsets")
+        read = self.readers.of(self.parameters.target).records(topic)
+        decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
+        return {
+            (each.connector, each.partition): each.offset
+            for each in decoded
+            if each is not None and each.source == self.source
+        }
+
+
+def _unasked(error: NoAnswerError) -> CannotRunError:
+    return CannotRunError(
+        "kafka-not-asked",
+        str(error),
+        "a Kafka cluster of the flow",
+        "Offsets are checked against the source, and Connect stores them on the target.",
+        "correct this, and run the command again.",
+    )

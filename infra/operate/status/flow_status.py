@@ -1,0 +1,269 @@
+"""What the facts about a flow mean: its status as the command prints it, and whether it could fail over now. Pure."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from components.contract.parameters import FlowParameters
+from components.contract.published_verdict import PROOF_HOURS
+from components.contract.report import Verdict
+from components.kafka.connector_offsets import BEHIND_SECONDS
+from infra.operate.status.document import (
+    CertificateStatus,
+    ConnectorStatus,
+    FlowStatus,
+    GroupsStatus,
+    GroupStatus,
+    Kind,
+    LagStatus,
+    LoginStatus,
+    PartitionStatus,
+    Reason,
+    VerdictStatus,
+)
+from infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, VerdictFacts
+
+#: How many partitions and groups are shown.
+LISTED = 5
+
+
+def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LISTED) -> FlowStatus:
+    """Judge one flow. It could fail over now only if every question was answered and nothing prevents it.
+
+    `listed` is how many partitions and groups the status lists, worst first; None lists all.
+    """
+    found = [
+        *_of_logins(facts),
+        *_of_connectors(facts),
+        *_of_heartbeats(flow, facts),
+        *_of_lag(flow, facts),
+        *_of_groups(flow, facts),
+        *_of_verdict(facts),
+    ]
+    return FlowStatus(
+        name=flow.name,
+        replication=flow.replication,
+        shape=flow.shape,
+        source=flow.source.alias,
+        target=flow.target.alias,
+        could_fail_over=not found,
+        reasons=tuple(Reason(kind=kind, text=text) for kind, text in dict.fromkeys(found)),
+        connectors=_connectors(facts),
+        heartbeat_seconds=_age(facts, facts.heartbeat_ms) if isinstance(facts.heartbeat_ms, int) else None,
+        lag=_lag(facts, facts.lag, listed) if isinstance(facts.lag, Lag) else None,
+        read_again=_groups(facts.groups, listed)
+        if translates(flow) and not isinstance(facts.groups, Unasked)
+        else None,
+        verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
+        logins=tuple(map(_login, facts.logins)),
+        unasked=(
+            *(name for name, fact in _named(facts).items() if isinstance(fact, Unasked)),
+            *(("logins",) if any(each.accepted is not False and each.why for each in facts.logins) else ()),
+        ),
+    )
+
+
+def _named(facts: FlowFacts) -> dict[str, object]:
+    """Each fact by its key in the document."""
+    return {
+        "connectors": facts.connectors,
+        "heartbeatSeconds": facts.heartbeat_ms,
+        "lag": facts.lag,
+        "readAgain": facts.groups,
+        "verdict": facts.verdict,
+    }
+
+
+def translates(flow: FlowParameters) -> bool:
+    """Whether the flow translates offsets of any consumer group."""
+    return flow.checkpoints.enabled and bool(flow.groups)
+
+
+Found = Iterator[tuple[Kind, str]]
+
+
+def _not_asked(fact: Unasked) -> Found:
+    yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
+
+
+def _of_logins(facts: FlowFacts) -> Found:
+    for each in facts.logins:
+        if each.accepted is False:
+            yield Kind.PROBLEM, f"{each.cluster} refuses the connectors' login"
+        elif each.accepted is None:
+            # If a cluster accepts the login, the connectors do not need the expired certificates.
+            for one in each.certificates:
+                if one.expires.timestamp() * 1000 <= facts.now_ms:
+                    yield Kind.PROBLEM, f"the certificate {one.key} in Secret {one.secret} has expired"
+
+
+def _login(facts: LoginFacts) -> LoginStatus:
+    certificates = (
+        CertificateStatus(secret=each.secret, key=each.key, expires=each.expires.isoformat())
+        for each in facts.certificates
+    )
+    return LoginStatus(cluster=facts.cluster, accepted=facts.accepted, why=facts.why, certificates=tuple(certificates))
+
+
+def _of_connectors(facts: FlowFacts) -> Found:
+    if isinstance(facts.connectors, Unasked):
+        yield from _not_asked(facts.connectors)
+        return
+    for each in facts.connectors:
+        wrong = [f"{each.name}{_task(failure.task)} failed" for failure in each.failures]
+        if each.problem:
+            wrong.append(f"{each.name}: {each.problem}")
+        elif each.temporary is not None or each.wanted != "running":
+            wrong.append(f"{each.name} is {each.wanted}")
+        elif each.state not in ("RUNNING", "FAILED"):
+            wrong.append(f"{each.name} is {each.state or 'in no reported state'}")
+        elif not wrong and not each.running_tasks:
+            wrong.append(f"{each.name} runs without a task")
+        yield from ((Kind.PROBLEM, text) for text in wrong)
+
+
+def _task(number: int | None) -> str:
+    return "" if number is None else f" task {number}"
+
+
+def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
+    if not flow.heartbeats.enabled:
+        return
+    if isinstance(facts.heartbeat_ms, Unasked):
+        yield from _not_asked(facts.heartbeat_ms)
+    elif facts.heartbeat_ms is None:
+        yield Kind.PROBLEM, f"{flow.heartbeats.target_topic} has no recent heartbeat of this flow"
+    elif (age := _age(facts, facts.heartbeat_ms)) > flow.heartbeats.stale_seconds:
+        yield Kind.PROBLEM, f"the newest heartbeat is {duration(age)} old"
+
+
+def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
+    if isinstance(facts.lag, Unasked):
+        yield from _not_asked(facts.lag)
+        return
+    if not facts.lag.partitions:
+        yield Kind.PROBLEM, f"no topic on {flow.source.alias} is selected"
+    for topic in facts.lag.missing_topics:
+        yield Kind.PROBLEM, f"{topic} does not exist on {flow.target.alias}"
+    seconds = _oldest_seconds(facts, facts.lag)
+    if flow.transformed and facts.lag.behind:
+        yield Kind.UNASKED, "the flow's own transforms may have dropped the newest records of the source"
+    elif seconds is not None and seconds > BEHIND_SECONDS:
+        yield Kind.PROBLEM, f"a record that is {duration(seconds)} old may not be on {flow.target.alias} yet"
+
+
+def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
+    if not translates(flow):
+        why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
+        yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
+    elif isinstance(facts.groups, Unasked):
+        yield from _not_asked(facts.groups)
+    else:
+        for group in facts.groups:
+            if group.without_position:
+                where = f"{group.without_position[0]}" + (" and others" if len(group.without_position) > 1 else "")
+                yield Kind.PROBLEM, f"group {group.name} has no position on {flow.target.alias} for {where}"
+
+
+def _of_verdict(facts: FlowFacts) -> Found:
+    match facts.verdict:
+        case Unasked() as unasked:
+            yield from _not_asked(unasked)
+        case None:
+            yield Kind.PROBLEM, "no validation was ever published"
+        case VerdictFacts() as found:
+            age = facts.now_ms / 1000 - found.at.timestamp()
+            if found.verdict is not Verdict.PASS:
+                yield Kind.PROBLEM, f"the newest published validation is `{found.verdict}`"
+            elif not found.current:
+                yield (
+                    Kind.PROBLEM,
+                    "the newest published validation judged another model, or accepted other findings than now",
+                )
+            elif age > PROOF_HOURS * 3600:
+                yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
+
+
+def _connectors(facts: FlowFacts) -> tuple[ConnectorStatus, ...] | None:
+    if isinstance(facts.connectors, Unasked):
+        return None
+    now = datetime.fromtimestamp(facts.now_ms / 1000, UTC)
+    return tuple(
+        ConnectorStatus(
+            name=each.name,
+            role=each.role,
+            resource=each.resource,
+            wanted=each.wanted,
+            state=each.state,
+            tasks=len(each.tasks),
+            running_tasks=each.running_tasks,
+            failures=tuple(f"{each.name}{_task(failure.task)}: {failure.reason}" for failure in each.failures),
+            problem=each.problem,
+            temporary=each.temporary.text(now) if each.temporary is not None else "",
+        )
+        for each in facts.connectors
+    )
+
+
+def _age(facts: FlowFacts, at_ms: int) -> float:
+    """Age in seconds; never negative, because clocks differ a little."""
+    return round(max(0, facts.now_ms - at_ms) / 1000, 1)
+
+
+def _oldest_seconds(facts: FlowFacts, lag: Lag) -> float | None:
+    times = [each.oldest_ms for each in lag.behind if each.oldest_ms is not None]
+    return _age(facts, min(times)) if times else None
+
+
+def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
+    worst = sorted(lag.behind, key=lambda each: (-each.records, each.partition))
+    return LagStatus(
+        records=sum(each.records for each in lag.behind),
+        seconds=_oldest_seconds(facts, lag),
+        partitions=lag.partitions,
+        behind=len(lag.behind),
+        most=tuple(
+            PartitionStatus(
+                partition=str(each.partition),
+                records=each.records,
+                seconds=None if each.oldest_ms is None else _age(facts, each.oldest_ms),
+                position=each.position,
+            )
+            for each in worst[:listed]
+        ),
+        missing_topics=lag.missing_topics,
+        ends=lag.ends,
+    )
+
+
+def _groups(groups: tuple[GroupFacts, ...], listed: int | None) -> GroupsStatus:
+    worst = sorted(groups, key=lambda each: (not each.without_position, -each.at_most, each.name))
+    return GroupsStatus(
+        groups=len(groups),
+        records=sum(each.at_most for each in groups),
+        most=tuple(
+            GroupStatus(name=each.name, records=each.at_most, without_position=tuple(map(str, each.without_position)))
+            for each in worst[:listed]
+        ),
+    )
+
+
+def _verdict(facts: FlowFacts, found: VerdictFacts) -> VerdictStatus:
+    age = max(0.0, round(facts.now_ms / 1000 - found.at.timestamp()))
+    return VerdictStatus(
+        verdict=found.verdict,
+        time=found.at.isoformat(),
+        age_seconds=age,
+        current=found.current,
+        failed_checks=found.failed_checks,
+    )
+
+
+_UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
+
+
+def duration(seconds: float) -> str:
+    """A duration such as "3 min", in the largest unit of which there are at least two; otherwise in seconds."""
+    for size, unit in _UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.1f} s"

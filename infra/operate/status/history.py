@@ -1,0 +1,123 @@
+"""What earlier validations have published about a stack's flows. Asks only Kubernetes."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.markup import escape
+
+from components.contract.clusters import Model
+from components.contract.history import History, PastVerdict
+from components.contract.problems import CannotRunError
+from components.contract.report import Verdict
+from components.render.acls import flows_without_addresses
+from infra.operate.status.facts import Unasked
+from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
+from infra.operate.status.look import flows_and_kubernetes
+from infra.operate.status.text import print_flow
+from infra.stack.settings import StackSettings
+
+_THREADS = 16
+_COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}
+
+
+class FlowHistory(Model):
+    """The newest verdicts first; `older` ones are kept but not listed, `dropped` ones are no longer kept. `losses` has
+    sentences about verdicts lost to damage. `unasked` says why nothing is known.
+    """
+
+    name: str
+    verdicts: tuple[PastVerdict, ...] = ()
+    older: int = 0
+    dropped: int = 0
+    losses: tuple[str, ...] = ()
+    unasked: str = ""
+
+
+class StackHistory(Model):
+    stack: str
+    flows: tuple[FlowHistory, ...]
+
+
+class HistoryDocument(Model):
+    """Version 1 of what `replicate status --history N --json` prints. `asked_at` is in ISO 8601."""
+
+    version: int = 1
+    asked_at: str
+    stacks: tuple[StackHistory, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """2 if something could not be asked or read."""
+        return 2 if any(flow.unasked or flow.losses for stack in self.stacks for flow in stack.flows) else 0
+
+
+def histories(stacks: list[StackSettings], verdicts: int) -> HistoryDocument:
+    """The newest verdicts of every flow, at most this many. Raises ReplicationError for a topology with mistakes."""
+    asked_at = datetime.now(UTC).isoformat(timespec="seconds")
+    return HistoryDocument(asked_at=asked_at, stacks=tuple(_of_stack(each, verdicts) for each in stacks))
+
+
+def _of_stack(settings: StackSettings, verdicts: int) -> StackHistory:
+    try:
+        flows, api = flows_and_kubernetes(settings)
+    except CannotRunError as error:
+        why = f"{error.what} ({error.where})"
+        unseen = flows_without_addresses(settings.topology, settings.region)
+        return StackHistory(
+            stack=settings.stack, flows=tuple(FlowHistory(name=each.name, unasked=why) for each in unseen)
+        )
+    with api, ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(api, verdict_references(flows), pool)
+    found = (flow_history(flow.name, verdict_history(flow, objects), verdicts) for flow in flows)
+    return StackHistory(stack=settings.stack, flows=tuple(found))
+
+
+def flow_history(name: str, found: History | Unasked, verdicts: int) -> FlowHistory:
+    """The part of a flow's history that is shown."""
+    if isinstance(found, Unasked):
+        return FlowHistory(name=name, unasked=found.reason)
+    newest = found.verdicts[: -verdicts - 1 : -1]
+    return FlowHistory(
+        name=name,
+        verdicts=newest,
+        older=len(found.verdicts) - len(newest),
+        dropped=found.dropped,
+        losses=found.losses,
+    )
+
+
+def print_histories(document: HistoryDocument, console: Console) -> None:
+    """One verdict a line; in a pipe each line begins with stack and flow, so that it can be searched for."""
+    for stack in document.stacks:
+        if not stack.flows:
+            console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
+        for flow in stack.flows:
+            print_flow(console, f"{stack.stack} {flow.name}", "", (("", *line) for line in history_lines(flow)))
+
+
+def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:
+    """The lines about a flow, each with its colour on a terminal."""
+    if flow.unasked:
+        yield f"could not be asked: {flow.unasked}", "yellow"
+        return
+    if not flow.verdicts:
+        yield "the history holds no published validation", "yellow"
+    for each in flow.verdicts:
+        yield _line(each), _COLORS.get(each.verdict, "yellow")
+    if flow.older:
+        yield f"and {flow.older} older", ""
+    if flow.dropped:
+        yield f"and {flow.dropped} before these, which are no longer kept", ""
+    for loss in flow.losses:
+        yield loss, "red"
+
+
+def _line(past: PastVerdict) -> str:
+    figures = (("loses", past.loses, " s"), ("re-reads", past.reads_again, ""), ("skips", past.skips, ""))
+    cost = ", ".join(
+        f"{name} {'not proven' if value is None else f'{value:,g}{unit}'}" for name, value, unit in figures
+    )
+    codes = f": {', '.join(past.codes)}" if past.codes else ""
+    return f"{past.time} {past.verdict.value} ({past.depth.value}), {cost}{codes}"

@@ -1,0 +1,161 @@
+"""What Kafka reports about one flow: heartbeats, lag, and what its groups would read again. Only reads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from components.clients.reader import KafkaReader, Read
+from components.contract.parameters import FlowParameters
+from components.flows.naming import storage_topic_name
+from components.flows.resolved import ResolvedFlow
+from components.kafka import mirror_records
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.topology.model import ExactlyOnce
+from infra.operate.connectors.places import connector_places
+from infra.operate.status.facts import GroupFacts, Lag, PartitionLag
+from infra.operate.status.positions import (
+    GroupPosition,
+    Syncs,
+    latest_checkpoints,
+    latest_offsets,
+    read_again,
+    replicated_up_to,
+    syncs_by_partition,
+)
+
+#: How many of the newest heartbeats of each partition are read; those of other flows may be among them.
+_HEARTBEATS = 200
+
+
+@dataclass(frozen=True)
+class OnTarget:
+    """What the target holds for a flow: connectors' offsets, checkpoints, committed offsets, ends of remote topics.
+
+    `offsets` is the last replicated offset by source partition. `topics` are all that the user may describe.
+    """
+
+    topics: frozenset[str]
+    offsets: Mapping[TopicPartition, int]
+    checkpoints: Mapping[tuple[str, TopicPartition], Checkpoint]
+    committed: Mapping[str, Mapping[TopicPartition, int]]
+    ends: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True)
+class OnSource:
+    """What the source holds for a flow: the logs of the partitions to replicate, and the groups' committed offsets."""
+
+    logs: Mapping[TopicPartition, OffsetRange]
+    committed: Mapping[str, Mapping[TopicPartition, int]]
+
+
+def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
+    """When the newest heartbeat of this flow on the target was emitted, in ms since 1970; None if there is none."""
+    read = target.records(flow.heartbeats.target_topic, newest=_HEARTBEATS)
+    beats = [mirror_records.heartbeat(each.key, each.value) for each in read]
+    ours = (flow.source.alias, flow.target.alias)
+    return max((beat.emitted_ms for beat in beats if beat and (beat.source, beat.target) == ours), default=None)
+
+
+def read_syncs(flow: FlowParameters, cluster: KafkaReader) -> Syncs:
+    """The offset syncs that their topic still holds."""
+    if not flow.offset_syncs.enabled:
+        return {}
+    read = cluster.records(flow.offset_syncs.topic)
+    decoded = (mirror_records.offset_sync(each.key, each.value) for each in read)
+    return syncs_by_partition(each for each in decoded if each is not None)
+
+
+def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaReader) -> OnTarget:
+    """Ask the target for everything but heartbeats."""
+    names = frozenset(place.name for place in connector_places(flow) if place.role == "source")
+    offsets = [
+        mirror_records.connect_offset(each.key, each.value)
+        for each in target.records(storage_topic_name(flow.workers, flow.settings, "offsets"))
+    ]
+    checkpoints, committed = [], {}
+    if parameters.checkpoints.enabled:
+        read = target.records(parameters.checkpoints.topic)
+        checkpoints = [mirror_records.checkpoint(each.key, each.value) for each in read]
+        committed = target.committed(parameters.group_selection.of(target.groups()))
+    topics = frozenset(target.topics())
+    policy = parameters.replication_policy
+    remote = map(policy.remote, parameters.replicated(map(policy.original, topics)))
+    logs = target.logs(target.partitions(topics & frozenset(remote)))
+    return OnTarget(
+        topics,
+        latest_offsets((each for each in offsets if each is not None), names),
+        latest_checkpoints(each for each in checkpoints if each is not None),
+        committed,
+        {partition: log.end for partition, log in logs.items()},
+    )
+
+
+def read_source(flow: ResolvedFlow, parameters: FlowParameters, source: KafkaReader) -> OnSource:
+    """Ask the source for the logs to replicate, and for the groups' committed offsets on them."""
+    topics = frozenset(parameters.replicated(source.topics()))
+    logs = source.logs(source.partitions(topics), committed=_committed_only(flow))
+    if not parameters.checkpoints.enabled:
+        return OnSource(logs, {})
+    committed = source.committed(parameters.group_selection.of(source.groups()))
+    ours = {
+        group: {partition: offset for partition, offset in offsets.items() if partition in logs}
+        for group, offsets in committed.items()
+    }
+    return OnSource(logs, {group: offsets for group, offsets in ours.items() if offsets})
+
+
+def lag(
+    flow: ResolvedFlow,
+    parameters: FlowParameters,
+    source: KafkaReader,
+    on_source: OnSource,
+    on_target: OnTarget,
+    syncs: Syncs,
+) -> Lag:
+    """The source's records that may not be on the target yet. The first one in each partition is read, for its time."""
+    reached = replicated_up_to(on_source.logs, on_target.offsets, syncs)
+    left = {each: OffsetRange(reached[each], log.end) for each, log in on_source.logs.items()}
+    first = source.first_records(left, _crosses(parameters), committed=_committed_only(flow))
+    behind = tuple(
+        PartitionLag(each, left[each].size, read.time_ms, reached[each]) for each, read in sorted(first.items())
+    )
+    topics = sorted({each.topic for each in on_source.logs})
+    missing = (parameters.replication_policy.remote(topic) for topic in topics)
+    ends = sum(log.end for log in on_source.logs.values())
+    return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
+
+
+def group_facts(
+    parameters: FlowParameters, on_source: OnSource, on_target: OnTarget, syncs: Syncs
+) -> tuple[GroupFacts, ...]:
+    """What each group with committed offsets on the flow's topics would read again on the target."""
+    policy = parameters.replication_policy
+
+    def start(group: str, remote: TopicPartition) -> int | None:
+        """Where an application would start: at the synced offset, or at the checkpoint if offsets are not synced."""
+        if parameters.checkpoints.sync_group_offsets:
+            return on_target.committed.get(group, {}).get(remote)
+        found = on_target.checkpoints.get((group, remote))
+        return found.downstream if found else None
+
+    def again(group: str, partition: TopicPartition, committed: int) -> int | None:
+        remote = policy.remote_partition(partition)
+        position = GroupPosition(committed, start(group, remote), on_target.ends.get(remote))
+        return read_again(position, syncs.get(partition, ()))
+
+    return tuple(
+        GroupFacts(group, {partition: again(group, partition, offset) for partition, offset in offsets.items()})
+        for group, offsets in sorted(on_source.committed.items())
+    )
+
+
+def _committed_only(flow: ResolvedFlow) -> bool:
+    """Whether the source connectors read only committed records, so that an open transaction does not count as lag."""
+    return flow.settings.exactly_once is ExactlyOnce.ENABLED
+
+
+def _crosses(parameters: FlowParameters) -> Callable[[Read], bool]:
+    """Whether the flow replicates a source record: the guard drops records that came from the target."""
+    guard = parameters.guard
+    return lambda read: guard is None or guard.filter not in read.headers

@@ -1,0 +1,149 @@
+"""What Kubernetes reports about a stack's flows: the operator's reports, and the newest published verdicts. Only
+reads.
+"""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from datetime import datetime
+from typing import TypeAlias
+
+from components.contract.history import History, read_history
+from components.contract.kept_positions import KeptPositions, read_positions
+from components.contract.published_verdict import config_map_name, entries, read_verdict
+from components.contract.report import Verdict
+from components.contract.temporary_states import temporary_states
+from components.flows.operators import PAUSE
+from components.flows.resolved import ResolvedFlow, flow_digest
+from components.kafka.connector_status import failures
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.readiness import readiness_of
+from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
+from infra.review.running_drift import wanted_connectors
+
+#: Objects by their address: None for one that does not exist.
+Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]
+
+
+def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
+    """The address of every object that the status of the flows needs."""
+    found = [place.resource for flow in flows for place in connector_places(flow)]
+    found += verdict_references(flows)
+    return list(dict.fromkeys(found))
+
+
+def read_objects(
+    api: KubernetesApi, wanted: list[Reference], pool: Executor
+) -> dict[Reference, Object | Unasked | None]:
+    """Get every object; if the cluster does not answer the first request, the others are not sent."""
+    if not wanted:
+        return {}
+    first = _get(api, wanted[0])
+    if unreachable({wanted[0]: first}):
+        return dict.fromkeys(wanted, first)
+    rest = pool.map(lambda each: _get(api, each), wanted[1:])
+    return dict(zip(wanted, (first, *rest), strict=True))
+
+
+def unreachable(objects: Objects) -> Unasked | None:
+    """Why Kubernetes does not answer at all; None if it does."""
+    found = (each for each in objects.values() if isinstance(each, Unreachable))
+    return next(found, None)
+
+
+class Unreachable(Unasked):
+    """The API server did not answer."""
+
+
+def _get(api: KubernetesApi, wanted: Reference) -> Object | Unasked | None:
+    try:
+        return api.get(wanted)
+    except ApiError as error:
+        if error.unreachable:
+            return Unreachable(error.message)
+        return Unasked(f"Kubernetes answers {error.status} {error.reason} for {wanted}")
+
+
+def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFacts, ...] | Unasked:
+    """What the operator reports about a flow's connectors; Unasked if any of them could not be asked."""
+    found = []
+    for place in connector_places(flow):
+        live = objects[place.resource]
+        if isinstance(live, Unasked):
+            return live
+        found.append(_connector(place, live))
+    return tuple(found)
+
+
+def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
+    where = str(place.resource)
+    if live is None:
+        return ConnectorFacts(place.name, place.role, where, "running", "", problem=f"{where} does not exist")
+    wanted, status = next(
+        ((state, status) for name, state, status in wanted_connectors(live) if name == place.name), ("running", {})
+    )
+    announced = temporary_states(live).get(place.name)
+    failed = tuple(failures(status))
+    readiness = readiness_of(where, live)
+    problem = "" if readiness.ready or failed else readiness.message
+    if (live["metadata"].get("annotations") or {}).get(PAUSE) == "true":
+        problem = f"the annotation {PAUSE} stops the operator, so its report is old"
+    return ConnectorFacts(
+        place.name,
+        place.role,
+        where,
+        wanted,
+        (status.get("connector") or {}).get("state", ""),
+        tuple(Task(int(task["id"]), str(task.get("state", ""))) for task in status.get("tasks") or []),
+        failed,
+        problem,
+        # A deployment restores the state but leaves the announcement, which then no longer means anything.
+        announced if announced is not None and announced.state == wanted else None,
+    )
+
+
+def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | Unasked | None:
+    """The newest published verdict of a flow."""
+    target = _verdict_reference(flow)
+    live = objects[target]
+    if live is None or isinstance(live, Unasked):
+        return live
+    try:
+        published = read_verdict(entries(live))
+        at = datetime.fromisoformat(published.time)
+    except (KeyError, TypeError, ValueError):
+        return Unasked(f"the published validation in {target} cannot be read: it was edited by hand")
+    failed = tuple(check.name for check in published.checks if check.verdict is not Verdict.PASS)
+    accepted = {each.finding for each in flow.settings.validation.accept}
+    current = published.digest == flow_digest(flow) and published.accepted <= accepted
+    return VerdictFacts(published.verdict, at, current, failed)
+
+
+def verdict_references(flows: Iterable[ResolvedFlow]) -> list[Reference]:
+    """The address of the published verdict of each flow."""
+    return [_verdict_reference(flow) for flow in flows]
+
+
+def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | Unasked:
+    """The verdicts that were published about a flow; none if it has never been validated."""
+    live = objects[_verdict_reference(flow)]
+    return live if isinstance(live, Unasked) else read_history(entries(live or {}))
+
+
+def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
+    """The positions that were published about the model that is declared now, or why none can be used."""
+    live = objects[_verdict_reference(flow)]
+    if isinstance(live, Unasked):
+        return live.reason
+    try:
+        found = read_positions(entries(live or {}))
+    except ValueError as error:
+        return f"the published positions cannot be used: {error}"
+    if found is None:
+        return "no validation has published any"
+    other = f"the positions published at {found.time} belong to another model"
+    return found if found.digest == flow_digest(flow) else other
+
+
+def _verdict_reference(flow: ResolvedFlow) -> Reference:
+    return Reference("v1", "ConfigMap", flow.namespace, config_map_name(flow.name))

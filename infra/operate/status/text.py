@@ -1,0 +1,171 @@
+"""Prints a status: a block for each flow on a terminal, and one fact a line in a file or a pipe."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+
+from components.contract.exported_series import EXPIRES_SOON_DAYS
+from components.contract.report import Verdict
+from components.contract.wording import number
+from infra.operate.status.document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
+from infra.operate.status.flow_status import duration
+from infra.review.reports import print_fact
+
+_NOT_ASKED = "could not be asked"
+_WIDTH = 10
+#: A certificate that expires within this time is shown.
+EXPIRES_SOON = timedelta(days=EXPIRES_SOON_DAYS)
+
+
+class Fact(NamedTuple):
+    """One line: its title, its text, and its colour on a terminal."""
+
+    title: str
+    text: str
+    color: str = ""
+
+
+def print_status(document: StatusDocument, console: Console) -> None:
+    """Print every flow. In a pipe each line begins with stack and flow, so that it can be searched for."""
+    for stack in document.stacks:
+        if not stack.flows:
+            console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
+        for flow in stack.flows:
+            lines = ((f"{fact.title:<{_WIDTH}} ", fact.text, fact.color) for fact in flow_lines(flow))
+            print_flow(console, f"{stack.stack} {flow.name}", f" {_route(flow)}", lines)
+
+
+def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[str, str, str]]) -> None:
+    """Print the lines about a flow: each has a title, a text, and a colour on a terminal."""
+    if console.is_terminal:
+        console.print(f"[bold]{escape(flow)}[/]{escape(route)}")
+    before = "" if console.is_terminal else f"{flow} "
+    for title, text, color in lines:
+        shown = f"[{color}]{escape(text)}[/]" if color else escape(text)
+        print_fact(console, f"{escape(before)}{title}{shown}", 2 if console.is_terminal else 0)
+
+
+def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
+    """Every fact about a flow. The first line says whether it could fail over."""
+    yield from _failover(flow)
+    yield from _logins(flow)
+    yield from _connectors(flow)
+    yield _heartbeat(flow)
+    yield from _lag(flow)
+    yield from _groups(flow)
+    yield _verdict(flow)
+
+
+def _route(flow: FlowStatus) -> str:
+    return f"{flow.source} -> {flow.target} ({flow.shape})"
+
+
+def _failover(flow: FlowStatus) -> Iterator[Fact]:
+    if flow.could_fail_over:
+        yield Fact("failover", f"could fail over now: yes, {_price(flow)}", "green")
+        return
+    first, *others = flow.reasons
+    yield Fact("failover", f"could fail over now: no, because {_sentence(first.kind, first.text)}", "red")
+    for reason in others:
+        yield Fact("", f"and because {_sentence(reason.kind, reason.text)}", "red")
+
+
+def _sentence(kind: Kind, text: str) -> str:
+    return f"not everything could be asked: {text}" if kind is Kind.UNASKED else text
+
+
+def _price(flow: FlowStatus) -> str:
+    """What a failover would cost now."""
+    assert flow.lag is not None
+    again = flow.read_again.records if flow.read_again is not None else 0
+    lost = f"at most {number(flow.lag.records, 'record')} lost" if flow.lag.records else "nothing lost"
+    return f"{lost}, at most {number(again, 'record')} read again"
+
+
+def _logins(flow: FlowStatus) -> Iterator[Fact]:
+    """Only problems: a login that is refused or could not be tried, and certificates that expire soon."""
+    for login in flow.logins:
+        if login.why:
+            refused = login.accepted is False
+            unknown = f"not everything about the connectors' login to {login.cluster} could be checked: {login.why}"
+            said = login.why if refused else unknown
+            yield Fact("login", said, "red" if refused else "yellow")
+        for each in login.certificates:
+            left = datetime.fromisoformat(each.expires) - datetime.now(UTC)
+            if left <= EXPIRES_SOON:
+                when = "has expired" if left <= timedelta(0) else f"expires in {duration(left.total_seconds())}"
+                yield Fact("login", f"the certificate {each.key} in Secret {each.secret} {when}", "red")
+
+
+def _connectors(flow: FlowStatus) -> Iterator[Fact]:
+    if flow.connectors is None:
+        yield Fact("connector", _NOT_ASKED, "yellow")
+        return
+    for each in flow.connectors:
+        yield Fact("connector", _connector(each), "" if _is_well(each) else "red")
+        for failure in each.failures:
+            yield Fact("failed", failure, "red")
+
+
+def _is_well(each: ConnectorStatus) -> bool:
+    return each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
+
+
+def _connector(each: ConnectorStatus) -> str:
+    tasks = f", {each.running_tasks} of {number(each.tasks, 'task')} running"
+    temporary = f", {each.temporary}" if each.temporary else ""
+    problem = f": {each.problem}" if each.problem else ""
+    return f"{each.name} {each.state or 'in no reported state'}{tasks}{temporary}{problem}"
+
+
+def _heartbeat(flow: FlowStatus) -> Fact:
+    if flow.heartbeat_seconds is not None:
+        return Fact("heartbeat", f"the newest is {duration(flow.heartbeat_seconds)} old")
+    return Fact("heartbeat", _NOT_ASKED if "heartbeatSeconds" in flow.unasked else "there is none", "yellow")
+
+
+def _lag(flow: FlowStatus) -> Iterator[Fact]:
+    lag = flow.lag
+    if lag is None:
+        yield Fact("lag", _NOT_ASKED, "yellow")
+        return
+    if not lag.behind:
+        yield Fact("lag", f"none in {number(lag.partitions, 'partition')}")
+        return
+    age = "" if lag.seconds is None else f", the oldest {duration(lag.seconds)} old"
+    where = f"in {lag.behind} of {number(lag.partitions, 'partition')}"
+    most = f"most in {lag.most[0].partition}: {lag.most[0].records}"
+    yield Fact("lag", f"at most {number(lag.records, 'record')} {where}{age}; {most}")
+
+
+def _groups(flow: FlowStatus) -> Iterator[Fact]:
+    if flow.read_again is None:
+        yield Fact("re-read", "it translates no offsets") if flow.by_design else Fact("re-read", _NOT_ASKED, "yellow")
+        return
+    yield Fact("re-read", _again(flow.read_again))
+    for group in flow.read_again.most:
+        if group.without_position:
+            yield Fact(
+                "group", f"{group.name}: no position on {flow.target} for {', '.join(group.without_position)}", "red"
+            )
+        elif group.records:
+            yield Fact("group", f"{group.name}: at most {number(group.records, 'record')}")
+
+
+def _again(groups: GroupsStatus) -> str:
+    if not groups.groups:
+        return "no selected group has a committed offset on the source"
+    return f"at most {number(groups.records, 'record')} by {number(groups.groups, 'group')}"
+
+
+def _verdict(flow: FlowStatus) -> Fact:
+    verdict = flow.verdict
+    if verdict is None:
+        return Fact("verdict", _NOT_ASKED if "verdict" in flow.unasked else "none was published", "yellow")
+    about = "" if verdict.current else ", for another model or with other accepted findings"
+    failed = f", not passed: {', '.join(verdict.failed_checks)}" if verdict.failed_checks else ""
+    color = "" if verdict.verdict is Verdict.PASS and verdict.current else "red"
+    return Fact("verdict", f"{verdict.verdict}, {duration(verdict.age_seconds)} ago{about}{failed}", color)
