@@ -27,7 +27,7 @@ from components.topology.parsing import parse_topology
 from infra.operate.status.exporter import families
 from tests.bench.alerts_of_pairs import pair_tests
 from tests.builders import a_flow, a_topology
-from tests.infra.operate.exported import a_document, a_lag, a_status, behind
+from tests.infra.operate.status.exported import a_document, a_lag, a_status, behind
 
 _MINUTES = 80
 _EVALUATED_SECONDS = (_MINUTES - 10) * 60

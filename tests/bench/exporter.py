@@ -8,7 +8,7 @@ import time
 
 from infra.operate.status.document import FlowStatus, GroupStatus
 from infra.operate.status.exporting import Newest
-from tests.infra.operate.exported import a_document, a_lag, a_status, behind, scraped, some_groups
+from tests.infra.operate.status.exported import a_document, a_lag, a_status, behind, scraped, some_groups
 
 _WORST = 20
 _SCRAPES = 20

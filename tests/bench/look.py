@@ -23,7 +23,7 @@ from infra.operate.status.flow_status import flow_status
 from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.exported import a_document, scraped
+from tests.infra.operate.status.exported import a_document, scraped
 
 #: Brokers within a process create topics with four partitions.
 _PARTITIONS_EACH = 4

@@ -38,8 +38,8 @@ from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.deploy.adoption.test_moves import plan_of
-from tests.infra.operate.night import Operator, Writer, a_call, a_night
-from tests.infra.operate.test_interventions import a_request
+from tests.infra.operate.connectors.test_changes import a_request
+from tests.infra.operate.move.night import Operator, Writer, a_call, a_night
 from tests.repository import ROOT
 
 FLOW = a_resolved_flow()

@@ -11,7 +11,7 @@ from infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
 from tests.exporting import SECONDS, exporter, scrape
-from tests.infra.operate.exported import values
+from tests.infra.operate.status.exported import values
 from tests.infra.stacks import write_stack
 
 

@@ -9,8 +9,8 @@ from infra.commands.offsets_call import Call, change
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.offsets.plan import Move
 from infra.operate.offsets.reader import OffsetsReader
-from tests.infra.operate.test_interventions import SOURCE
-from tests.infra.operate.test_offsets_run import BACK, ORDERS, Cluster, a_connector
+from tests.infra.operate.connectors.test_changes import SOURCE
+from tests.infra.operate.offsets.test_change import BACK, ORDERS, Cluster, a_connector
 
 EARLIER = Move(SOURCE.name, ORDERS, 40, 0, None)
 MOVED = "Offsets have moved since the plan was printed"

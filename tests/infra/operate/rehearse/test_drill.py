@@ -18,8 +18,8 @@ from infra.operate.rehearse.drill_record import read_record
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_resolved_flow, a_topology
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.night import KilledError, Night, Writer, a_night
-from tests.infra.operate.test_failing_over import ONE_WAY, PARTS, SELECTED, of_topology
+from tests.infra.operate.move.night import KilledError, Night, Writer, a_night
+from tests.infra.operate.move.test_failover import ONE_WAY, PARTS, SELECTED, of_topology
 from tests.infra.stacks import write_stack
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)

@@ -14,7 +14,7 @@ from infra.kubernetes.api import Object
 from infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
 from infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
 from infra.operate.offsets.requests import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
-from tests.infra.operate.test_interventions import PLACES, SOURCE, a_connector, a_request, announce, applied
+from tests.infra.operate.connectors.test_changes import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)
 

@@ -25,7 +25,7 @@ from infra.operate.move.facts import Mode
 from infra.operate.move.flow_back_look import offsets_reader
 from tests.builders import a_topology
 from tests.components.clients.brokers import Cluster, Reader
-from tests.infra.operate.night import KilledError, Night, Operator, a_call, a_night
+from tests.infra.operate.move.night import KilledError, Night, Operator, a_call, a_night
 
 ORDERS = TopicPartition("orders", 0)
 BACK = {

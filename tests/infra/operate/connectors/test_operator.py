@@ -6,8 +6,8 @@ from typing import cast
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.operate.connectors.changes import Request, planned
 from infra.operate.connectors.operator import carry_out
-from tests.infra.operate.test_interventions import a_request
-from tests.infra.operate.test_offsets_run import OURS, OWNERS, Cluster, of_each_kind
+from tests.infra.operate.connectors.test_changes import a_request
+from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 
 
 def intervene(cluster: Cluster, request: Request) -> None:

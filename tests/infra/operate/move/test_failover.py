@@ -22,7 +22,7 @@ from infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.night import KilledError, Night, a_call, a_night
+from tests.infra.operate.move.night import KilledError, Night, a_call, a_night
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 GROUPS = {"checkout-app": 4, "checkout-web": 10}

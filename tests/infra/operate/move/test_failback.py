@@ -11,8 +11,8 @@ from components.contract.problems import RefusedError
 from infra.commands.failback_call import Call, go_back
 from infra.commands.failover_fence import with_fence
 from tests.components.clients.brokers import Reader
-from tests.infra.operate.night import KilledError, Night, Writer, a_call
-from tests.infra.operate.test_failing_over import GROUPS, ORDERS, REMOTE, night
+from tests.infra.operate.move.night import KilledError, Night, Writer, a_call
+from tests.infra.operate.move.test_failover import GROUPS, ORDERS, REMOTE, night
 
 __all__ = ["night"]
 

@@ -16,8 +16,8 @@ from infra.commands.failover_fence import lift_only, with_fence
 from infra.operate.move.fence import owner_of
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
-from tests.infra.operate.night import KilledError, Night, a_call
-from tests.infra.operate.test_failing_over import REMOTE, SELECTED, a_night_of
+from tests.infra.operate.move.night import KilledError, Night, a_call
+from tests.infra.operate.move.test_failover import REMOTE, SELECTED, a_night_of
 
 MOVED = {"checkout-app": 4, "checkout-web": 13}
 DENIAL = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")

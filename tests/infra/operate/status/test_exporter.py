@@ -9,7 +9,7 @@ from components.contract.report import Verdict
 from infra.operate.status.document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
 from infra.operate.status.exporter import Drift
 from infra.operate.status.exporting import Newest
-from tests.infra.operate.exported import (
+from tests.infra.operate.status.exported import (
     NOT_ASKED,
     a_connector,
     a_document,

@@ -21,7 +21,7 @@ from infra.operate.move.facts import Group, LeftAlone, Move, Plan
 from infra.operate.status.facts import VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.night import a_call, a_night
+from tests.infra.operate.move.night import a_call, a_night
 from tests.infra.readmes import Readme
 from tests.repository import ROOT
 

@@ -22,7 +22,7 @@ from infra.operate.offsets.change import Run, left_behind
 from infra.operate.offsets.plan import Move, Stored
 from infra.operate.offsets.reader import OffsetsReader
 from infra.operate.offsets.requests import PURPOSE
-from tests.infra.operate.test_interventions import NOW, SOURCE, a_request, announce
+from tests.infra.operate.connectors.test_changes import NOW, SOURCE, a_request, announce
 
 ORDERS = TopicPartition("orders", 0)
 MM2 = ConnectorPlace(
