@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from components.contract.parameters import FlowParameters
-from components.kafka.connector_status import connectors, failures, is_observed
+from components.kafka.connectors import failures, is_observed, reported_connectors
 from spark.checks.connectors import Object
 from spark.connector_objects import read_objects
 from spark.waiting import wait_until
@@ -43,4 +43,4 @@ def settled(found: Object) -> bool:
 def _runs(live: Mapping[str, Any]) -> bool:
     conditions = (live.get("status") or {}).get("conditions") or []
     ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
-    return ready and is_observed(live) and not any(True for each in connectors(live) for _ in failures(each))
+    return ready and is_observed(live) and not any(True for each in reported_connectors(live) for _ in failures(each))

@@ -18,7 +18,7 @@ from components.contract.clusters import (
     SecretReference,
 )
 from components.contract.problems import CannotRunError
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 
 KUBERNETES_TIMEOUT_SECONDS = 10
 

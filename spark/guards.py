@@ -10,8 +10,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import DropsParameters, GuardParameters
-from components.kafka.known_effects import DropsBy
 from components.kafka.record_identity import Headers, without_mark
+from components.kafka.transform_chains import DropsBy
 
 SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from components.flows.operators import CLUSTER_LABEL
-from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.kafka.connectors import ROLE_OF_CLASS
 from components.kafka.patterns import alternatives
 from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.properties.values import value_text

@@ -12,10 +12,9 @@ from functools import cached_property
 
 from components.changes.deployment_state import DeployedConnector, DeploymentState
 from components.changes.effect import Effect
-from components.kafka.internal_topics import ALWAYS_INTERNAL
 from components.kafka.overlap import Disjoint, SharedName, overlap_of_patterns
 from components.kafka.patterns import has_topic_characters_and_operators_only, matches
-from components.kafka.topic_names import is_name
+from components.kafka.topic_names import ALWAYS_INTERNAL, is_name
 
 _ANYTHING = ".*"
 #: How many names to try before coverage counts as undecided.

@@ -10,7 +10,7 @@ from components.checks.property_values import is_open_credential, open_credentia
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.operators import strimzi
-from components.kafka.addresses import Server, entries, is_ip6, refuses_empty_entries, servers
+from components.kafka.connections import Server, entries, is_ip6, refuses_empty_entries, servers
 from components.topology.clusters import (
     Authentication,
     Cluster,

@@ -10,7 +10,7 @@ from components.checks.property_values import is_open_credential, open_credentia
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import group_id, heartbeat_workers_name
-from components.kafka.mirror_connectors import EMIT_CHECKPOINTS
+from components.kafka.connectors import EMIT_CHECKPOINTS
 from components.kafka.topic_names import is_name
 from components.topology.model import Flow, Topology
 from components.topology.workers import Quota

@@ -7,11 +7,17 @@ from collections.abc import Iterator, Sequence
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import each_source, group_selection, topic_selection
-from components.kafka.mirror_connectors import EMIT_CHECKPOINTS
-from components.kafka.overlap import Overlap, SharedName, Undecided, overlap_of_selections
-from components.kafka.pairs import OverlappingPair, pairs_that_overlap
+from components.kafka.connectors import EMIT_CHECKPOINTS
+from components.kafka.overlap import (
+    Overlap,
+    OverlappingPair,
+    SharedName,
+    Undecided,
+    overlap_of_selections,
+    pairs_that_overlap,
+)
+from components.kafka.patterns import Selection
 from components.kafka.replication_policy import Policy
-from components.kafka.selection import Selection
 from components.render.alerts import translates
 from components.topology.model import Flow
 

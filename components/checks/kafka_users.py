@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import topic_lists
-from components.kafka.beginnings import beginnings_of_entry
+from components.kafka.name_prefixes import beginnings_of_entry
+from components.kafka.patterns import is_for_everything
 from components.kafka.replication_policy import Policy
-from components.kafka.selection import is_for_everything
 from components.topology.clusters import (
     SUBDOMAIN,
     SUBDOMAIN_LENGTH,

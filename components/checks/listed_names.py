@@ -9,12 +9,10 @@ from components.contract.wording import named
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
-from components.kafka.beginnings import beginnings
-from components.kafka.internal_topics import internal_by_ending, internal_topics
-from components.kafka.patterns import pattern_error
+from components.kafka.name_prefixes import beginnings
+from components.kafka.patterns import Selection, is_for_everything, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.selection import Selection, is_for_everything
-from components.kafka.topic_names import LONGEST_NAME
+from components.kafka.topic_names import LONGEST_NAME, internal_by_ending, internal_topics
 
 #: A shorter common prefix is not evidence of what was meant.
 _SHORTEST_STEM = 3

@@ -19,10 +19,7 @@ from components.contract.wording import agreeing
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, each_source, source_key, topic_selection
-from components.kafka.overlap import Disjoint, overlap_of_selections
-from components.kafka.record_forms import Step
-from components.kafka.replication_policy import Policy
-from components.kafka.rings import (
+from components.kafka.cycles import (
     Leg,
     Ring,
     begins_growing_ring,
@@ -32,6 +29,9 @@ from components.kafka.rings import (
     takes_longer_names,
     topic_that_goes_round,
 )
+from components.kafka.overlap import Disjoint, overlap_of_selections
+from components.kafka.record_forms import Step
+from components.kafka.replication_policy import Policy
 from components.kafka.transform_chains import HeaderUse, headers_used
 from components.render.connector_config import marker_header
 from components.topology.model import Flow

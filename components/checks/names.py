@@ -22,7 +22,7 @@ from components.flows.naming import (
 )
 from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
 from components.flows.selections import all_topics, source_parts
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import is_readable
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
 from components.render.planned_objects import MANAGED_BY, PART_OF

@@ -13,9 +13,15 @@ from components.flows.naming import (
     storage_topic_name,
 )
 from components.flows.selections import each_source, excluded_groups, pattern_lists, topic_lists, topic_selection
-from components.kafka.globs import Glob, written_as_glob
 from components.kafka.overlap import selects_no_topic
-from components.kafka.patterns import flags_for_later_entries, matches, matches_any, pattern_error
+from components.kafka.patterns import (
+    Glob,
+    flags_for_later_entries,
+    matches,
+    matches_any,
+    pattern_error,
+    written_as_glob,
+)
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, POLICY_CLASSES, Policy
 from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 from components.topology.model import Flow

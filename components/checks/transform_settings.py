@@ -14,10 +14,8 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import each_source, source_key, topic_selection
-from components.kafka.dropped_records import filters_of_everything
-from components.kafka.globs import written_as_glob
 from components.kafka.overlap import Disjoint, overlap_of_patterns
-from components.kafka.patterns import matches, pattern_error
+from components.kafka.patterns import matches, pattern_error, written_as_glob
 from components.kafka.plugins import (
     CLASSES,
     FOR_KEY_OR_VALUE,
@@ -28,11 +26,10 @@ from components.kafka.plugins import (
     full_class_name,
     simple_name,
 )
-from components.kafka.record_forms import Step
+from components.kafka.record_forms import Step, unmet
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.kafka.topic_names import is_name
-from components.kafka.transform_chains import chain_of
-from components.kafka.transform_demands import unmet
+from components.kafka.transform_chains import chain_of, filters_of_everything
 from components.properties.definitions import Definition, PropertyType, nearest, transform_definitions
 from components.properties.values import type_problem
 from components.render.connector_config import transform_properties

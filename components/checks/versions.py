@@ -8,7 +8,7 @@ from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.operators import Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.kafka.connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
 from components.render.secrets import mounts, references
 from components.topology.clusters import CustomAuthentication, KeystoreTrust, SecretPattern

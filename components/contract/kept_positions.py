@@ -14,7 +14,7 @@ from components.contract.clusters import Model
 from components.contract.compressed import compressed, read_entry
 from components.contract.evidence import Offset
 from components.contract.times import Time
-from components.kafka.kept_positions import KeptPosition, Span
+from components.kafka.proven_positions import KeptPosition, Span
 
 #: The entry of the ConfigMap, in its binaryData.
 POSITIONS = "positions.json.gz"

@@ -12,12 +12,11 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field, model_validator
 
 from components.contract.clusters import ClusterParameters, JsonObject, Model, Name
-from components.kafka.known_effects import DropsBy
-from components.kafka.mirror_connectors import ConnectorRole
-from components.kafka.patterns import pattern_error
+from components.kafka.connectors import ConnectorRole
+from components.kafka.cycles import Leg, LoopGuard
+from components.kafka.patterns import Selection, pattern_error
 from components.kafka.replication_policy import Policy, ReplicationPolicy, Side
-from components.kafka.rings import Leg, LoopGuard
-from components.kafka.selection import Selection
+from components.kafka.transform_chains import DropsBy
 
 # A whole number of seconds stays one in JSON.
 PositiveSeconds = Annotated[int | float, Field(gt=0)]

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from components.flows.expansion import ExpandedFlow, Shape
 from components.flows.naming import replication_policy
-from components.kafka.mirror_connectors import EMIT_HEARTBEATS
+from components.kafka.connectors import EMIT_HEARTBEATS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side, clusters_passed
 from components.topology.model import Flow
 

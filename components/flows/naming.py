@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
 from components.topology.connectors import Connector
 from components.topology.model import Flow, OffsetSyncsLocation

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from components.flows.naming import STORAGE_TOPICS, replication_policy
-from components.kafka.internal_topics import by_whole_name, default_topics_exclude, internal_by_ending
-from components.kafka.patterns import pattern_error
-from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE, Selection
+from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE, Selection, pattern_error
+from components.kafka.topic_names import by_whole_name, default_topics_exclude, internal_by_ending
 from components.topology.model import Flow
 from components.topology.workers import StorageTopics
 

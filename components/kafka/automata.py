@@ -1,9 +1,11 @@
-"""Patterns as automata over the characters of topic names, so that the sets of names they match can be compared.
+"""Patterns as automata over the characters of topic names, so that the sets of names they match can be compared. A set
+of characters is an integer with one bit for each character.
 
 An automaton is built from the standard library's own parse of the pattern.
 """
 
 import re
+import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +13,52 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
-from components.kafka.characters import BITS, EVERY, MEMBERS, UndecidableError, character_range
 from components.kafka.patterns import in_python, pattern_error
-from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only
+from components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, has_topic_characters_only
+
+#: The set of all characters.
+EVERY = (1 << len(TOPIC_CHARACTERS)) - 1
+
+BITS = {character: 1 << index for index, character in enumerate(TOPIC_CHARACTERS)}
+IGNORECASE = int(re.IGNORECASE)
+
+
+class UndecidableError(Exception):
+    """A question about a pattern cannot be answered; the message is a clause that says why."""
+
+
+def character_set(characters: str) -> int:
+    return sum(BITS[character] for character in characters)
+
+
+@lru_cache(maxsize=1 << 12)
+def character_range(bounds: tuple[int, int], flags: int) -> int:
+    first, last = bounds
+    if not flags & IGNORECASE:
+        return character_set("".join(character for character in TOPIC_CHARACTERS if first <= ord(character) <= last))
+    if last > 127:
+        raise UndecidableError("Java and Python disagree about letters outside ASCII if case is ignored")
+    cases = {character: (ord(character.lower()), ord(character.upper())) for character in TOPIC_CHARACTERS}
+    return character_set("".join(one for one in TOPIC_CHARACTERS if any(first <= code <= last for code in cases[one])))
+
+
+def character_category(name: object, _flags: int) -> int:
+    mask = _CATEGORIES[str(name).replace("_NOT", "")]
+    return EVERY & ~mask if "_NOT" in str(name) else mask
+
+
+#: Java's and Python's classes agree on the characters of topic names.
+_CATEGORIES = {
+    "CATEGORY_DIGIT": character_set(string.digits),
+    "CATEGORY_SPACE": 0,
+    "CATEGORY_WORD": character_set(string.ascii_letters + string.digits + "_"),
+}
+MEMBERS: dict[str, Callable[[Any, int], int]] = {
+    "LITERAL": lambda code, flags: character_range((code, code), flags),
+    "RANGE": character_range,
+    "CATEGORY": character_category,
+}
+
 
 _LOOKAROUNDS = ("ASSERT", "ASSERT_NOT")
 #: More states than any sensible pattern needs. Without a limit, nested repetitions would take minutes.

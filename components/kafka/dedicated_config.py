@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
-from components.kafka.mirror_connectors import EMIT_HEARTBEATS
+from components.kafka.connectors import EMIT_HEARTBEATS
 from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS
 
 CLUSTERS = "clusters"

@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from components.kafka.exact_positions import PartitionPositions, exact_positions
+from components.kafka.exact_positions import Copies, ExactPosition, PartitionPositions, exact_positions
 from components.kafka.record_identity import Identified
-from components.kafka.walked_records import Copies, ExactPosition
 
 #: The records of one kind on one side, from a given offset on.
 From = Callable[[int], Iterator[Identified]]

@@ -1,5 +1,7 @@
-"""Topic and group patterns: Java regular expressions, which MirrorMaker uses, evaluated here with Python's. Where the
-two differ, a pattern is translated, or reported as one that cannot be evaluated here.
+"""Patterns of topics and groups, the selections made of them, and entries that look like a shell's globs.
+
+Patterns are Java regular expressions, which MirrorMaker uses, evaluated here with Python's. Where the two differ, a
+pattern is translated, or reported as one that cannot be evaluated here.
 """
 
 import re
@@ -9,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS
+from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 
 #: A backslash that no other backslash escapes.
 _ESCAPE = r"(?<!\\)(?:\\\\)*\\"
@@ -82,7 +84,7 @@ def pattern_error(pattern: str) -> PatternError | None:
         return PatternError("it is empty, or the connector strips a space at its beginning or end")
     if "," in pattern:
         return PatternError("the connector splits its list at every comma")
-    python, plain = in_python(pattern), _TRANSLATED.sub(_plain, pattern)
+    python, plain = in_python(pattern), _TRANSLATED.sub(_without_sets, pattern)
     if any(_NOT_IN_CLASS.search(found[0]) for found in _TRANSLATED.finditer(pattern) if found[0].startswith("[")):
         return PatternError("Java does not compile it: it has no such escape in a class `[…]`")
     for construct, said in _ONLY_JAVA:
@@ -127,7 +129,7 @@ def _in_python(found: re.Match[str]) -> str:
     return found[0] if found["group"] is None else f"(?P<{found['group']}>"
 
 
-def _plain(found: re.Match[str]) -> str:
+def _without_sets(found: re.Match[str]) -> str:
     """The text without classes and quotations, because operators are literals in them."""
     return "" if found["quoted"] is not None or found[0].startswith("[") else found[0]
 
@@ -223,3 +225,99 @@ def matches(pattern: str, name: str) -> bool:
 def matches_any(patterns: Iterable[str], name: str) -> bool:
     """Whether one of several patterns matches a whole name."""
     return any(matches(pattern, name) for pattern in patterns)
+
+
+#: Source: DefaultGroupFilter.GROUPS_EXCLUDE_DEFAULT.
+DEFAULT_GROUPS_EXCLUDE = ("console-consumer-.*", "connect-.*", "__.*")
+#: A name that only a catch-all pattern matches.
+_ANY_NAME = "zq7x1-any-name-at-all"
+
+
+def is_for_everything(pattern: str) -> bool:
+    """Whether a pattern was written to select every name."""
+    return matches(pattern, _ANY_NAME)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Names and patterns that are selected, and those that are excluded from them; each matches whole names.
+
+    Source: DefaultTopicFilter, DefaultGroupFilter.
+    """
+
+    patterns: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+
+    def __contains__(self, name: str) -> bool:
+        return matches_any(self.patterns, name) and not matches_any(self.excluded, name)
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """The names that are selected, sorted."""
+        return sorted(name for name in names if name in self)
+
+    def excluded_of(self, names: Iterable[str]) -> list[str]:
+        """The names that a pattern selects and an exclusion removes, sorted."""
+        return sorted(name for name in names if matches_any(self.patterns, name) and name not in self)
+
+
+#: `*`, but not that of `.*`; also `?` where it does not make a name's character optional.
+_WILDCARD = re.compile(r"(?<!\.)\*+|(?<=[-_?])\?(?=\?*$)|^\?")
+#: A character of a name that a regular expression repeats or makes optional.
+_REPEATED = re.compile(r"([^*?.])([*?])[*?]*")
+#: In an entry with other operators: a repeated separator at the end of an alternative, as in `(a|b)-*`.
+_REPEATED_SEPARATOR = re.compile(r"(?<!\\)([-_]|\\[-_.])\*(?=$|[|)$])")
+#: A shell's alternatives, as opposed to a repetition such as `{1,3}`.
+_BRACES = re.compile(r"\{(?![\d\s]*,[\d\s]*\})([^{}]*,[^{}]*)\}")
+_NEGATION = "[!"
+
+
+@dataclass(frozen=True)
+class Glob:
+    """An entry that is written as a glob but does not match what the glob would.
+
+    `meant` is the regular expression for the glob. `operator` is what makes it one: a repeated character such as `-*`,
+    or `*`, `?`, `{` or `[!`, with which it matches nothing. `exactly` is a regular expression for what the entry
+    matches, written so that nobody takes it for a glob. `matched` are the shortest names that it matches, and `missed`
+    is a name that the glob matches and the entry does not; both are empty where the entry has other operators, too.
+    """
+
+    meant: str
+    operator: str
+    exactly: str = ""
+    matched: tuple[str, ...] = ()
+    missed: str = ""
+
+
+def written_as_glob(entry: str) -> Glob | None:
+    """What a list entry was meant to be, if it is a glob that does not match what the glob would; None otherwise."""
+    if _BRACES.search(entry) or _NEGATION in entry:
+        return _of_shell(entry)
+    if is_name(entry) or "," in entry:
+        return None
+    if PATTERN_CHARACTERS.intersection(entry) <= {"*", "?"}:
+        return _plain_glob(entry)
+    repeated = _REPEATED_SEPARATOR.search(entry)
+    meant, exactly = (_REPEATED_SEPARATOR.sub(by, entry) for by in (r"\1.*", r"(\1)*"))
+    return Glob(meant, repeated[0], exactly) if repeated else None
+
+
+def _plain_glob(entry: str) -> Glob | None:
+    """An entry whose only operators are `*` and `?`."""
+    wildcard, repeated = _WILDCARD.search(entry), _REPEATED.search(entry)
+    if wildcard is None:
+        return None
+    meant = _WILDCARD.sub(lambda found: "." if found[0] == "?" else ".*", entry)
+    missed = _WILDCARD.sub(lambda found: "1" if found[0] == "?" else "eu", entry)
+    missed, plain = (re.sub(r"\.[*?]|(?<=eu)\?", "", text) for text in (missed, entry))
+    names = tuple(_REPEATED.sub(r"\1" * count, plain) for count in range(3))
+    matched = tuple(name for name in names if matches(entry, name))
+    if repeated is None or not matched:
+        return Glob(meant, wildcard[0][0], missed=missed)
+    if matches(entry, missed):
+        return None
+    return Glob(meant, repeated[1] + repeated[2], _REPEATED.sub(r"(\1)\2", entry), matched, missed)
+
+
+def _of_shell(entry: str) -> Glob:
+    meant = _BRACES.sub(lambda found: f"({'|'.join(found[1].split(','))})", entry).replace(_NEGATION, "[^")
+    return Glob(re.sub(r"(?<!\.)\*", ".*", meant), "{" if _BRACES.search(entry) else _NEGATION)

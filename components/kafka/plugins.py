@@ -7,6 +7,7 @@ nested classes `Key` and `Value` have only full names.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
 KAFKA_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
@@ -91,3 +92,11 @@ def full_class_name(name: str) -> str:
     class.
     """
     return SHORT_NAMES.get(name, name)
+
+
+V = TypeVar("V")
+
+
+def below(prefix: str, config: Mapping[str, V]) -> dict[str, V]:
+    """The properties that begin with `prefix`, without it. Source: AbstractConfig.originalsWithPrefix."""
+    return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}

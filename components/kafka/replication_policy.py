@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from components.kafka.internal_topics import internal_topics
 from components.kafka.positions import TopicPartition
+from components.kafka.topic_names import internal_topics
 
 #: One of a flow's two clusters.
 Side = Literal["source", "target"]

@@ -1,16 +1,20 @@
-"""Whether records pass the transforms and converters of a source connector.
+"""Whether records pass the transforms and converters of a source connector, which records its filters drop, and which
+headers its transforms change.
 
 A chain is read from a connector's configuration and followed with records of the given topics. A finding is reported
-only if it is certain for such a record. Source: KIP-66, KIP-585, AbstractWorkerSourceTask.convertTransformedRecord.
+only if it is certain for such a record. Source: KIP-66, KIP-585, AbstractWorkerSourceTask.convertTransformedRecord,
+InsertHeader, DropHeaders, Filter and the predicates of Connect.
 """
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 
-from components.kafka.patterns import in_python, pattern_error
+from components.kafka.overlap import Disjoint, overlap_of_patterns
+from components.kafka.patterns import in_python, matches, pattern_error
 from components.kafka.plugins import (
     BYTE_ARRAY_CONVERTER,
     CONVERTER_KEYS,
@@ -21,9 +25,10 @@ from components.kafka.plugins import (
     STRING_CONVERTER,
     TOPIC_NAME_MATCHES,
     TYPED_CONVERTERS,
+    below,
 )
-from components.kafka.prefixes import below
 from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
+from components.kafka.topic_names import is_name
 
 KEY, VALUE, HEADER = CONVERTER_KEYS
 #: How many predicates are followed for both answers; further ones are assumed to answer no.
@@ -248,3 +253,175 @@ def _half_written(converter: str, property_name: str, part: str, record: Record)
         yield ConverterFails(property_name, converter, part, forms, record.topic, record.opaque)
     if converter in _WRITE_ANYTHING and forms <= BYTES | NULL and Form.BYTES in forms:
         yield BytesBecomeText(property_name, part, record.topic, record.opaque)
+
+
+class DropsBy(StrEnum):
+    """What decides whether a filter drops a record."""
+
+    TOMBSTONE = "tombstone"
+    HEADER = "header"
+    TOPIC = "topic"
+
+
+_ASKED: Mapping[str, tuple[DropsBy, str]] = {
+    RECORD_IS_TOMBSTONE: (DropsBy.TOMBSTONE, ""),
+    HAS_HEADER_KEY: (DropsBy.HEADER, "name"),
+    TOPIC_NAME_MATCHES: (DropsBy.TOPIC, "pattern"),
+}
+
+
+@dataclass(frozen=True)
+class Drops:
+    """The records that a filter drops: those without a value, with a header, or of certain topics.
+
+    `value` is the header's name, or a pattern of topics as they are named on the target. `negate`: all others.
+    """
+
+    by: DropsBy
+    value: str = ""
+    negate: bool = False
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The headers that a chain inserts or removes, and the records that it drops, if it does nothing else."""
+
+    headers: tuple[str, ...] = ()
+    drops: tuple[Drops, ...] = ()
+
+
+def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | None:
+    """The effects of a chain; None if it may do anything else, or if a filter's answer cannot be known from a record.
+
+    A predicate of a transform that changes headers does not matter: these headers are not compared at all.
+    """
+    known = list(steps)
+    if any(step.kind not in ("InsertHeader", "DropHeaders", "Filter") for step, _ in known):
+        return None
+    headers = {used.header for step, _ in known for used in headers_used(step)}
+    drops = [_drops(predicate) for step, predicate in known if step.kind == "Filter"]
+    certain = [each for each in drops if each is not None and not (each.by is DropsBy.HEADER and each.value in headers)]
+    if len(certain) < len(drops):
+        return None
+    return Effects(tuple(sorted(headers)), tuple(dict.fromkeys(certain)))
+
+
+def _drops(predicate: Predicate | None) -> Drops | None:
+    """What a filter with this predicate drops; None if that cannot be known from a record, or if it is every record."""
+    if predicate is None or predicate.type not in _ASKED:
+        return None
+    by, asked = _ASKED[predicate.type]
+    value = str(predicate.config.get(asked, "")).strip() if asked else ""
+    if (asked and not value) or (by is DropsBy.TOPIC and pattern_error(value) is not None):
+        return None
+    return Drops(by, value, predicate.negate)
+
+
+#: How many questions are followed for both answers; with more, nothing is claimed.
+_QUESTIONS = 6
+#: Transforms that change neither a topic nor headers that they do not name.
+_KNOWN = (
+    *("Cast", "ConvertFromBytes", "ConvertToBytes", "ExtractField", "Flatten", "HoistField", "InsertField"),
+    *("MaskField", "ReplaceField", "SetSchemaMetadata", "TimestampConverter", "ValueToKey"),
+)
+_HEADERS = ("DropHeaders", "Filter", "HeaderFrom", "InsertHeader")
+
+#: A pattern that matches everything except what `name` matches.
+_ALL_BUT = re.compile(r"\^?\(\?!(?P<name>.+?)(?P<end>\$?)\)\.\*\$?")
+
+#: What a predicate asks: its class, its properties, and how many earlier transforms may have changed the answer.
+_Question = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A step with its question, and the answer to it that follows from the topics; None if there is none."""
+
+    step: Step
+    question: _Question | None
+    header: str
+    negate: bool
+    certain: bool | None
+
+
+def filters_of_everything(chain: Chain, topics: Iterable[str], excluded: Sequence[str] = ()) -> list[str]:
+    """Names of the filters that drop every record that reaches them.
+
+    `topics` are names and patterns of the topics as they are named on the target, where transforms see them.
+    """
+    reached: dict[str, bool] = {}
+    for pattern in topics:
+        steps = list(_asked(chain, pattern, excluded))
+        open_questions = sorted({each.question for each in steps if each.question and each.certain is None})
+        if len(open_questions) > _QUESTIONS:
+            return []
+        for answers in itertools.product((False, True), repeat=len(open_questions)):
+            for name, dropped in _passed_by(steps, dict(zip(open_questions, answers, strict=True))):
+                reached[name] = reached.get(name, True) and dropped
+    return [name for name, always in reached.items() if always]
+
+
+def _asked(chain: Chain, pattern: str, excluded: Sequence[str]) -> Iterator[_Asked]:
+    changes = unknown = 0
+    for step, predicate in chain.steps:
+        if predicate is None:
+            yield _Asked(step, None, "", False, True)
+        else:
+            said = str(sorted((key, str(value)) for key, value in predicate.config.items()))
+            header = str(predicate.config.get("name", "")).strip() if predicate.type == HAS_HEADER_KEY else ""
+            certain = None if unknown else _by_topics(predicate, pattern, excluded)
+            yield _Asked(step, (predicate.type, said, changes), header, predicate.negate, certain)
+        changes += step.kind not in _HEADERS
+        unknown += step.kind not in (*_HEADERS, *_KNOWN)
+
+
+def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bool | None:
+    """The answer for every topic that a name or pattern selects; None if it differs, or could."""
+    if predicate.type != TOPIC_NAME_MATCHES:
+        return None
+    asked = str(predicate.config.get("pattern", "")).strip()
+    if is_name(topics):
+        return None if pattern_error(asked) else matches(asked, topics)
+    if isinstance(overlap_of_patterns(topics, asked, excluded), Disjoint):
+        return False
+    without = _ALL_BUT.fullmatch(asked)
+    if without is not None:
+        found = overlap_of_patterns(topics, without["name"] + ("" if without["end"] else ".*"), excluded)
+    else:
+        found = overlap_of_patterns(topics, ".*", (*excluded, asked))
+    return True if isinstance(found, Disjoint) else None
+
+
+def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:
+    """Each filter that a record reaches, and whether it drops the record; `headers` are those known to be present."""
+    headers: dict[str, bool] = {}
+    for each in steps:
+        applies = _answer_of(each, headers, answers) is not each.negate
+        if each.step.kind == "Filter":
+            yield each.step.name, applies
+            if applies:
+                return
+        elif applies:
+            headers |= _known_headers(each.step)
+            if each.step.kind not in (*_HEADERS, *_KNOWN):
+                headers.clear()
+
+
+def _answer_of(asked: _Asked, headers: Mapping[str, bool], answers: Mapping[_Question, bool]) -> bool:
+    if asked.certain is not None:
+        return asked.certain
+    if asked.header in headers:
+        return headers[asked.header]
+    return asked.question is not None and answers[asked.question]
+
+
+def _known_headers(step: Step) -> dict[str, bool]:
+    """Headers that a record certainly has, or certainly lacks, after a transform."""
+    match step.kind:
+        case "InsertHeader":
+            return {step.text("header"): True}
+        case "HeaderFrom":
+            return dict.fromkeys(step.listed("headers"), True)
+        case "DropHeaders":
+            return dict.fromkeys(step.listed("headers"), False)
+    return {}

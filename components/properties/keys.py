@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from components.kafka.prefixes import below
+from components.kafka.plugins import below
 from components.properties.clients import (
     CLUSTER_PREFIXES,
     CONNECT_ADMIN,

@@ -15,7 +15,7 @@ from components.flows.naming import (
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.flows.selections import all_topics
 from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
-from components.kafka.beginnings import beginnings_of_entry
+from components.kafka.name_prefixes import beginnings_of_entry
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.connector_config import chooses_heartbeats
 from components.render.heartbeat_workers import heartbeat_workers

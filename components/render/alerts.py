@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from components.flows.naming import replication_policy
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from components.render.deployments import declared_connectors
 from components.render.metrics import FAILED_TASKS, LATENCY_MAX, RECORD_COUNT, RUNNING_TASKS

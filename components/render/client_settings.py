@@ -9,7 +9,7 @@ producer that the worker creates for it (`producer.override.`).
 import functools
 from collections.abc import Iterable, Mapping
 
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.properties.clients import CLUSTER_PREFIXES, Client, client_properties, clients, worker_properties
 from components.properties.definitions import Owner, definitions
 from components.render.config_layers import Layer, LayerValue, Setting, merged

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from components.contract.clusters import SecurityProtocol
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from components.kafka.replication_policy import Side
 from components.render.secrets import (
     OPERATOR_SECRET_PROVIDER,

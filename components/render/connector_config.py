@@ -22,7 +22,7 @@ from components.flows.selections import (
     source_key,
     source_settings,
 )
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import Owner, definitions
 from components.render.client_settings import preset_settings

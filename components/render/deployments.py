@@ -9,7 +9,7 @@ from components.contract.parameters import ConnectorParameters
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow, flow_digest
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.kafka.connectors import CONNECTOR_CLASSES
 from components.render.api_versions import strimzi_api_version
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object

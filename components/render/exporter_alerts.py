@@ -9,7 +9,7 @@ from components.contract import exported_series as series
 from components.contract.published_verdict import PROOF_HOURS
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import each_source
-from components.kafka.connector_offsets import BEHIND_SECONDS
+from components.kafka.connectors import BEHIND_SECONDS
 from components.render.alerts import STATUS, Alert, of_flow, runs, translates
 from components.render.login_alerts import login_alerts
 from components.render.metrics import RECORD_COUNT

@@ -37,16 +37,15 @@ from components.flows.naming import (
 from components.flows.operators import kafka_version
 from components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
 from components.flows.selections import all_topics, each_once, each_source, excluded_groups, excluded_topics
-from components.kafka.internal_topics import internal_by_ending
-from components.kafka.known_effects import Effects, known_effects
-from components.kafka.mirror_connectors import (
+from components.kafka.connectors import (
     EMIT_CHECKPOINTS,
     EMIT_HEARTBEATS,
     ConnectorRole,
 )
 from components.kafka.record_forms import Step
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
-from components.kafka.transform_chains import Predicate
+from components.kafka.topic_names import internal_by_ending
+from components.kafka.transform_chains import Effects, Predicate, known_effects
 from components.properties.definitions import Owner, definitions
 from components.render.acls import Acl, flow_acls
 from components.render.config_layers import values

@@ -12,7 +12,7 @@ from components.flows.naming import config_map_name, connector_name, policy_clas
 from components.flows.operators import CLUSTER_LABEL
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import each_once, excluded_topics, source_settings
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
 from components.render.api_versions import strimzi_api_version
 from components.render.config_layers import Config, values

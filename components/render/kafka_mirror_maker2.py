@@ -12,7 +12,7 @@ from components.flows.naming import mirror_maker2_account_name
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import each_once, excluded_groups, excluded_topics
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import Side
 from components.render.api_versions import group_fields, security_fields, strimzi_api_version
 from components.render.config_layers import Config, values

@@ -12,7 +12,7 @@ import yaml
 from components.flows.expansion import Shape
 from components.flows.naming import config_map_name
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import Owner, definitions
 from components.properties.values import Value
 from components.render.config_layers import Config

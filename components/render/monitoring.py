@@ -13,7 +13,7 @@ from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES
+from components.kafka.connectors import CONNECTOR_CLASSES
 from components.render.acls import flows_without_addresses
 from components.render.alerts import alert_rule, flow_alerts, of_flow
 from components.render.config_layers import Config, values

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connector_status import connectors, failures, is_observed
+from components.kafka.connectors import failures, is_observed, reported_connectors
 from components.render.deployments import deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
@@ -95,7 +95,7 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     if (live["metadata"].get("annotations") or {}).keys() & RESTART.keys():
         return Readiness(title, False, "the operator has not restarted it yet")
     if condition(live, "Ready").get("status") == "True":
-        failed = [each.of(found.get("name", title)) for found in connectors(live) for each in failures(found)]
+        failed = [each.of(found.get("name", title)) for found in reported_connectors(live) for each in failures(found)]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")
     message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"

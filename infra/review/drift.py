@@ -18,7 +18,7 @@ from components.contract.temporary_states import temporary_states
 from components.contract.wording import agreeing, number
 from components.flows.expansion import expand
 from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
-from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from components.topology.clusters import ConfigValue
 from infra.kubernetes.api import reference

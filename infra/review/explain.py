@@ -20,7 +20,7 @@ from components.contract.problems import CannotRunError
 from components.flows.expansion import Shape
 from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import Client, split_prefix
 from components.properties.definitions import Definition, Owner, definitions, nearest
 from components.properties.keys import owner_of

@@ -10,7 +10,7 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from components.flows.operators import STRIMZI_GROUP
-from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from components.render.validation_jobs import VALIDATION_KINDS
 from infra.review.object_changes import named_entries

@@ -6,7 +6,7 @@ from typing import Any
 from components.changes.deployment_state import deployment_state
 from components.changes.effect import Severity
 from components.flows.operators import PAUSE
-from components.kafka.connector_status import failures, is_observed
+from components.kafka.connectors import failures, is_observed
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import newest_writer, owner_of, status_time

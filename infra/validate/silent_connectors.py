@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from components.kafka.connector_status import Failure, connectors, failures
+from components.kafka.connectors import Failure, failures, reported_connectors
 from components.render.planned_objects import PART_OF
 
 _REMEDY = (
@@ -37,12 +37,12 @@ def _flow(live: Object) -> str:
 
 
 def _failed(live: Object) -> Iterator[tuple[str, Failure]]:
-    for each in connectors(live):
+    for each in reported_connectors(live):
         yield from ((each.get("name", live["metadata"]["name"]), failure) for failure in failures(each))
 
 
 def _idle(live: Object) -> Iterator[str]:
-    for each in connectors(live):
+    for each in reported_connectors(live):
         runs = (each.get("connector") or {}).get("state") == "RUNNING"
         if runs and not each.get("tasks") and not any(failures(each)):
             yield each.get("name", live["metadata"]["name"])

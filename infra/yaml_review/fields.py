@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.kafka.mirror_connectors import ROLE_OF_CLASS
+from components.kafka.connectors import ROLE_OF_CLASS
 from infra.onboard.importing.secret_values import may_be_secret
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 from infra.yaml_review.objects import Identity, Published, Side

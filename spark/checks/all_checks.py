@@ -13,8 +13,8 @@ from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome
+from components.kafka.cycles import Ring, rings_of_topics
 from components.kafka.positions import TopicPartition
-from components.kafka.rings import Ring, rings_of_topics
 from spark.checks.access import check_access
 from spark.checks.connectors import judge_when_reported
 from spark.checks.evidence import Earlier, why_not_flow

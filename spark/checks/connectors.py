@@ -15,8 +15,7 @@ from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
 from components.contract.temporary_states import temporary_states
 from components.contract.wording import agreeing, numbered
-from components.kafka.connector_status import connectors, failures, is_observed
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole, failures, is_observed, reported_connectors
 from spark.waiting import wait_until
 
 #: The consequence if a connector of this role does not run.
@@ -128,7 +127,7 @@ def _not_running(
 
 def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
     """What the object reports about this connector; None if it reports nothing."""
-    reported = connectors(at.live or {})
+    reported = reported_connectors(at.live or {})
     return next((each for each in reported if each.get("name", connector.connector) == connector.connector), None)
 
 

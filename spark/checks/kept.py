@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from components.contract.kept_positions import KeptPositions, SpannedTopic, Translated
 from components.contract.parameters import FlowParameters
 from components.contract.report import CheckName, CheckOutcome, Verdict
-from components.kafka.kept_positions import KeptPosition, Place, Span, further, place_in
 from components.kafka.positions import TopicPartition
+from components.kafka.proven_positions import KeptPosition, Place, Span, further, place_in
 from spark.checks.evidence import TopicNow, by_records, why_never
 from spark.checks.first_pass import FirstPass
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from components.contract.report import Finding, fail
 from components.contract.wording import numbered
+from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
-from components.kafka.rings import Ring
 from spark import readers, transforms
 from spark.clusters import Cluster
 from spark.flows import OpenFlow

@@ -4,10 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
-from components.kafka.patterns import matches
+from components.kafka.patterns import Selection, matches
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
-from components.kafka.selection import Selection
 from components.kafka.topic_names import LONGEST_NAME
 from spark.checks import parts
 from spark.checks.heartbeats import now_ms

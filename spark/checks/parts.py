@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from components.contract.parameters import FlowParameters, PartParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, fail, note
 from components.contract.wording import agreeing, numbered
-from components.kafka.selection import Selection
+from components.kafka.patterns import Selection
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from kubernetes import client
 from rich.console import Console
 
 from components.contract.published_verdict import config_map_name
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from components.render.connector_config import GUARD_FILTER
 from infra.local import paths
 from infra.local.build import artifacts

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components.kafka import kept_positions
-from components.kafka.kept_positions import KeptPosition, Span
+from components.kafka import proven_positions
+from components.kafka.proven_positions import KeptPosition, Span
 from spark.checks.evidence import TopicNow
 from spark.checks.first_pass import FirstPass
 from spark.checks.kept import spans
@@ -106,7 +106,7 @@ class Disaster(RuleBasedStateMachine):
             return
         found = spans(FLOW, self.first_pass(source, target), {}, {}, IDS)
         span = found["orders"].spans[0]
-        place = kept_positions.place_in(span, self.here)
+        place = proven_positions.place_in(span, self.here)
         position = KeptPosition(self.here, *place) if place is not None else None
         self.published = Published(span, position, self.target_number)
 
@@ -132,7 +132,7 @@ class Disaster(RuleBasedStateMachine):
         upstream, downstream = partition.checkpoint
         if downstream > len(partition.target):
             return
-        offset = kept_positions.place_after_loss(upstream, downstream, span, position, partition.target_log)
+        offset = proven_positions.place_after_loss(upstream, downstream, span, position, partition.target_log)
         assert offset >= downstream
         # After the target was created again, MirrorMaker's own translation may be wrong. No position can read what the
         # target has deleted.

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckOutcome, Finding, Severity, Verdict, worst
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import connectors, heartbeats, missing_topics
 from spark.checks.own_records import Heartbeat

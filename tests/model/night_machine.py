@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
-from components.kafka.positions_back import PartitionBack
+from components.kafka.return_positions import PartitionBack
 from infra.operate.move.failback_look import walk_back
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog

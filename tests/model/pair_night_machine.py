@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
-from components.kafka.walked_records import ExactPosition
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of

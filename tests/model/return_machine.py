@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
-from components.kafka.return_beginning import Beginning
+from components.kafka.return_positions import Beginning
 from infra.operate.move.flow_back_look import walk_return
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from components.kafka import kept_positions
-from components.kafka.kept_positions import Place, Span
+from components.kafka import proven_positions
+from components.kafka.proven_positions import Place, Span
 from spark.checks import kept
 from tests.model import disaster_machine
 from tests.model.disaster_machine import Disaster
 from tests.model.machine import UNTIL_FOUND, run
 
 RUNS = 300
-_place_in, _equal = kept_positions.place_in, kept._equal
+_place_in, _equal = proven_positions.place_in, kept._equal
 
 
 def one_too_far(span: Span, committed: int) -> Place | None:
@@ -36,12 +36,12 @@ def endless(span: Span, committed: int) -> Place | None:
 
 
 BUGS: dict[str, tuple[object, str, Any]] = {
-    "a group continues one record too far": (kept_positions, "place_in", one_too_far),
-    "markers are taken for records": (kept_positions, "place_in", as_if_dense),
-    "a span has no end": (kept_positions, "place_in", endless),
+    "a group continues one record too far": (proven_positions, "place_in", one_too_far),
+    "markers are taken for records": (proven_positions, "place_in", as_if_dense),
+    "a span has no end": (proven_positions, "place_in", endless),
     "every span is called dense": (kept, "_equal", lambda *given: _equal(*given)._replace(dense=True)),
     "a group whose offset was reset continues at its old position": (
-        kept_positions,
+        proven_positions,
         "place_after_loss",
         published_counts,
     ),

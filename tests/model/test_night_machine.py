@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.kafka.positions_back import PartitionBack
-from components.kafka.return_beginning import Beginning, beginning
-from components.kafka.walked_records import Walked
+from components.kafka.exact_positions import Walked
+from components.kafka.return_positions import Beginning, PartitionBack, beginning
 from infra.operate.move import flow_back_look, positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night

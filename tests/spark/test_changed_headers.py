@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from components.contract.report import Verdict
-from components.kafka.known_effects import Effects, known_effects
 from components.kafka.record_forms import Step
+from components.kafka.transform_chains import Effects, known_effects
 from infra.local.endpoints import Endpoints
 from spark import transforms
 from spark.guards import SOURCE

@@ -10,7 +10,7 @@ from components.contract.acceptance import accepting
 from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckOutcome, Verdict
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.render.job_parameters import flow_parameters
 from spark.checks.connectors import Object, judge, judge_when_reported
 from tests.builders import a_resolved_flow

@@ -5,10 +5,9 @@ from pyspark.sql import SparkSession
 
 from components.contract.parameters import DropsParameters
 from components.contract.report import Severity, Verdict
-from components.kafka.known_effects import Drops, DropsBy, Effects, known_effects
 from components.kafka.plugins import HAS_HEADER_KEY, KAFKA_TRANSFORMS, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from components.kafka.record_forms import Step
-from components.kafka.transform_chains import Predicate
+from components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
 from infra.local.endpoints import Endpoints
 from spark import transforms
 from spark.checks.parity import nothing_to_compare

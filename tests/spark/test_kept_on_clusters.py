@@ -10,7 +10,7 @@ from components.contract.depth import Depth
 from components.contract.kept_positions import read_positions
 from components.contract.published_verdict import config_map_name
 from components.contract.report import FlowOutcome, Report, Verdict
-from components.kafka.kept_positions import KeptPosition, Span
+from components.kafka.proven_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
 from infra.operate.move.disaster import disaster_plan
 from infra.operate.move.disaster_facts import Silence, read_evidence

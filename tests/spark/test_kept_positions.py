@@ -20,8 +20,8 @@ from components.contract.kept_positions import (
 )
 from components.contract.published_verdict import entries
 from components.contract.report import CheckOutcome, Finding, FlowOutcome, Severity, error, fail
-from components.kafka.kept_positions import KeptPosition, Span
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.proven_positions import KeptPosition, Span
 from spark.checks.evidence import TopicNow
 from spark.checks.first_pass import FirstPass
 from spark.checks.kept import kept_positions, spans

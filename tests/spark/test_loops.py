@@ -3,8 +3,8 @@
 import pytest
 
 from components.contract.report import Severity
+from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
-from components.kafka.rings import Ring
 from spark.checks.loops import Arrivals, Loop, judge, loop_findings
 from spark.guards import SOURCE, TARGET
 from tests.spark.documents import a_pair

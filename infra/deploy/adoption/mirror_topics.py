@@ -5,10 +5,9 @@ from typing import Any
 
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import topic_selection
-from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.overlap import Disjoint, overlap_of_selections
-from components.kafka.patterns import pattern_error
-from components.kafka.selection import Selection
+from components.kafka.patterns import Selection, pattern_error
+from components.kafka.topic_names import default_topics_exclude
 from infra.onboard.importing.mirrors import effective_configs
 from infra.onboard.importing.placeholders import Placeholders
 

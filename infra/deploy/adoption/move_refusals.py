@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components.contract.problems import Problem
 from components.flows.operators import PAUSE
-from components.kafka.connector_status import failures, is_observed
+from components.kafka.connectors import failures, is_observed
 from components.render.kafka_connectors import ANNOTATION
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.agreements import Refusal

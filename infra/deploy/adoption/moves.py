@@ -7,7 +7,7 @@ from typing import Any
 from components.contract.problems import Problem
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.definitions import nearest
 from components.render.kafka_connectors import is_held_back
 from components.render.planned_objects import Manifest

@@ -14,8 +14,8 @@ from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from components.kafka import mirror_records
+from components.kafka.connectors import unended_tasks
 from components.kafka.positions import TopicPartition
-from components.kafka.task_states import unended_tasks
 from components.render.kafka_connectors import held_back
 from infra.deploy.adoption.carried_offsets import connectors_of, offset_moves
 from infra.deploy.adoption.moves import Move

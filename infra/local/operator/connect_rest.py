@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import httpx
 
-from components.kafka.connector_status import Failure, failures
+from components.kafka.connectors import Failure, failures
 from infra.kubernetes.api import Object
 
 CALL_SECONDS = 10.0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from infra.kubernetes.api import Object
 from infra.local.operator.cluster_access import (
     CertificateAuthentication,

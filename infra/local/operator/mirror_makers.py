@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from components.kafka.connector_status import failures
+from components.kafka.connectors import failures
 from infra.kubernetes.api import KubernetesApi, Object, reference
 from infra.local.operator import conditions, connector_plan
 from infra.local.operator.conditions import Condition, not_ready, write_status

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from infra.local.operator.cluster_access import (
     CertificateAuthentication,
     ClusterAccess,

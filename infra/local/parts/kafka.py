@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 )
 
 from components.contract.problems import CannotRunError
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from infra.local import paths
 from infra.local.acls import apply_acls, standing_acls
 from infra.local.certificates import Authority

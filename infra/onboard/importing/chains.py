@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from components.kafka.prefixes import below
+from components.kafka.plugins import below
 from components.render.kafka_connect import BYTE_CONVERTERS
 from infra.onboard.importing.secret_values import may_be_secret
 

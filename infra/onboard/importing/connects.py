@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.topology.clusters import is_label
 from infra.onboard.importing.flows import Imported, flow_of, role_of
 from infra.onboard.importing.left_out import LeftOut

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.plugins import CONVERTER_KEYS
 from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest

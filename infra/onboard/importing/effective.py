@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
-from components.kafka.internal_topics import default_topics_exclude
 from components.kafka.replication_policy import SIDES
+from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
 from components.properties.values import value_text
 from components.render.connections import FILE_PROVIDER, WORKER_FILE

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.flows.operators import USES_CONNECTOR_RESOURCES
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
-from components.kafka.prefixes import below
+from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from components.kafka.plugins import below
 from components.kafka.replication_policy import SIDES, Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.kafka.login_modules import LOGIN_MODULES
+from components.kafka.connections import LOGIN_MODULES
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.placeholders import secret_key, unresolved
 from infra.onboard.importing.secret_values import may_be_secret

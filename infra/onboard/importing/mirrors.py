@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import nearest
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from infra.onboard.importing.chains import taken_transforms, without_bytes

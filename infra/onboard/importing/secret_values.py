@@ -4,7 +4,7 @@ import functools
 import re
 
 from components.checks.property_values import is_open_credential
-from components.kafka.login_modules import may_hold_secret
+from components.kafka.connections import may_hold_secret
 from components.properties.definitions import Owner, definitions, supported_versions
 
 _JAAS = "sasl.jaas.config"

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.kafka.internal_topics import default_topics_exclude
-from components.kafka.mirror_connectors import EMIT_CHECKPOINTS, ConnectorRole
+from components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
+from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
 from components.kafka.replication_policy import POLICY_CLASSES, Policy
-from components.kafka.selection import DEFAULT_GROUPS_EXCLUDE
+from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
 from components.render.connector_config import DEFAULTS
 from infra.onboard.importing.left_out import LeftOut

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from components.contract.problems import Problem
-from components.kafka import addresses
+from components.kafka import connections
 from components.topology.clusters import is_label
 
 #: Pulumi's own rule for the name of a project.
@@ -129,7 +129,7 @@ def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
             f"give another region with `--{role}-region`, such as `us-east-1`.",
         )
     for server in cluster.servers.split(","):
-        if addresses.server(server.strip()) is None:
+        if connections.server(server.strip()) is None:
             yield Problem(
                 f"--{role}-servers",
                 "server-without-port",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connector_status import failures, is_observed
+from components.kafka.connectors import failures, is_observed
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.kubernetes.access import FIELD_MANAGER, api_client, asking_kubernetes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.render.deployments import declared_connectors
 from infra.kubernetes.api import Reference
 

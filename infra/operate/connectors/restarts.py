@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.contract.problems import RefusedError
-from components.kafka.connector_status import failures
+from components.kafka.connectors import failures
 from infra.kubernetes.api import Object, Reference
 from infra.operate.connectors.places import ConnectorPlace
 from infra.review.running_drift import wanted_connectors

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from components.contract.parameters import FlowParameters
 from components.contract.wording import agreeing, number
-from components.kafka.kept_positions import place_after_loss
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
+from components.kafka.proven_positions import place_after_loss
 from infra.operate.move.disaster_facts import Evidence, Tail
 from infra.operate.move.facts import Group, LeftAlone, Move, Plan, Precondition
 from infra.operate.move.failover import verdict_precondition

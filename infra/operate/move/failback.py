@@ -8,8 +8,8 @@ from components.contract.problems import RefusedError
 from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
-from components.kafka.positions_back import PartitionBack
 from components.kafka.replication_policy import Policy
+from components.kafka.return_positions import PartitionBack
 from infra.operate.move.facts import Bound, Group, Move, Plan, Precondition, unproven
 from infra.operate.move.failover import LeftAloneError, groups_precondition, moves_of, refuse_running
 from infra.operate.move.fence_plan import not_seen

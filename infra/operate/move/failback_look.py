@@ -7,7 +7,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
-from components.kafka.positions_back import PartitionBack, positions_back
+from components.kafka.return_positions import PartitionBack, positions_back
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Group

@@ -6,10 +6,9 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
 from components.contract.wording import agreeing, named, number
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
-from components.kafka.walked_records import ExactPosition
 from infra.operate.move.facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition, unproven
 from infra.operate.status.facts import ConnectorFacts, Unasked, VerdictFacts
 from infra.operate.status.flow_status import duration

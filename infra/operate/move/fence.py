@@ -13,10 +13,8 @@ from components.clients.reader import KafkaReader
 from components.clients.writer import TopicAcls
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import named
-from components.kafka.acls import AclEntry
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import Side
-from components.kafka.write_fence import (
+from components.kafka.acls import (
+    AclEntry,
     denials_to_lift,
     marked_topics,
     marks_to_lift,
@@ -24,6 +22,8 @@ from components.kafka.write_fence import (
     missing_marks,
     owners,
 )
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import Side
 from components.render.acls import flows_without_addresses
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for

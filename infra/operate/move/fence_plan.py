@@ -7,9 +7,8 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import named, number
 from components.flows.resolved import ResolvedFlow
-from components.kafka.acls import CLUSTER_NAME, grant_options
+from components.kafka.acls import CLUSTER_NAME, grant_options, marked_topics, without_grant
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.write_fence import marked_topics, without_grant
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.facts import Precondition
 

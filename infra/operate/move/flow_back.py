@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import agreeing, named, number
-from components.kafka.connector_offsets import can_resume_at, stored_for
+from components.kafka.connectors import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
-from components.kafka.return_beginning import Beginning
+from components.kafka.return_positions import Beginning
 from infra.operate.move.facts import Checked, Precondition, unproven
 from infra.operate.move.failback import on_one_side
 from infra.operate.move.fence_plan import not_seen

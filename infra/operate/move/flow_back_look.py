@@ -7,7 +7,7 @@ from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
-from components.kafka.return_beginning import Beginning, beginning
+from components.kafka.return_positions import Beginning, beginning
 from infra.operate.move.failover_look import Scene
 from infra.operate.move.flow_back import LookedReturn
 from infra.operate.move.source_only import source_only

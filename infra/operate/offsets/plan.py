@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from components.contract.problems import Problem
 from components.contract.wording import number
-from components.kafka.connector_offsets import can_resume_at, is_within, next_record, stored_for
+from components.kafka.connectors import can_resume_at, is_within, next_record, stored_for
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.properties.definitions import nearest
 from infra.operate.offsets.file import Entry

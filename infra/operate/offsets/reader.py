@@ -12,8 +12,8 @@ from components.contract.problems import CannotRunError, RefusedError, Replicati
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka import mirror_records
+from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.positions import TopicPartition
-from components.kafka.task_states import present_tasks, unended_tasks
 from components.render.job_parameters import flow_parameters
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.connectors.places import ConnectorPlace, connector_places

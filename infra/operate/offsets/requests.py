@@ -11,7 +11,7 @@ from typing import Any
 from components.contract.problems import RefusedError
 from components.contract.temporary_states import temporary_states
 from components.flows.operators import PAUSE
-from components.kafka.connector_offsets import offsets_document
+from components.kafka.connectors import offsets_document
 from infra.kubernetes.api import Object, Reference
 from infra.operate.connectors.changes import OFFSETS, Request, connector_path, version_of, wanted_state
 from infra.operate.connectors.places import ConnectorPlace

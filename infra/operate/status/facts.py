@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from components.contract.report import Verdict
 from components.contract.temporary_states import TemporaryState
-from components.kafka.connector_status import Failure
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole, Failure
 from components.kafka.positions import TopicPartition
 
 T = TypeVar("T")

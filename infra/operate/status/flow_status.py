@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from components.contract.parameters import FlowParameters
 from components.contract.published_verdict import PROOF_HOURS
 from components.contract.report import Verdict
-from components.kafka.connector_offsets import BEHIND_SECONDS
+from components.kafka.connectors import BEHIND_SECONDS
 from infra.operate.status.document import (
     CertificateStatus,
     ConnectorStatus,

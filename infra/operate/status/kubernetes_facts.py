@@ -14,7 +14,7 @@ from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
 from components.flows.operators import PAUSE
 from components.flows.resolved import ResolvedFlow, flow_digest
-from components.kafka.connector_status import failures
+from components.kafka.connectors import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
 from infra.operate.connectors.places import ConnectorPlace, connector_places

@@ -1,8 +1,8 @@
 """Replication policies and legs of rings to test with."""
 
+from components.kafka.cycles import Leg, LoopGuard
+from components.kafka.patterns import Selection
 from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.kafka.rings import Leg, LoopGuard
-from components.kafka.selection import Selection
 
 
 def a_policy(

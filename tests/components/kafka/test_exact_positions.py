@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions, exact_positions
 from components.kafka.record_identity import Identified, identity, without_mark
-from components.kafka.walked_records import ExactPosition
 
 
 def known(*records: tuple[int, int]) -> list[Identified]:

@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from components.flows.selections import topic_selection
-from components.kafka import pairs as module
-from components.kafka.internal_topics import default_topics_exclude
+from components.kafka import overlap as module
 from components.kafka.overlap import (
     Disjoint,
     Overlap,
@@ -20,10 +19,10 @@ from components.kafka.overlap import (
     Undecided,
     overlap_of_patterns,
     overlap_of_selections,
+    pairs_that_overlap,
 )
-from components.kafka.pairs import pairs_that_overlap
-from components.kafka.patterns import pattern_error
-from components.kafka.selection import Selection
+from components.kafka.patterns import Selection, pattern_error
+from components.kafka.topic_names import default_topics_exclude
 from components.topology.model import Flow
 
 CORPUS: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "overlap_corpus.yaml").read_text())

@@ -8,8 +8,15 @@ import warnings
 import pytest
 
 from components.kafka import patterns
-from components.kafka.patterns import alternatives, flags_for_later_entries, matches, pattern_error
-from components.kafka.selection import Selection
+from components.kafka.patterns import (
+    Selection,
+    alternatives,
+    flags_for_later_entries,
+    matches,
+    pattern_error,
+    written_as_glob,
+)
+from components.kafka.topic_names import is_name, is_topic_name
 
 
 @pytest.mark.parametrize(
@@ -164,3 +171,110 @@ def test_a_selection_matches_whole_names_and_exclusions_win(
     patterns: tuple[str, ...], name: str, selected: bool
 ) -> None:
     assert (name in Selection(patterns, ("tmp-.*",))) is selected
+
+
+@pytest.mark.parametrize(
+    ("name", "selected"),
+    [
+        pytest.param("orders", True, id="a name"),
+        pytest.param("payments-eu", True, id="a pattern"),
+        pytest.param("orders-old", False, id="a name is matched whole"),
+        pytest.param("payments-internal", False, id="an excluded pattern"),
+        pytest.param("__consumer_offsets", False, id="Kafka's own"),
+    ],
+)
+def test_a_selection_matches_whole_names(name: str, selected: bool) -> None:
+    selection = Selection(("orders", "payments-.*"), (r".*[\-\.]internal", "__.*"))
+    assert (name in selection) is selected
+
+
+def test_selected_and_excluded_names_are_listed_separately() -> None:
+    selection = Selection((".*",), ("console-consumer-.*", "connect-.*", "__.*"))
+    names = ["checkout-a", "connect-x", "console-consumer-1"]
+    assert selection.of(names) == ["checkout-a"]
+    assert selection.excluded_of(names) == ["connect-x", "console-consumer-1"]
+
+
+def test_a_pattern_that_does_not_compile_matches_nothing() -> None:
+    assert "orders" not in Selection(("orders-(",))
+    assert "orders" in Selection(("orders",), ("(",))
+
+
+def test_a_dot_alone_does_not_make_an_entry_a_pattern() -> None:
+    entries = ["orders", "a.b", "team:checkout", "payments-.*"]
+    assert [entry for entry in entries if is_name(entry)] == ["orders", "a.b", "team:checkout"]
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [("orders.eu_1-a", True), (".", False), ("..", False), ("a:b", False), ("", False), ("a" * 250, False)],
+    ids=["every kind of character", "a dot", "two dots", "a colon", "nothing", "too long"],
+)
+def test_a_topic_name_is_what_kafka_accepts(name: str, valid: bool) -> None:
+    assert is_topic_name(name) is valid
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "orders",
+        "orders.eu",
+        ".*",
+        "orders-.*",
+        "orders.*",
+        "orders.*.eu",
+        "orders-.*-*",
+        "logs?",
+        "orders-?eu",
+        "orders.?",
+        "orders-+",
+        "orders(-)*",
+        "(orders|payments)*",
+        "orders-[0-9]*",
+        "orders[-_]*",
+        r"orders\.v[0-9]*",
+        r"orders-\w*",
+        "(a|b)*",
+        "a{3}",
+        "a{2,}",
+        "a{1,3}",
+        "[a-z]+",
+        "(?!internal).*",
+        "(?i)orders-.*",
+        "[^!]+",
+        "orders-*(eu|us)",
+    ],
+)
+def test_a_regular_expression_is_no_glob(entry: str) -> None:
+    assert written_as_glob(entry) is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "meant"),
+    [
+        ("orders-*", "orders-.*"),
+        ("orders*", "orders.*"),
+        ("*", ".*"),
+        ("**", ".*"),
+        ("*-orders", ".*-orders"),
+        ("*.orders", ".*.orders"),
+        ("orders-*-v*", "orders-.*-v.*"),
+        (".*-orders-*", ".*-orders-.*"),
+        ("orders-?", "orders-."),
+        ("orders-??", "orders-.."),
+        ("app/*", "app/.*"),
+        ("(orders|payments)-*", "(orders|payments)-.*"),
+        ("orders-*|logs_*", "orders-.*|logs_.*"),
+        ("^orders-*$", "^orders-.*$"),
+        (r"orders\.*", r"orders\..*"),
+        ("orders-{eu,us}-*", "orders-(eu|us)-.*"),
+        ("orders-[!a]", "orders-[^a]"),
+    ],
+)
+def test_a_glob_is_recognized_and_the_intended_pattern_is_suggested(entry: str, meant: str) -> None:
+    found = written_as_glob(entry)
+    assert found is not None
+    assert (found.meant, pattern_error(found.meant)) == (meant, None)
+    assert all(matches(entry, name) for name in found.matched)
+    assert not found.missed or (matches(found.meant, found.missed) and not matches(entry, found.missed))
+    assert not found.exactly or (written_as_glob(found.exactly) is None and pattern_error(found.exactly) is None)

@@ -3,9 +3,9 @@
 import pytest
 
 from components.kafka.automata import automaton
-from components.kafka.internal_topics import internal_by_ending
+from components.kafka.patterns import Selection
 from components.kafka.replication_policy import is_readable, upstream_hops
-from components.kafka.selection import Selection
+from components.kafka.topic_names import internal_by_ending
 from tests.components.kafka.legs import a_policy
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.properties.clients import SOURCE_CONSUMER, client_properties
 from components.render.client_settings import PRESETS
 from components.render.config_layers import LayerName, Setting, layer, merged, values

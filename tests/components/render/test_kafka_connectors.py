@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.render.kafka_connectors import connector_config, connector_objects
 from tests.builders import a_cluster, a_resolved_flow
 

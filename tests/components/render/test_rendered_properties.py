@@ -6,7 +6,7 @@ import pytest
 
 from components.checks import check_topology
 from components.flows.expansion import expand
-from components.kafka.mirror_connectors import ConnectorRole
+from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import Owner, supported_versions
 from components.properties.keys import ClientProperty, OwnProperty, PassedOn, connector_key_meaning, worker_key_meaning
 from components.properties.values import type_problem

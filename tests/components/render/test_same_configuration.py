@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
 from components.flows.resolved import resolve_flows
-from components.kafka.mirror_connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.properties.clients import client_properties, clients
 from components.properties.definitions import Owner, definitions
 from components.render.deployments import deployments

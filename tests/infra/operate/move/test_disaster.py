@@ -9,9 +9,9 @@ import pytest
 from components.contract.kept_positions import KeptPositions, SpannedTopic
 from components.contract.report import Verdict
 from components.flows.resolved import flow_digest
-from components.kafka.kept_positions import KeptPosition, Span
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.proven_positions import KeptPosition, Span
 from components.render.job_parameters import flow_parameters
 from infra.commands.failover_call import after_disaster
 from infra.operate.move import failover_look

@@ -8,8 +8,8 @@ from components.contract.parameters import GuardParameters
 from components.contract.problems import RefusedError
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.positions_back import PartitionBack, PositionBack
 from components.kafka.replication_policy import Policy
+from components.kafka.return_positions import PartitionBack, PositionBack
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.facts import Group, LeftAlone, Move
 from infra.operate.move.failback import LookedBack, plan_back, refuse_unsuited_back

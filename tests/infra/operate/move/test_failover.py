@@ -12,8 +12,8 @@ from components.contract.kept_positions import POSITIONS, KeptPositions, Spanned
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
 from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
-from components.kafka.kept_positions import Span
 from components.kafka.positions import TopicPartition
+from components.kafka.proven_positions import Span
 from components.topology.parsing import parse_topology
 from infra.commands.failover_call import after_disaster, with_both
 from infra.kubernetes.api import Reference

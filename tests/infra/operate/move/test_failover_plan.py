@@ -9,10 +9,9 @@ from rich.console import Console
 
 from components.contract.problems import RefusedError
 from components.contract.report import Verdict
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
-from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.facts import Group, Growth, LeftAlone, Looked, Mode, Move
 from infra.operate.move.failover import plan, refuse_unsuited

@@ -13,11 +13,10 @@ from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter
 from components.contract.parameters import FlowParameters, GuardParameters
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
+from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity
 from components.kafka.replication_policy import Policy
-from components.kafka.walked_records import ExactPosition
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow

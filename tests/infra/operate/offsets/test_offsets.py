@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.contract.problems import CannotRunError, RefusedError
-from components.kafka.connector_offsets import offsets_document
+from components.kafka.connectors import offsets_document
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object

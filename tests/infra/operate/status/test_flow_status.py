@@ -11,7 +11,7 @@ from rich.console import Console
 from components.contract.parameters import FlowParameters
 from components.contract.report import Verdict
 from components.contract.temporary_states import TemporaryState
-from components.kafka.connector_status import Failure
+from components.kafka.connectors import Failure
 from components.kafka.positions import TopicPartition
 from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters

@@ -1,6 +1,6 @@
 """Rings of flows that keep topic names: whether a guard stops them, and through which clusters they lead."""
 
-from components.kafka.rings import Leg, legs_by_source, ring_of_selections, rings_of_topics, topic_that_goes_round
+from components.kafka.cycles import Leg, legs_by_source, ring_of_selections, rings_of_topics, topic_that_goes_round
 from tests.components.kafka.legs import a_leg
 
 

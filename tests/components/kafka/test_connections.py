@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.kafka.addresses import refuses_empty_entries
+from components.kafka.connections import refuses_empty_entries
 
 
 @pytest.mark.parametrize(("kafka", "refused"), [("3.9", False), ("4.1", False), ("4.2", True), ("4.10", True)])

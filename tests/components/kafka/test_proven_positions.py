@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.kafka.kept_positions import KeptPosition, Place, Span, further, place_after_loss, place_in
 from components.kafka.positions import OffsetRange
+from components.kafka.proven_positions import KeptPosition, Place, Span, further, place_after_loss, place_in
 
 DENSE = Span(100, 200, 40, 140, dense=True)
 SPARSE = DENSE._replace(dense=False)

@@ -1,33 +1,151 @@
-"""Where a flow begins that replicates back to the old origin."""
+"""Groups return to exactly the record that they had reached on the remote partition: none skipped, none read twice."""
 
+import random
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.kafka.exact_positions import NotProvenError, exact_positions
+from components.kafka.exact_positions import ExactPosition, NotProvenError, exact_positions
+from components.kafka.positions import OffsetRange
 from components.kafka.record_identity import Identified
-from components.kafka.return_beginning import Beginning, beginning
-from components.kafka.walked_records import ExactPosition
+from components.kafka.return_positions import Beginning, PartitionBack, beginning, positions_back
 
 
-def log(*names: int) -> list[Identified]:
+def log(text: str, start: int = 0) -> Iterator[Identified]:
+    """A record for each letter; a dot is an offset without one, such as a transaction's marker."""
+    return (Identified(at, each.encode()) for at, each in enumerate(text, start) if each != ".")
+
+
+def back(origin: str, remote: str, *committed: int, start: int = 0, remote_start: int = 0) -> PartitionBack:
+    return positions_back(committed, log(remote, remote_start), log(origin, start), start + len(origin))
+
+
+@pytest.mark.parametrize(
+    ("origin", "remote", "committed", "offset"),
+    [
+        ("abcdef", "abcd", 2, 2),
+        ("abcdef", "abcd", 4, 4),
+        ("ab.cd.ef", "abcdef", 4, 5),
+        ("abcdef", "ab..cd", 5, 3),
+        ("abcdef", "abcabcde", 2, 2),
+        ("abcdef", "abcabcde", 4, 3),
+        ("abcdef", "abcabcde", 7, 4),
+        ("abcdef", "cdef", 0, 2),
+        ("aaab", "aaab", 2, 2),
+    ],
+    ids=["middle", "end", "transactions", "markers", "sent again, before", "sent again, within", "sent again, after",
+         "oldest copies deleted", "equal records"],
+)  # fmt: skip
+def test_a_group_continues_after_the_last_record_that_it_consumed(
+    origin: str, remote: str, committed: int, offset: int
+) -> None:
+    assert back(origin, remote, committed).positions[committed].offset == offset
+
+
+def test_records_that_only_the_old_source_has_are_reported() -> None:
+    found = back("abcdefgh", "abdef", 4)
+    assert found.only_here == OffsetRange(6, 8)
+    assert found.gaps == (OffsetRange(2, 3),)
+    assert (found.positions[4].offset, found.positions[4].never_crossed) == (5, 1)
+
+
+def test_copies_of_records_that_the_source_has_deleted_are_passed_over() -> None:
+    assert back("cdef", "abcde", 4, start=2).positions[4].offset == 4
+    position = back("cdef", "abcde", 1, start=2).positions[1]
+    assert (position.offset, position.deleted) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("origin", "remote", "message"),
+    [("abcd", "abxcd", "record 2 equals no record after 1"), ("abcd", "xyz", "no record in common")],
+    ids=["written by somebody else", "other logs"],
+)
+def test_a_record_that_the_source_never_had_proves_nothing(origin: str, remote: str, message: str) -> None:
+    with pytest.raises(NotProvenError, match=message):
+        back(origin, remote, 3)
+
+
+def copied(records: Sequence[int], chance: random.Random) -> list[int]:
+    """What MirrorMaker writes of these records if its task is killed now and then and sends some again."""
+    remote: list[int] = []
+    at = 0
+    while at < len(records):
+        remote.append(records[at])
+        at += 1
+        if chance.random() < 0.1:
+            at = max(0, at - chance.randrange(5))
+    return remote
+
+
+def test_no_record_is_skipped_or_read_twice_whatever_was_sent_again() -> None:
+    for seed in range(500):
+        chance = random.Random(seed)
+        records = list(range(chance.randrange(1, 40)))
+        remote = copied(records, chance)
+        origin = [Identified(2 * each, str(each).encode()) for each in records]
+        copies = [Identified(at, str(each).encode()) for at, each in enumerate(remote)]
+        found = positions_back(range(len(copies) + 1), iter(copies), iter(origin), 2 * len(records))
+        for committed, position in found.positions.items():
+            consumed = set(remote[:committed])
+            left = {each for each in records if 2 * each >= position.offset}
+            assert left == set(records) - consumed, (seed, committed)
+
+
+@pytest.mark.parametrize(
+    ("remote", "committed", "before", "at", "at_most"),
+    [
+        pytest.param("abcdefcdef", 7, 3, 3, 3, id="it began after the first copies"),
+        pytest.param("abcdefcdef", 8, 3, 4, 2, id="it began after the first copies and has read one more record"),
+        pytest.param("abcdefcdef", 6, 0, 6, 0, id="it began before all records that were sent again"),
+        pytest.param("abcdefcdef", 5, 3, 3, 2, id="it may have begun earlier"),
+        pytest.param("aba", 2, 1, 2, 0, id="the first record of all was sent again"),
+        pytest.param("abcdefcdef", 10, 3, 6, 0, id="it has read the last copies"),
+        pytest.param("abcdef", 4, 6, 6, 0, id="it continued where it had left"),
+        pytest.param("abcdef", 4, 2, 4, 0, id="nothing was sent again"),
+    ],
+)
+def test_records_that_were_sent_again_do_not_count_as_consumed(
+    remote: str, committed: int, before: int, at: int, at_most: int
+) -> None:
+    """After a failover groups begin after the first copies: these are before a group's offset, although it has not read
+    them."""
+    found = positions_back([committed], log(remote), log("abcdef"), 6, left_at=[before])
+    assert found.going_on(committed, before) == (at, at_most)
+
+
+def test_a_record_that_the_remote_deleted_unread_is_read_on_the_origin() -> None:
+    found = positions_back([2], log("cdef", 4), log("abcdef"), 6, remote_start=4, left_at=[1])
+    assert found.going_on(2, 1) == (1, 1)
+
+
+def test_a_walk_that_begins_among_records_sent_again_proves_nothing() -> None:
+    with pytest.raises(
+        NotProvenError, match="after its record 3, the remote partition holds earlier records that were sent again"
+    ):
+        back("abcd", "...cdabc", 8)
+
+
+def old_and_new_log(*names: int) -> list[Identified]:
     return [Identified(offset, b"%016d" % name, name) for offset, name in enumerate(names)]
 
 
 def test_the_flow_back_begins_after_the_last_copy() -> None:
-    found = beginning(log(0, 1, 2, 3), iter(log(0, 1, 2, 10, 11)), 0, whole=True)
+    found = beginning(old_and_new_log(0, 1, 2, 3), iter(old_and_new_log(0, 1, 2, 10, 11)), 0, whole=True)
     assert found == Beginning(3, 2, 2, 10)
 
 
 def test_records_that_were_sent_again_do_not_return() -> None:
-    assert beginning(log(0, 1, 2), iter(log(0, 1, 2, 1, 10)), 0, whole=True) == Beginning(4, 1, 2, 10)
+    assert beginning(old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 2, 1, 10)), 0, whole=True) == Beginning(
+        4, 1, 2, 10
+    )
 
 
 def test_without_a_common_record_everything_goes_back() -> None:
-    assert beginning(log(0, 1), iter(log(10, 11)), 0, whole=True) == Beginning(0, 2, None, 10)
+    assert beginning(old_and_new_log(0, 1), iter(old_and_new_log(10, 11)), 0, whole=True) == Beginning(0, 2, None, 10)
     assert beginning([], iter([]), 7, whole=True) == Beginning(7, 0, None, None)
 
 
@@ -35,14 +153,14 @@ def test_mixed_origins_prove_nothing() -> None:
     with pytest.raises(
         NotProvenError, match="record 3 of the new origin is a copy of the old origin's record 2, but follows"
     ):
-        beginning(log(0, 1, 2), iter(log(0, 1, 10, 2)), 0, whole=True)
+        beginning(old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 10, 2)), 0, whole=True)
 
 
 def test_a_part_of_the_log_decides_only_if_its_first_record_crossed() -> None:
-    old = log(0, 1, 2, 3)
-    assert beginning(old[2:], iter(log(0, 1, 2, 3, 10)), 0, whole=False) == Beginning(4, 1, 3, 10)
-    assert beginning(old[2:], iter(log(0, 1, 10)), 0, whole=False) is None
-    assert beginning(old[2:], iter(log(0, 1, 2, 3, 1, 3)), 0, whole=False) is None
+    old = old_and_new_log(0, 1, 2, 3)
+    assert beginning(old[2:], iter(old_and_new_log(0, 1, 2, 3, 10)), 0, whole=False) == Beginning(4, 1, 3, 10)
+    assert beginning(old[2:], iter(old_and_new_log(0, 1, 10)), 0, whole=False) is None
+    assert beginning(old[2:], iter(old_and_new_log(0, 1, 2, 3, 1, 3)), 0, whole=False) is None
 
 
 @settings(max_examples=300, deadline=None)
@@ -54,9 +172,9 @@ def test_no_copy_returns_and_no_own_record_is_left_behind(data: st.DataObject) -
     if crossed:
         copies += range(data.draw(st.integers(0, crossed - 1)), data.draw(st.integers(0, crossed)))
     own = list(range(100, 100 + data.draw(st.integers(0, 4))))
-    old = log(*range(crossed + data.draw(st.integers(0, 3))))
+    old = old_and_new_log(*range(crossed + data.draw(st.integers(0, 3))))
     old = old[data.draw(st.integers(0, len(old))) :]
-    new = log(*copies, *own)
+    new = old_and_new_log(*copies, *own)
     new = new[data.draw(st.integers(0, len(copies))) :]
     start = new[0].offset if new else len(copies)
     kept = {each.identity for each in old}
@@ -77,7 +195,7 @@ def test_groups_pass_over_foreign_records_and_records_that_were_sent_twice() -> 
 
     A group before the second 2 reads it, as it would on the source.
     """
-    source, target = log(0, 1, 2, 1, 2, 10, 11), log(0, 1, 2, 3, 4, 10, 11)
+    source, target = old_and_new_log(0, 1, 2, 1, 2, 10, 11), old_and_new_log(0, 1, 2, 3, 4, 10, 11)
     found = exact_positions([1, 4, 6, 7], iter(source), iter(target), 7, shared=True)
     assert {each.committed: each.offset for each in found.positions.values()} == {1: 1, 4: 2, 6: 6, 7: 7}
     assert (found.waiting, found.foreign, found.on_target) == (0, 2, 5)
@@ -86,7 +204,9 @@ def test_groups_pass_over_foreign_records_and_records_that_were_sent_twice() -> 
 
 
 def test_a_record_that_has_not_returned_yet_is_counted_as_waiting() -> None:
-    found = exact_positions([3], iter(log(0, 1, 2, 1, 10, 11)), iter(log(0, 1, 2, 3, 10)), 5, shared=True)
+    found = exact_positions(
+        [3], iter(old_and_new_log(0, 1, 2, 1, 10, 11)), iter(old_and_new_log(0, 1, 2, 3, 10)), 5, shared=True
+    )
     assert (found.waiting, found.foreign) == (1, 1)
 
 
@@ -98,7 +218,10 @@ def test_a_group_that_returns_skips_nothing(data: st.DataObject) -> None:
     if crossed:
         copies += range(data.draw(st.integers(0, crossed - 1)), data.draw(st.integers(0, crossed)))
     own = list(range(100, 100 + data.draw(st.integers(1, 5))))
-    here, there = log(*copies, *own), log(*range(crossed + lost), *own[: data.draw(st.integers(1, len(own)))])
+    here, there = (
+        old_and_new_log(*copies, *own),
+        old_and_new_log(*range(crossed + lost), *own[: data.draw(st.integers(1, len(own)))]),
+    )
     begin = data.draw(st.integers(0, len(copies)))
     committed = data.draw(st.integers(begin, len(here)))
     try:
@@ -115,7 +238,7 @@ def test_a_group_that_returns_skips_nothing(data: st.DataObject) -> None:
 
 def test_the_second_of_two_equal_records_beside_a_foreign_one_is_not_passed_over() -> None:
     """Record 1 equals record 0, and the target's record 1 stands before its copy."""
-    found = exact_positions([1, 2], iter(log(7, 7, 8)), iter(log(7, 50, 7, 8)), 4, shared=True)
+    found = exact_positions([1, 2], iter(old_and_new_log(7, 7, 8)), iter(old_and_new_log(7, 50, 7, 8)), 4, shared=True)
     assert {each.committed: (each.offset, each.not_there) for each in found.positions.values()} == {
         1: (2, 0),
         2: (3, 0),
@@ -125,12 +248,14 @@ def test_the_second_of_two_equal_records_beside_a_foreign_one_is_not_passed_over
 
 def test_the_copy_of_the_last_of_several_equal_records_is_read() -> None:
     """Of records 2 and 4, which equal record 0, one was sent twice and the other is a record of its own."""
-    found = exact_positions([4], iter(log(7, 8, 7, 8, 7, 9)), iter(log(7, 8, 50, 7, 9)), 5, shared=True)
+    found = exact_positions(
+        [4], iter(old_and_new_log(7, 8, 7, 8, 7, 9)), iter(old_and_new_log(7, 8, 50, 7, 9)), 5, shared=True
+    )
     assert found.positions[4].offset == 3
 
 
 def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None:
-    here, there = log(0, 0, 0, 0, 0, 1), log(0, 0, 0, 0, 1)
+    here, there = old_and_new_log(0, 0, 0, 0, 0, 1), old_and_new_log(0, 0, 0, 0, 1)
     with pytest.raises(NotProvenError, match="let every group consume past 4 on the source first"):
         exact_positions([2], iter(here), iter(there), 5, 3, shared=True)
     assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
@@ -138,7 +263,7 @@ def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None
 
 def test_equal_records_that_may_be_read_again_are_announced() -> None:
     """The group has consumed two of three equal records. The third may be the target's second, or only a repeat."""
-    found = exact_positions([2], iter(log(7, 7, 7, 8)), iter(log(7, 7, 50, 8)), 4, shared=True)
+    found = exact_positions([2], iter(old_and_new_log(7, 7, 7, 8)), iter(old_and_new_log(7, 7, 50, 8)), 4, shared=True)
     assert found.positions[2] == ExactPosition(2, 1, at_least=True)
 
 
@@ -185,7 +310,10 @@ def test_equal_records_of_two_origins_are_never_skipped(history: Origins, data: 
     contents: dict[int, int] = data.draw(
         st.fixed_dictionaries({each: st.integers(0, 2) for each in sorted({*history.source, *history.target})})
     )
-    here, there = log(*(contents[each] for each in history.source)), log(*(contents[each] for each in history.target))
+    here, there = (
+        old_and_new_log(*(contents[each] for each in history.source)),
+        old_and_new_log(*(contents[each] for each in history.target)),
+    )
     committed = data.draw(st.integers(0, len(here)))
     begin = data.draw(st.integers(0, committed))
     memory = data.draw(st.sampled_from([3, 1_000]))

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.kafka.beginnings import beginnings
+from components.kafka.name_prefixes import beginnings
 from components.kafka.overlap import Disjoint, SharedName, overlap_of_selections
+from components.kafka.patterns import Selection
 from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.kafka.selection import Selection
 from components.kafka.topic_names import is_name
 
 #: How many rounds an example must complete before it counts as endless; prefixes make its name longer on each round.

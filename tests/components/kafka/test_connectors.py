@@ -2,7 +2,7 @@
 
 import json
 
-from components.kafka.task_states import present_tasks, unended_tasks
+from components.kafka.connectors import present_tasks, unended_tasks
 
 CONNECTOR = "useast->uswest.MirrorSourceConnector"
 Record = tuple[bytes | None, bytes | None]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.kafka.beginnings import beginnings
+from components.kafka.name_prefixes import beginnings
 from components.kafka.patterns import matches
 
 

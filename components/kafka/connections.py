@@ -1,0 +1,92 @@
+"""How Kafka's clients read bootstrap addresses and login modules.
+
+Source: ConfigDef.Type.LIST, ClientUtils.parseAndValidateAddresses, Utils.getHost and Utils.getPort; the classes
+LoginModule of org.apache.kafka.common.security, JaasConfig.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_SERVER = re.compile(
+    r"(?P<scheme>[0-9a-zA-Z\-%._]*://)?(?:\[(?P<ip6>[0-9a-zA-Z%._:]+)\]|(?P<name>[0-9a-zA-Z\-%._]+)):(?P<port>[0-9]+)"
+)
+_HIGHEST_PORT = 2**16 - 1
+#: The first version whose clients refuse an empty entry. Source: ConfigDef.ValidList.anyNonDuplicateValues.
+_NO_EMPTY_ENTRY_SINCE = (4, 2)
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server of a bootstrap address. Clients accept a scheme such as `SASL_SSL://`, and ignore it."""
+
+    host: str
+    port: int
+    scheme: str = ""
+
+
+def server(text: str) -> Server | None:
+    """Read one server of an address; None if clients refuse it or cannot connect to it, such as port 0. Clients take
+    everything after the last colon as the port, so an IPv6 address needs brackets: `[::1]:9092`.
+    """
+    found = _SERVER.fullmatch(text)
+    if found is None or not 0 < int(found["port"]) <= _HIGHEST_PORT:
+        return None
+    return Server((found["ip6"] or found["name"]).lower(), int(found["port"]), found["scheme"] or "")
+
+
+def servers(address: str) -> dict[str, Server | None]:
+    """Read a bootstrap address: each of its servers by its text, with None for one that clients refuse."""
+    return {text: server(text) for text in entries(address) if text}
+
+
+def entries(address: str) -> list[str]:
+    """The entries of a bootstrap address, also empty and repeated ones. Source: ConfigDef.parseType."""
+    return [text.strip() for text in address.split(",")]
+
+
+def refuses_empty_entries(kafka: str) -> bool:
+    """Whether clients of a minor version, such as `4.2`, refuse `a:1,`; all of them use a repeated entry once."""
+    major, minor = kafka.split(".")[:2]
+    return (int(major), int(minor)) >= _NO_EMPTY_ENTRY_SINCE
+
+
+def is_ip6(text: str) -> bool:
+    """Whether a text without brackets is an IPv6 address, perhaps with a port at its end."""
+    return text.count(":") > 1 and set(text) <= set("0123456789abcdefABCDEF:.")
+
+
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+#: By the value of `sasl.mechanism`.
+LOGIN_MODULES: Mapping[str, str] = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": _SCRAM,
+    "SCRAM-SHA-512": _SCRAM,
+    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+}
+
+_CONTROL_FLAG = re.compile(r"^(?:required|requisite|sufficient|optional)\b", re.IGNORECASE)
+#: Source: PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule; Krb5LoginModule of the JDK; ClientConfig of
+#: strimzi-kafka-oauth.
+_NOT_SECRET = (
+    *("username", "tokenauth", "clientId", "scope"),
+    *("useKeyTab", "keyTab", "principal", "storeKey", "useTicketCache", "ticketCache", "renewTGT", "doNotPrompt"),
+    *("serviceName", "debug", "refreshKrb5Config", "isInitiator"),
+    *("oauth.client.id", "oauth.token.endpoint.uri", "oauth.scope", "oauth.audience"),
+    *("oauth.ssl.truststore.location", "oauth.ssl.truststore.type"),
+)
+_VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s;"'=,]+)"""
+_HARMLESS = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, _NOT_SECRET))})\s*=\s*{_VALUE}(?=[\s;]|$)")
+_REFERENCE = re.compile(r"""(?<![\w.-])[\w.-]+\s*=\s*(["']?)(?:\$\{[^}]*\})+\1(?=[\s;]|$)""")
+
+
+def may_hold_secret(jaas: str) -> bool:
+    """Whether a line for a login module has text other than its class, references, and options known not to be secret.
+
+    A module ignores an option that it does not know, so a misspelt password is still a password.
+    """
+    options = " ".join(jaas.split(maxsplit=1)[1:])
+    for known in (_CONTROL_FLAG, _REFERENCE, _HARMLESS):
+        options = known.sub("", options)
+    return options.strip(" \t\n;") != ""
