@@ -15,13 +15,11 @@ from components.topology.clusters import is_label
 from infra.commands.console import err, out, print_problems
 from infra.commands.import_text import print_found, print_heartbeats, print_left_out, print_names, print_proofs
 from infra.onboard.importing.cluster import objects_of
-from infra.onboard.importing.proving import proofs_of
+from infra.onboard.importing.deployment_changes import proofs_of
+from infra.onboard.importing.project_files import add_logins, environments, needed_values, project_files, read_logins
 from infra.onboard.importing.reading import Found, ReadObject, read_documents, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
-from infra.onboard.importing.validation_logins import add_logins, read_logins
-from infra.onboard.importing.writing import environments, needed_values, project_files
-from infra.onboard.new_project.files import require_empty, write_files
-from infra.onboard.new_project.installed_from import advice, requirement
+from infra.onboard.new_project.files import advice, require_empty, requirement, write_files
 from infra.stack.files.positions import shown
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems_of_stack

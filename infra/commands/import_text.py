@@ -9,12 +9,9 @@ from rich.markup import escape
 from components.contract.problems import Problem
 from components.contract.wording import number
 from infra.commands.console import out, print_problems
-from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.heartbeats import said_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.names import why_named
-from infra.onboard.importing.proof import Proof
-from infra.onboard.importing.said_once import Others, alike, in_words, others
+from infra.onboard.importing.deployment_changes import Proof, said_of
+from infra.onboard.importing.flows import Imported, why_named
+from infra.onboard.importing.left_out import LeftOut, Others, alike, in_words, others
 
 
 def print_names(imported: Sequence[Imported]) -> None:

@@ -12,10 +12,8 @@ import typer
 from rich.markup import escape
 
 from infra.commands.console import interruptible, out
-from infra.onboard.new_project.answers import Answers, ClusterAnswers
-from infra.onboard.new_project.assumed import Assumed, assumed
-from infra.onboard.new_project.files import require_empty, write_project
-from infra.onboard.new_project.installed_from import advice, requirement
+from infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
+from infra.onboard.new_project.files import advice, require_empty, requirement, write_project
 from infra.stack.files.positions import shown
 
 

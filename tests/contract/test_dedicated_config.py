@@ -11,7 +11,7 @@ from components.kafka.dedicated_config import DedicatedConfig, Pair, Setting
 from components.properties.definitions import Owner, definitions
 from infra.machine.jars import CONNECT
 from infra.onboard.importing.dedicated import config_of
-from infra.onboard.importing.java_properties import PropertiesFile, java_properties
+from infra.onboard.importing.documents import PropertiesFile, java_properties
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Dedicated.java")

@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from infra.review.pull_request import MARKER
-from tests.infra.yaml_review.folders import FOLDER
+from tests.infra.review.yaml.folders import FOLDER
 from tests.repository import ROOT
 from tests.workflows.test_actionlint import USES, lint
 from tests.workflows.workflow import WORKFLOWS, Runner, commit, git, load, steps_of
 
-FILE = ROOT / "infra" / "yaml_review" / "workflow.yaml"
+FILE = ROOT / "infra" / "review" / "yaml" / "workflow.yaml"
 WORKFLOW: dict[str, Any] = yaml.safe_load(FILE.read_text())
 
 

@@ -18,10 +18,10 @@ from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.removed_fields import before_take_over
+from infra.onboard.importing.deployment_changes import prove
 from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.placeholders import Placeholders, providers_of
-from infra.onboard.importing.proof import prove
 from infra.onboard.importing.reading import ReadObject, read_documents
+from infra.onboard.importing.values import Placeholders, providers_of
 from infra.review.object_changes import named_entries
 from infra.review.snapshots import Objects
 

@@ -9,7 +9,7 @@ from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.patterns import Selection, pattern_error
 from components.kafka.topic_names import default_topics_exclude
 from infra.onboard.importing.mirrors import effective_configs
-from infra.onboard.importing.placeholders import Placeholders
+from infra.onboard.importing.values import Placeholders
 
 _EVERYTHING = ".*"
 

@@ -16,8 +16,8 @@ from infra.deploy.adoption.mirror_topics import flows_of_mirror
 from infra.kubernetes.api import Reference, reference
 from infra.onboard.importing.effective import group_names
 from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.placeholders import Placeholders, providers_of
 from infra.onboard.importing.reading import ReadObject
+from infra.onboard.importing.values import Placeholders, providers_of
 from infra.operate.connectors.places import ConnectorPlace, connector_places
 from infra.review.object_changes import identity
 

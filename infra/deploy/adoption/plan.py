@@ -17,7 +17,7 @@ from infra.deploy.adoption.removed_fields import before_take_over
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import Owner, owned_parts
 from infra.kubernetes.replacing_fields import replacing_fields
-from infra.onboard.importing.moved import effects_of_move
+from infra.onboard.importing.deployment_changes import effects_of_move
 from infra.review.object_changes import FieldChange, field_changes, identity
 
 

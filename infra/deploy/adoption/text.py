@@ -12,7 +12,7 @@ from infra.deploy.adoption.moves import Move
 from infra.deploy.adoption.moving import Moved
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
 from infra.kubernetes.managed_fields import Owner
-from infra.onboard.importing.heartbeats import said_of, without_heartbeats
+from infra.onboard.importing.deployment_changes import said_of, without_heartbeats
 from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
 _MARKS = {

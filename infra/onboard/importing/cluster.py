@@ -7,7 +7,7 @@ from typing import Any
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from infra.kubernetes.access import asking_kubernetes, connected
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.onboard.importing.placeholders import providers_of
+from infra.onboard.importing.values import providers_of
 from infra.stack.workspace import KubernetesAccess
 
 _KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")

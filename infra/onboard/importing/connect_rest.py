@@ -8,12 +8,10 @@ from components.flows.operators import CLUSTER_LABEL
 from components.properties.definitions import Owner, definitions, nearest, supported_versions
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.topology.clusters import is_label, is_subdomain
+from infra.onboard.importing.documents import COMPLETE, PropertiesFile, RestConnector
 from infra.onboard.importing.flows import role_of
-from infra.onboard.importing.java_properties import PropertiesFile
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
-from infra.onboard.importing.reading import Found, ReadObject
-from infra.onboard.importing.rest_documents import COMPLETE, RestConnector
+from infra.onboard.importing.reading import GROUP, Found, ReadObject, ReadProperties, read_connector, read_workers
 
 #: Prefixes of worker properties that KafkaConnects take in their `config`.
 _PASSED = (

@@ -8,10 +8,10 @@ from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig
 from components.kafka.plugins import CONVERTER_KEYS
 from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
+from infra.onboard.importing.documents import PropertiesFile
 from infra.onboard.importing.flows import Imported, flow_of
-from infra.onboard.importing.java_properties import PropertiesFile
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.read_properties import GROUP, ReadProperties, read_connector, read_workers
+from infra.onboard.importing.reading import GROUP, ReadProperties, read_connector, read_workers
 
 #: Prefixes of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")

@@ -1,6 +1,8 @@
-"""The YAML documents of a file, with duplicate keys: YAML itself would silently keep the last one."""
+"""Files and answers as they are read: YAML documents, Java properties, and what Connect's REST API reports."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -53,3 +55,184 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
         why = f"`{key}` is given twice in one mapping, and only the last value counts."
         left_out.append(LeftOut(file, "", f"line {line_number}", "duplicate-key", why, "remove one of the two."))
     yield from documents
+
+
+#: A line that only the file of a dedicated MirrorMaker has; in YAML such a line would be a text.
+_ALIASES = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
+
+_COMMENT = re.compile(r"[ \t\f]*[#!]")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_KEY = re.compile(r"((?:\\.|[^\\:= \t\f])*)[ \t\f]*[:=]?[ \t\f]*(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_GROUP = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PropertiesFile:
+    """The properties of a file by key. `namespace` is that of the workers that it becomes."""
+
+    file: str
+    namespace: str
+    properties: Mapping[str, str]
+
+
+def is_dedicated(content: bytes) -> bool:
+    """Whether a file is a dedicated MirrorMaker's."""
+    return _ALIASES.search(content) is not None
+
+
+def has_workers(content: bytes) -> bool:
+    """Whether a file has the properties of Connect's workers."""
+    return _GROUP.search(content) is not None
+
+
+class EscapeError(ValueError):
+    """A file that Java refuses because of an escape in an entry. `line` is where the entry begins, counted from 1."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}: \\u without four hexadecimal digits")
+
+
+def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> list[PropertiesFile]:
+    """Return a file's properties; none if Java refuses the file. `left_out` gets the reason for the refusal, and each
+    duplicate key.
+    """
+    try:
+        entries = list(java_properties(content.decode("utf-8", "replace")))
+    except EscapeError as error:
+        why = "A `\\u` in it has no four hexadecimal digits after it, so Java refuses the whole file."
+        remedy = "correct it; a backslash itself is written as `\\\\`."
+        left_out.append(LeftOut(file, "", f"line {error.line}", "invalid-properties", why, remedy))
+        return []
+    found: dict[str, str] = {}
+    for number, key, value in entries:
+        if key in found:
+            why = f"`{key}` is given twice, and only the last value counts."
+            left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
+        found[key] = value
+    return [PropertiesFile(file, namespace, found)]
+
+
+def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, key and value of each entry of a Java properties file. A later entry of a key wins.
+
+    Raises EscapeError.
+    """
+    for number, line in _logical_lines(text):
+        if "u" in _ESCAPE.findall(line):
+            raise EscapeError(number)
+        found = _KEY.match(line)
+        if found is not None:
+            yield number, _unescaped(found[1]), _unescaped(found[2])
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    begun, first = "", 0
+    for number, line in enumerate(_LINE_END.split(text), start=1):
+        if not begun and (_COMMENT.match(line) or not line.strip(" \t\f")):
+            continue
+        first = first if begun else number
+        begun += line.lstrip(" \t\f")
+        if (len(begun) - len(begun.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+            continue
+        yield first, begun
+        begun = ""
+    if begun:
+        yield first, begun
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: _letter(found[1]), text)
+
+
+def _letter(escaped: str) -> str:
+    return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _LETTERS.get(escaped, escaped)
+
+
+#: Connect's states for a connector that is neither paused nor stopped. Source: AbstractStatus.State.
+_RUNNING = ("UNASSIGNED", "RUNNING", "FAILED", "RESTARTING")
+_STATES = {"PAUSED": "paused", "STOPPED": "stopped"} | dict.fromkeys(_RUNNING, "running")
+#: What to ask Connect for.
+COMPLETE = "import the answer of `GET /connectors?expand=info&expand=status`."
+_CLASS = "connector.class"
+
+
+@dataclass(frozen=True)
+class RestConnector:
+    """A connector as Connect reports it, for workers in a namespace.
+
+    `state` is as in a KafkaConnector, None if the answer does not have it.
+    """
+
+    file: str
+    namespace: str
+    name: str
+    config: Mapping[str, str]
+    state: str | None
+
+
+def rest_connectors(document: object, file: str, namespace: str) -> list[RestConnector]:
+    """Return the connectors of an answer; none if it is something else."""
+    return [
+        RestConnector(file, namespace, str(name), _texts(config), _STATES.get(str(state).upper()))
+        for name, config, state in _connectors(document)
+    ]
+
+
+def without_config(document: object, file: str) -> list[LeftOut]:
+    """Return the connectors for which an answer has only the status, as from `GET /connectors?expand=status`."""
+    if not isinstance(document, Mapping) or "kind" in document:
+        return []
+    why = "The answer has its status, but not its configuration."
+    return [
+        LeftOut(file, f"connector {name}", "", "config-not-said", why, COMPLETE)
+        for name, each in document.items()
+        if isinstance(each, Mapping) and _config(each) is None and _state(each) is not None
+    ]
+
+
+def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], object]]:
+    if isinstance(document, list):
+        for each in document:
+            yield from _connectors(each)
+    elif isinstance(document, Mapping) and "kind" not in document:
+        if _CLASS in document:
+            yield document.get("name", "connector"), document, None
+        elif _is_config(document.get("config")):
+            yield document.get("name", document["config"].get("name", "connector")), document["config"], None
+        else:
+            yield from _expanded(document)
+
+
+def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any], object]]:
+    """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` was also given."""
+    for name, each in document.items():
+        if isinstance(each, Mapping) and (config := _config(each)) is not None:
+            yield name, config, _state(each)
+
+
+def _config(each: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    info = each.get("info")
+    config = info.get("config") if isinstance(info, Mapping) else None
+    return config if isinstance(config, Mapping) and _is_config(config) else None
+
+
+def _state(each: Mapping[str, Any]) -> object:
+    status = each.get("status")
+    connector = status.get("connector") if isinstance(status, Mapping) else None
+    return connector.get("state") if isinstance(connector, Mapping) else None
+
+
+def _is_config(given: object) -> bool:
+    return isinstance(given, Mapping) and _CLASS in given
+
+
+def _texts(config: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in config.items()
+        if value is not None
+    }

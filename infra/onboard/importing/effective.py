@@ -18,8 +18,8 @@ from components.render.planned_objects import PART_OF, Manifest
 from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.logins import OPTION
 from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
-from infra.onboard.importing.placeholders import Placeholders
 from infra.onboard.importing.settings import OLD_NAMES
+from infra.onboard.importing.values import Placeholders
 from infra.onboard.importing.workers import CONVERTERS, group_name
 
 #: Lists whose order does not matter, and one whose order does.

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
@@ -12,15 +12,12 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.secrets import CONFIG_MAP_PROVIDER
-from components.topology.clusters import is_subdomain
-from infra.onboard.importing.chains import taken_transforms, without_bytes
+from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
-from infra.onboard.importing.placeholders import Placeholders, providers_of, unresolved
-from infra.onboard.importing.read_properties import ReadProperties
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.secret_values import may_be_secret
-from infra.onboard.importing.settings import Settings
+from infra.onboard.importing.reading import ReadObject, ReadProperties
+from infra.onboard.importing.settings import Settings, taken_transforms, without_bytes
+from infra.onboard.importing.values import Placeholders, may_be_secret, providers_of, unresolved
 from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_fields_of, own_labels
 
 _NUMBER = re.compile(r"0|-?[1-9][0-9]*")
@@ -239,3 +236,149 @@ def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut])
         else:
             kept[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
     return kept
+
+
+_Replication: TypeAlias = dict[str, Any]
+#: Keys that each of several source connectors may have, with the value that an absent one means.
+_OF_EACH: Mapping[str, Any] = {"topicsExclude": [], "startFrom": "earliest", "transforms": {}}
+#: Keys that are compared differently, or not at all: only the first source connector replicates heartbeats.
+_APART = frozenset({"topics", "connectors", "replicateHeartbeats", "offsetSyncs", *_OF_EACH})
+
+
+def imported_flow(
+    name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: Sequence[ReadObject], kafka: str
+) -> Imported | LeftOut:
+    """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
+    sources = [each for each in connectors if role_of(each) == "source"]
+    others: dict[ConnectorRole, ReadObject] = {}
+    for each in connectors:
+        role = role_of(each)
+        if role is None or role == "source":
+            continue
+        if role in others:
+            why = f"`{others[role].name}` and `{each.name}` are both its {role} connectors."
+            remedy = "give each flow its own KafkaConnect, then import both."
+            return connect.left_out("", "several-flows-on-one-connect", why, remedy)
+        others[role] = each
+    if not sources:
+        names = ", ".join(f"`{each.name}`" for each in connectors)
+        why = f"It runs {names}, but no MirrorSourceConnector, so it replicates no records."
+        return connect.left_out("", "no-source-connector", why, "also import its source connector.")
+    if len(sources) == 1:
+        return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)
+    alone = {
+        each.name: flow_of(name, connect, {"source": each}, config_maps, kafka)
+        for each in sorted(sources, key=_replicates_no_heartbeats)
+    }
+    if differing := _differing(list(alone.values())):
+        why = (
+            f"Its source connectors differ in {', '.join(f'`{key}`' for key in differing)}, which must be the same "
+            "within one flow."
+        )
+        remedy = "make them equal, or give each flow its own KafkaConnect, then import both."
+        return connect.left_out("", "several-flows-on-one-connect", why, remedy)
+    by_name = {each.name: each for each in sources}
+    first = _with_all_topics(by_name[next(iter(alone))], list(alone.values()))
+    whole = flow_of(name, connect, {"source": first, **others}, config_maps, kafka)
+    return _divided(whole, alone, [connect, *(by_name[each] for each in alone), *others.values()])
+
+
+def _replicates_no_heartbeats(source: ReadObject) -> bool:
+    config = source.spec.get("config") or {}
+    return str(config.get("heartbeats.replication.enabled", True)).lower() == "false"
+
+
+def _differing(made: Sequence[Imported]) -> list[str]:
+    """Return the keys in which the flows of single source connectors differ although one flow must share them."""
+    found = [_shared(each) for each in made]
+    return sorted({key for each in found for key in {*each, *found[0]} if each.get(key) != found[0].get(key)})
+
+
+def _shared(made: Imported) -> _Replication:
+    kept = {key: value for key, value in made.replication.items() if key not in _APART}
+    syncs = {key: value for key, value in made.replication.get("offsetSyncs", {}).items() if key != "lagMax"}
+    return {**kept, "offsetSyncs": syncs, "clusters": made.clusters}
+
+
+def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:
+    """Return the first source connector as if it replicated the topics of all, which is how the checkpoint connector
+    sees it.
+    """
+    config = dict(first.spec.get("config") or {})
+    config["topics"] = ",".join(dict.fromkeys(topic for each in made for topic in each.replication.get("topics", ())))
+    if not _equal(made, "topicsExclude"):
+        config.pop("topics.exclude", None)
+    return replace(first, body={**first.body, "spec": {**first.spec, "config": config}})
+
+
+def _equal(made: Sequence[Imported], key: str) -> bool:
+    values = [each.replication.get(key, _OF_EACH[key]) for each in made]
+    return all(each == values[0] for each in values)
+
+
+def _divided(whole: Imported, alone: Mapping[str, Imported], read: list[ReadObject]) -> Imported:
+    """Return the flow of all source connectors; `alone` has that of each, by the name of its KafkaConnector."""
+    made = list(alone.values())
+    own = [key for key in _OF_EACH if not _equal(made, key)]
+    parts = {each: _part_name(each, index) for index, each in enumerate(alone)}
+    sources = {parts[each]: _part(one.replication, own, made) for each, one in alone.items()}
+    flow = {key: value for key, value in whole.replication.items() if key != "topics" and key not in own}
+    flow["connectors"] = {key: value for key, value in flow["connectors"].items() if key != "source"}
+    flow["connectors"]["sources"] = sources
+    left_out = list(dict.fromkeys([*whole.left_out, *(each for one in made for each in one.left_out)]))
+    needed = {key: what for one in (whole, *made) for key, what in one.needed.items()}
+    return replace(whole, replication=flow, read=read, left_out=left_out, needed=needed, parts=parts)
+
+
+def _part(alone: _Replication, own: Sequence[str], made: Sequence[Imported]) -> _Replication:
+    part = {"topics": alone.get("topics", [])}
+    part |= {key: alone.get(key, _OF_EACH[key]) for key in own}
+    lags = [each.replication.get("offsetSyncs", {}).get("lagMax") for each in made]
+    lag = alone.get("offsetSyncs", {}).get("lagMax")
+    if any(each != lags[0] for each in lags) and lag is not None:
+        part["offsetSyncs"] = {"lagMax": lag}
+    return {**part, **alone["connectors"]["source"]}
+
+
+def _part_name(connector: str, index: int) -> str:
+    return connector if is_label(connector) else f"{re.sub('[^a-z0-9]+', '-', connector)[:50].strip('-')}-{index + 1}"
+
+
+@dataclass
+class Names:
+    """The names that replications have so far."""
+
+    taken: set[str] = field(default_factory=set)
+
+    def free(self, given: str, namespace: str = "", kind: str = "mm2") -> str:
+        """Take a name that no other replication has; `namespace` and `kind` distinguish it from another of the same
+        name.
+        """
+        plain = plain_name(given, kind)
+        wanted = [plain, *([f"{namespace}-{plain}", f"{namespace}-{plain}-{kind}"] if namespace else [])]
+        numbered = (f"{plain}-{number}" for number in range(2, len(self.taken) + 3))
+        name = next(each for each in (*wanted, *numbered) if each not in self.taken)
+        self.taken.add(name)
+        return name
+
+
+def plain_name(given: str, kind: str = "mm2") -> str:
+    """The text as a Kubernetes name, if it is not too long; the kind if no part of it can be in a name."""
+    return given if is_label(given) else re.sub("[^a-z0-9-]+", "-", given.lower()).strip("-") or kind
+
+
+def why_named(name: str, wanted: str, what: str, aliases: list[str]) -> str:
+    """Say why a replication does not have the name that the input suggests; `what` is what was read."""
+    plain = plain_name(wanted)
+    reasons = [
+        *([] if is_label(wanted) else [f"`{wanted}` is not a valid name in Kubernetes"]),
+        *([] if plain == name else [f"`{plain}` is the name of another replication"]),
+    ]
+    return f"{name}: {what}. {', and '.join(reasons)}.{_kept([each for each in aliases if not is_label(each)])}"
+
+
+def _kept(aliases: list[str]) -> str:
+    names = ", ".join(f"`{each}`" for each in aliases)
+    if len(aliases) > 1:
+        return f" The aliases {names} stay: MirrorMaker names topics after them."
+    return f" The alias {names} stays: MirrorMaker names topics after it." if aliases else ""

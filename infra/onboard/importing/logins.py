@@ -7,8 +7,7 @@ from typing import Any
 
 from components.kafka.connections import LOGIN_MODULES
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.placeholders import secret_key, unresolved
-from infra.onboard.importing.secret_values import may_be_secret
+from infra.onboard.importing.values import may_be_secret, secret_key, unresolved
 
 Fields = Mapping[str, Any]
 #: Takes the field, the code, the reason and the remedy.

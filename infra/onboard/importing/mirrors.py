@@ -1,18 +1,19 @@
 """A KafkaMirrorMaker2 -> a `mirrorMaker2`."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import nearest
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from infra.onboard.importing.chains import taken_transforms, without_bytes
-from infra.onboard.importing.flows import TASKS, Imported, kept_config, open_credential
+from components.topology.clusters import is_label
+from infra.onboard.importing.flows import TASKS, Imported, Names, kept_config, open_credential
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
-from infra.onboard.importing.placeholders import Placeholders, providers_of
 from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.settings import Settings
+from infra.onboard.importing.settings import Settings, taken_transforms, without_bytes
+from infra.onboard.importing.values import Placeholders, providers_of
 from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_fields_of
 
 #: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
@@ -218,3 +219,31 @@ def selections_of(mirror: Part) -> dict[str, str]:
 
 def _dropped(source: Part) -> Sequence[str]:
     return sorted(key for key in source.get("config") or {} if str(key).startswith(_OF_WORKERS))
+
+
+#: Keys that name workers: a flow has its own workers, beside those that it takes over from.
+_WORKER_NAMES = frozenset({"name", "groupId", "storageTopics"})
+
+
+def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
+    """A flow for each mirror of an imported KafkaMirrorMaker2, on workers of its own; `names` are those of others."""
+    (read,) = imported.read
+    normal = ends_of_mirrors(read)
+    mirrors = normal[1] if isinstance(normal, tuple) else []
+    shared = {key: value for key, value in imported.replication.items() if key not in ("kind", "sources")}
+    shared["connect"] = {key: value for key, value in shared["connect"].items() if key not in _WORKER_NAMES}
+    sources = imported.replication.get("sources")
+    wanted = {} if sources is None else {alias: f"{imported.name}-from-{alias}" for alias in sources}
+    # An alias that gives a valid name keeps that name, even if another alias comes first.
+    taken = {alias: names.free(name) for alias, name in sorted(wanted.items(), key=lambda each: not is_label(each[1]))}
+    for index, _, source in mirrors:
+        alias = str(source.get("alias"))
+        yield replace(
+            imported,
+            name=taken.get(alias, imported.name),
+            wanted=wanted.get(alias, imported.wanted),
+            replication={"kind": "flow", **shared, **({"source": alias, **sources[alias]} if sources else {})},
+            clusters={each: imported.clusters[each] for each in (alias, shared["target"])},
+            left_out=imported.left_out if index == 0 else [],
+            moves_from=index,
+        )

@@ -9,16 +9,12 @@ from components.contract.problems import ReplicationError
 from components.flows.operators import CLUSTER_LABEL, kafka_version, strimzi
 from components.topology.parsing import parse_topology
 from components.topology.workers import ConnectCluster
-from infra.onboard.importing.as_flows import as_flows
 from infra.onboard.importing.connect_rest import attach_connectors
-from infra.onboard.importing.connects import imported_flow
 from infra.onboard.importing.dedicated import flows_of, imported_dedicated
-from infra.onboard.importing.flows import Imported, role_of
+from infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.mirrors import imported_mirror_maker2
-from infra.onboard.importing.names import Names
-from infra.onboard.importing.read_properties import ReadProperties
-from infra.onboard.importing.reading import Found, ReadObject
+from infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
+from infra.onboard.importing.reading import Found, ReadObject, ReadProperties
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 

@@ -13,7 +13,7 @@ from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.workers import Template
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.secret_values import may_be_secret
+from infra.onboard.importing.values import may_be_secret
 
 #: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
 _GROUP = {

@@ -17,10 +17,10 @@ from components.checks import check_topology
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
 from infra.commands.app import app
-from infra.onboard.importing.proving import proofs_of
+from infra.onboard.importing.deployment_changes import proofs_of
+from infra.onboard.importing.project_files import needed_values
 from infra.onboard.importing.reading import Found, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
-from infra.onboard.importing.writing import needed_values
 from tests.infra.onboard.importing.resources import CASES
 from tests.infra.onboard.importing.table import PAGE, page
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from components.topology.clusters import is_label
-from infra.onboard.importing.names import Names
+from infra.onboard.importing.flows import Names
 from tests.infra.onboard.importing.test_as_flows import RESOURCE, imported
 
 

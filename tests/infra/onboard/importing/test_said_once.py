@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.onboard.importing.said_once import alike, in_words, others
+from infra.onboard.importing.left_out import alike, in_words, others
 from tests.infra.onboard.importing.test_command import RESOURCE
 
 COUNT = 12

@@ -13,8 +13,7 @@ import yaml
 from components.contract.problems import CannotRunError, ReplicationError
 from components.topology.in_cluster import InCluster
 from infra.onboard.new_project import files
-from infra.onboard.new_project.answers import Answers, ClusterAnswers
-from infra.onboard.new_project.assumed import assumed
+from infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
 from infra.onboard.new_project.files import project_files, write_project
 from infra.stack.in_cluster import in_cluster
 from infra.stack.settings import read_settings

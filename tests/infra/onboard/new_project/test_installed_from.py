@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.onboard.new_project.installed_from import advice, requirement_of
+from infra.onboard.new_project.files import advice, requirement_of
 
 
 def test_pip_can_install_the_requirements_of_a_new_project(tmp_path: Path) -> None:

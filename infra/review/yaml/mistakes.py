@@ -16,7 +16,7 @@ from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import Found
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
-from infra.yaml_review.objects import Identity, Side, identity_of
+from infra.review.yaml.objects import Identity, Side, identity_of
 
 _NO_REGION = "imported"
 _CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")

@@ -7,10 +7,10 @@ from pathlib import Path
 from components.contract.problems import CannotRunError
 from infra.review.bases import branch_point, changed_paths
 from infra.review.pull_request import require_own_folder
+from infra.review.yaml.folder import files_at, files_now, is_kept, repository_of
+from infra.review.yaml.report import comment_of, document_of
+from infra.review.yaml.review import FolderReview, review_files
 from infra.stack.files.positions import shown
-from infra.yaml_review.folder import files_at, files_now, is_kept, repository_of
-from infra.yaml_review.report import comment_of, document_of
-from infra.yaml_review.review import FolderReview, review_files
 
 #: Files that people read and from which no tool generates objects.
 _TEXTS = (".md", ".txt", "LICENSE", "CODEOWNERS", ".gitignore")

@@ -1,13 +1,43 @@
-"""Values of properties with their placeholders resolved: ConfigMaps by value, Secrets by name."""
+"""Values of properties: their placeholders, and which of them may hold a secret."""
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from components.checks.property_values import is_open_credential
+from components.kafka.connections import may_hold_secret
+from components.properties.definitions import Owner, definitions, supported_versions
 from components.properties.values import Value, value_text
 from components.render.connections import FILE_PROVIDER
 from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
-from infra.onboard.importing.secret_values import may_be_secret
+
+_JAAS = "sasl.jaas.config"
+#: The part of a key that concerns a login, after any client prefixes.
+_LOGIN = re.compile(r"(?:^|\.)((?:sasl|ssl\.(?:keystore|truststore|key))\..+)$", re.IGNORECASE)
+_REFERENCE = re.compile(r"\$\{[^}]*\}")
+_OWNERS = (Owner.CLUSTER, Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN, Owner.WORKER)
+
+
+def may_be_secret(key: str, value: object) -> bool:
+    """Whether a value is, contains or may contain a secret: options of login modules that are not known to be harmless,
+    and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
+    """
+    text = str(value)
+    if is_open_credential(key, text):
+        return True
+    if key.endswith(_JAAS):
+        return may_hold_secret(text)
+    login = _LOGIN.search(key)
+    return login is not None and login[1] not in _defined() and _REFERENCE.sub("", text).strip(" \"'") != ""
+
+
+@functools.cache
+def _defined() -> frozenset[str]:
+    return frozenset(
+        name for version in supported_versions() for owner in _OWNERS for name in definitions(version, owner)
+    )
+
 
 _PLACEHOLDER = re.compile(r"\$\{(?P<provider>[\w-]+):(?P<rest>[^}]*)\}")
 _KUBERNETES = re.compile(r"(?:(?P<namespace>[^/:]+)/)?(?P<name>[^/:]+):(?P<key>.+)")

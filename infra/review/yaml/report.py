@@ -13,8 +13,8 @@ from infra.review.object_changes import ChangeKind
 from infra.review.pull_request import MARKER
 from infra.review.reports import as_json as comparison_json
 from infra.review.reports import as_markdown, print_comparisons, print_fact
-from infra.yaml_review.mistakes import Mistake
-from infra.yaml_review.review import FolderReview, Unjudged
+from infra.review.yaml.mistakes import Mistake
+from infra.review.yaml.review import FolderReview, Unjudged
 
 VERSION = 1
 _MOST = 20

@@ -2,9 +2,9 @@
 
 import pytest
 
-from infra.yaml_review.report import comment_of
+from infra.review.yaml.report import comment_of
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
-from tests.infra.yaml_review.folders import changed, codes, reviewed
+from tests.infra.review.yaml.folders import changed, codes, reviewed
 
 CONVERTER = "    value.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n"
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from infra.yaml_review.folder import Files
-from infra.yaml_review.review import FolderReview, review_files
+from infra.review.yaml.folder import Files
+from infra.review.yaml.review import FolderReview, review_files
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 
 FOLDER = {"flow.yaml": FLOW, "mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: stock")}

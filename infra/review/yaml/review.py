@@ -10,13 +10,13 @@ from components.contract.problems import CannotRunError
 from infra.onboard.importing.left_out import LeftOut
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind
-from infra.yaml_review.fields import Change, changed_objects, unjudged_fields
-from infra.yaml_review.folder import Files
-from infra.yaml_review.mistakes import Mistake, checked, new_mistakes
-from infra.yaml_review.objects import Identity, Side, label_of, side_of
-from infra.yaml_review.requests import is_read, of_stopped, own_effects
-from infra.yaml_review.states import Workers, deployments_of, states_of_both, workers_of_both
-from infra.yaml_review.unclear import unclear_objects
+from infra.review.yaml.fields import Change, changed_objects, unjudged_fields
+from infra.review.yaml.folder import Files
+from infra.review.yaml.mistakes import Mistake, checked, new_mistakes
+from infra.review.yaml.objects import Identity, Side, label_of, side_of
+from infra.review.yaml.requests import is_read, of_stopped, own_effects
+from infra.review.yaml.states import Workers, deployments_of, states_of_both, workers_of_both
+from infra.review.yaml.unclear import unclear_objects
 
 #: Kinds and API groups on which no connector or worker depends.
 _BESIDE = frozenset({"Service", "Pod", "Event", "Endpoints", "PersistentVolume", "PersistentVolumeClaim"})

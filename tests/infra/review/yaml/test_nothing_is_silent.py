@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.yaml_review.report import comment_of, document_of, verdict_of
+from infra.review.yaml.report import comment_of, document_of, verdict_of
 from tests.infra.onboard.importing.resources import FLOW, OLD_MIRROR
-from tests.infra.yaml_review.folders import reviewed
+from tests.infra.review.yaml.folders import reviewed
 
 RICH = """
 apiVersion: kafka.strimzi.io/v1

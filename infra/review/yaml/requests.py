@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.changes.deployment_state import DeployedConnector, DeploymentState
 from components.changes.effect import Effect, Severity, listed
 from infra.review.object_changes import ChangeKind, FieldChange
-from infra.yaml_review.fields import ASKED, Change
-from infra.yaml_review.objects import Identity
-from infra.yaml_review.states import Workers
+from infra.review.yaml.fields import ASKED, Change
+from infra.review.yaml.objects import Identity
+from infra.review.yaml.states import Workers
 
 _OFFSETS = "connector-offsets"
 _LABEL = re.compile(r"metadata\.labels(\..*)?")

@@ -3,11 +3,11 @@
 import pytest
 
 from components.contract.problems import CannotRunError
-from infra.yaml_review.folder import Files
-from infra.yaml_review.report import comment_of, document_of, verdict_of
-from infra.yaml_review.review import review_files
+from infra.review.yaml.folder import Files
+from infra.review.yaml.report import comment_of, document_of, verdict_of
+from infra.review.yaml.review import review_files
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, edited
-from tests.infra.yaml_review.folders import FOLDER, changed, codes, files, not_judged, reviewed
+from tests.infra.review.yaml.folders import FOLDER, changed, codes, files, not_judged, reviewed
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: kafka}\nstringData: {password: hunter2}\n"
 MM2 = "metadata: {name: mm2, namespace: kafka}"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from components.kafka.connectors import ROLE_OF_CLASS
-from infra.onboard.importing.secret_values import may_be_secret
+from infra.onboard.importing.values import may_be_secret
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
-from infra.yaml_review.objects import Identity, Published, Side
+from infra.review.yaml.objects import Identity, Published, Side
 
 _HIDDEN = "(not shown)"
 _BELOW_CONFIG = re.compile(r"(?:^|\.)(?:config|data|loggers|labels|annotations)\.(.+)$")

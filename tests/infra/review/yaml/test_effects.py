@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
-from tests.infra.yaml_review.folders import FOLDER, changed, codes, edited_files, not_judged, reviewed
+from tests.infra.review.yaml.folders import FOLDER, changed, codes, edited_files, not_judged, reviewed
 
 RESTART = ("restart", "connector-restarts")
 ROLLS = ("restart", "connect-rolls")

@@ -13,11 +13,11 @@ from infra.onboard.importing.effective import effective, objects_of
 from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.placeholders import Placeholders, providers_of
 from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.topologies import kafka_of, workers_of
+from infra.onboard.importing.values import Placeholders, providers_of
 from infra.onboard.importing.workers import group_name
-from infra.yaml_review.objects import Identity, Side, identity_of
+from infra.review.yaml.objects import Identity, Side, identity_of
 
 _WORKERS = ("KafkaMirrorMaker2", "KafkaConnect")
 

@@ -10,7 +10,7 @@ from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.topologies import kafka_of, workers_of
-from infra.yaml_review.objects import Identity, Published, Side
+from infra.review.yaml.objects import Identity, Published, Side
 
 _TEMPLATE = re.compile(r"\{\{.*\}\}|\{%.*%\}", re.DOTALL)
 #: What Flux's `postBuild` and `envsubst` fill in; a Kafka placeholder has a colon after the provider's name.

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from infra.commands.app import app
 from infra.review.pull_request import MARKER
 from tests.infra.onboard.importing.resources import MIRROR
-from tests.infra.yaml_review.folders import FOLDER
+from tests.infra.review.yaml.folders import FOLDER
 from tests.workflows.workflow import commit, git
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: hunter2}\n"
