@@ -73,6 +73,11 @@ class KafkaReader:
         except KafkaException as error:
             raise self._unasked("the client's configuration is not accepted", error) from None
 
+    def forget(self) -> None:
+        """Forget which topics there were, and why the cluster did not answer."""
+        with self._lock:
+            self._topics, self._last_error, self._refusal = None, "", ""
+
     def topics(self) -> dict[str, int]:
         """Number of partitions of every topic that the user may describe. A cluster that is down is asked only once."""
         with self._lock:

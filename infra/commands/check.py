@@ -17,6 +17,7 @@ from infra.commands.options import InProject, Json
 from infra.deploy.promotion.rule.plan import plan_problems
 from infra.stack.files.positions import shown
 from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings, stack_names
 from infra.stack.stack_checks import problems_of_stack
 
@@ -107,7 +108,8 @@ def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str,
     # Only this option needs the Kubernetes and Kafka clients, which take a second to load.
     from infra.stack.cluster_names import names_in_clusters
 
-    return names_in_clusters(settings)
+    with OpenStack(settings) as stack:
+        return names_in_clusters(stack)
 
 
 def _as_problem(error: CannotRunError) -> Problem:

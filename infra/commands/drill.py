@@ -11,6 +11,7 @@ from infra.commands.console import err, out
 from infra.commands.intervention import Flow
 from infra.commands.options import CatchUpSeconds, InProject, Stack
 from infra.stack.files.positions import shown
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
@@ -46,10 +47,9 @@ def drill(
     from infra.operate.move import failing_back, failover_look
     from infra.operate.rehearse.drill import Drill
 
-    settings = read_settings(stack, project.stacks)
-    with failover_look.opened(settings, flow) as scene:
+    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.flow_scene(opened, flow) as scene:
         on_source, on_target = failing_back.source_writer(scene), scene.writer()
-        rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), settings)
+        rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), opened.settings)
 
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:

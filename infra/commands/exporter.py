@@ -13,13 +13,13 @@ from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err
 from infra.commands.options import InProject
-from infra.stack.settings import StackSettings, read_settings
+from infra.stack.session import OpenStack
+from infra.stack.settings import read_settings
 from infra.stack.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from infra.operate.status.document import StatusDocument
     from infra.operate.status.exporting import Newest
 
 _INTERRUPTED = 130
@@ -65,11 +65,11 @@ def exporter(
     from infra.operate.status.exporting import Newest, serving
     from infra.operate.status.look import rounds
 
-    def read() -> list[StackSettings]:
-        return [read_settings(stack, project.stacks) for stack in dict.fromkeys(stacks)]
+    def read() -> list[OpenStack]:
+        return [OpenStack(read_settings(stack, project.stacks)) for stack in dict.fromkeys(stacks)]
 
-    for settings in read():
-        raise_mistakes(settings)
+    for stack in read():
+        raise_mistakes(stack.settings)
     host, _, port = listen.rpartition(":")
     newest = Newest(worst, every_seconds)
     ended = threading.Event()
@@ -83,7 +83,7 @@ def exporter(
         signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, looking every {every_seconds:g} s", soft_wrap=True)
-        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds, listed=None), read, newest)
+        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds), newest)
         looking.add_done_callback(lambda _: ended.set())
         ended.wait()
     if looking.done():
@@ -92,21 +92,23 @@ def exporter(
     os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
 
 
-def _take(looks: "Iterator[StatusDocument]", read: "Callable[[], list[StackSettings]]", newest: "Newest") -> None:
+def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
     from infra.operate.status.drifting import changed_by_hand
     from infra.operate.status.exporter import not_asked
+    from infra.operate.status.look import look
 
-    told: set[str] = set()
-    for document in looks:
-        reasons = {f"{stack.stack}: {reason}" for stack in document.stacks for reason in not_asked(stack)}
+    printed: set[str] = set()
+    for stacks in rounds:
+        document = look(stacks, listed=None)
+        reasons = {f"{status.stack}: {reason}" for status in document.stacks for reason in not_asked(status)}
         drift = {}
-        for settings in read():
+        for stack in stacks:
             try:
-                drift[settings.stack] = changed_by_hand(settings)
+                drift[stack.name] = changed_by_hand(stack)
             except CannotRunError as error:
-                reasons.add(f"{settings.stack}: drift: {error.what} ({error.where})")
-        for each in sorted(reasons - told):
-            err.print(f"{document.asked_at} could not be asked: {each}", markup=False, soft_wrap=True)
-        told = reasons
+                reasons.add(f"{stack.name}: drift: {error.what} ({error.where})")
+        for reason in sorted(reasons - printed):
+            err.print(f"{document.asked_at} could not be asked: {reason}", markup=False, soft_wrap=True)
+        printed = reasons
         newest.take(document, drift)

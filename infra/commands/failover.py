@@ -6,6 +6,7 @@ import typer
 
 from infra.commands.intervention import DryRun, Flow, Groups, WaitSeconds
 from infra.commands.options import InProject, Json, Stack
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
 _Mode = Literal["planned", "continuous", "disaster"]
@@ -88,8 +89,8 @@ def failover(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands import failover_call, failover_modes
 
-    settings = read_settings(stack, project.stacks)
     call = failover_call.Call(
-        settings, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag, fence
+        stack, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag, fence
     )
-    failover_modes.lift_fence(call) if lift_fence else failover_modes.fail_over(call)
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        failover_modes.lift_fence(call, opened) if lift_fence else failover_modes.fail_over(call, opened)

@@ -24,7 +24,6 @@ from infra.operate.move.fence import Fence
 from infra.operate.move.groups import Who, commit, expect_unchanged, resume_checkpoints, stop_checkpoints
 from infra.operate.move.text import document, next_steps, print_plan, topics_of
 from infra.operate.partition_logs import Say
-from infra.stack.settings import StackSettings
 
 DONE = "[green]✓[/]"
 
@@ -33,7 +32,7 @@ DONE = "[green]✓[/]"
 class Call:
     """One call of the command."""
 
-    settings: StackSettings
+    stack: str
     flow: str
     mode: str
     groups: Sequence[str]
@@ -91,7 +90,7 @@ def after_disaster(call: Call, scene: Scene) -> None:
         call.say(f"{DONE} {number(len(found.moves), 'position')} committed on {target}")
         for line in next_steps(scene.parameters, Mode.DISASTER, consumed_topics(scene.parameters, evidence)):
             call.say(escape(line))
-        stop = f"`replicate stop {call.settings.stack} {call.flow}`"
+        stop = f"`replicate stop {call.stack} {call.flow}`"
         call.say(f"Before {source} comes back, stop the flow, so that no connector moves a group: {stop}")
 
     go_on(call, found, commit_all)
@@ -114,7 +113,7 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
         what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
         why = "A failover needs every precondition to be met; nothing was changed."
         remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
-        raise RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.settings.stack}", why, remedy)
+        raise RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.stack}", why, remedy)
     if call.dry_run:
         call.say("nothing was changed")
 
@@ -142,7 +141,7 @@ def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked,
     call.say(f"{DONE} {committed}")
     for line in next_steps(scene.parameters, mode, topics_of(found.moves)):
         call.say(escape(line))
-    resume = f"`replicate resume {call.settings.stack} {call.flow}`"
+    resume = f"`replicate resume {call.stack} {call.flow}`"
     if planned:
         back = f"When the groups are back on {scene.parameters.source.alias}, start it: {resume}"
         call.say(f"Leave the checkpoint connector stopped. {back}")

@@ -5,13 +5,14 @@ from infra.commands.failover_fence import lift_only, with_fence
 from infra.operate.move import failover_look
 from infra.operate.move.facts import Mode
 from infra.operate.move.failover import refuse_unsuited
+from infra.stack.session import OpenStack
 
 
-def fail_over(call: Call) -> None:
+def fail_over(call: Call, stack: OpenStack) -> None:
     mode = Mode(call.mode)
-    disaster = f"replicate failover {call.settings.stack} {call.flow} --mode disaster --dry-run"
+    disaster = f"replicate failover {call.stack} {call.flow} --mode disaster --dry-run"
     otherwise = "" if mode is Mode.DISASTER else f"If the source is lost: `{disaster}`."
-    with failover_look.opened(call.settings, call.flow, otherwise) as scene:
+    with failover_look.flow_scene(stack, call.flow, otherwise) as scene:
         refuse_unsuited(scene.parameters, mode)
         if mode is Mode.DISASTER:
             after_disaster(call, scene)
@@ -21,6 +22,6 @@ def fail_over(call: Call) -> None:
             with_both(call, scene, mode)
 
 
-def lift_fence(call: Call) -> None:
-    with failover_look.opened(call.settings, call.flow) as scene:
+def lift_fence(call: Call, stack: OpenStack) -> None:
+    with failover_look.flow_scene(stack, call.flow) as scene:
         lift_only(call, scene)

@@ -15,7 +15,8 @@ from infra.commands.completion import complete_flow
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Stack
 from infra.stack.files.positions import shown
-from infra.stack.settings import StackSettings, read_settings
+from infra.stack.session import OpenStack
+from infra.stack.settings import read_settings
 
 Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
 Connectors = Annotated[
@@ -61,7 +62,7 @@ For = Annotated[
 class Intervention:
     """One call of `pause`, `stop` or `resume`, for a flow of a stack."""
 
-    settings: StackSettings
+    stack: OpenStack
     flow: str
     state: str
     connectors: Sequence[str]
@@ -99,11 +100,11 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
         take_over: TakeOver = False,
         wait_seconds: WaitSeconds = 180,
     ) -> None:
-        settings = read_settings(stack, project.stacks)
-        if keep:
-            keep_state(settings, flow, state, connector or ())
-        else:
-            intervene(Intervention(settings, flow, state, connector or (), lasts, take_over, dry_run, wait_seconds))
+        with OpenStack(read_settings(stack, project.stacks)) as opened:
+            if keep:
+                keep_state(opened, flow, state, connector or ())
+            else:
+                intervene(Intervention(opened, flow, state, connector or (), lasts, take_over, dry_run, wait_seconds))
 
     command.__doc__ = f"""{help_text}
 
@@ -119,14 +120,14 @@ def intervene(call: Intervention) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
     # They load a client of Kubernetes, which takes longer than TAB may.
     from infra.operate.connectors.changes import Request, concerned, planned
-    from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, flow_of_stack, read_live
+    from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
-    flow = flow_of_stack(call.settings, call.flow)
+    flow = call.stack.declared_flow(call.flow)
     places = chosen_places(flow, call.connectors)
     now = datetime.now(UTC)
-    stack, until = call.settings.stack, ends_at(call.lasts, now)
-    request = Request(stack, flow.name, call.state, who(), now, until, call.take_over)
-    with cluster_of(call.settings) as api:
+    until = ends_at(call.lasts, now)
+    request = Request(call.stack.name, flow.name, call.state, who(), now, until, call.take_over)
+    with cluster_of(call.stack) as api:
         live = read_live(api, places)
         chosen = places if call.connectors else concerned(request, places, live)
         changes = planned(request, chosen, live)
@@ -154,16 +155,16 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
     return f"Nothing resumes by itself at {until:%H:%MZ}; {report}. End it with {resume}."
 
 
-def keep_state(settings: StackSettings, name: str, state: str, connectors: Sequence[str]) -> None:
+def keep_state(stack: OpenStack, name: str, state: str, connectors: Sequence[str]) -> None:
     """Print the change in the topology that makes a state permanent."""
-    from infra.operate.connectors.operator import chosen_places, flow_of_stack
+    from infra.operate.connectors.operator import chosen_places
 
-    flow = flow_of_stack(settings, name)
+    flow = stack.declared_flow(name)
     roles = dict.fromkeys(place.role for place in chosen_places(flow, connectors))
-    _say(f"in {shown(settings.topology_file)}:")
+    _say(f"in {shown(stack.settings.topology_file)}:")
     for role in roles:
         _say(f"  {flow.expanded.where(f'connectors.{role}.state')}: {state}")
-    _say(f"then deploy it: `replicate up {settings.stack}`")
+    _say(f"then deploy it: `replicate up {stack.name}`")
 
 
 def _say(text: str) -> None:

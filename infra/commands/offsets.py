@@ -8,6 +8,7 @@ import typer
 
 from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds
 from infra.commands.options import InProject, Json, Stack, Yes
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
 
@@ -57,8 +58,6 @@ def offsets(
     from infra.commands.offsets_call import Call, change, print_list
     from infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
     from infra.operate.offsets.reader import OffsetsReader
-    from infra.stack.flow_choice import flow_named
-    from infra.stack.stack_checks import resolved_flows
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
         said = "name the file with the offsets." if file is None else f"`{verb}` reads no file."
@@ -69,14 +68,15 @@ def offsets(
         raise typer.BadParameter("only `list` prints JSON or CSV.", param_hint="--csv" if as_csv else "--json")
     if as_json and as_csv:
         raise typer.BadParameter("it cannot be given with `--json`.", param_hint="--csv")
-    settings = read_settings(stack, project.stacks)
-    chosen = flow_named(flow, resolved_flows(settings), settings.stack)
-    places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]
-    if not places:
-        raise typer.BadParameter("only the offsets of source connectors can be set.", param_hint="--connector")
-    with cluster_of(settings, OFFSETS_PERMISSION) as api:
-        reader = OffsetsReader.of(chosen, api)
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        chosen = opened.flow(flow)
+        places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]
+        if not places:
+            raise typer.BadParameter("only the offsets of source connectors can be set.", param_hint="--connector")
+        reader = OffsetsReader.of(opened, chosen)
         if verb is Verb.LIST:
             print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
         else:
-            change(Call(api, reader, stack, places, file, yes, take_over, wait_seconds), carry_out=verb != Verb.PLAN)
+            with cluster_of(opened, OFFSETS_PERMISSION) as api:
+                call = Call(api, reader, stack, places, file, yes, take_over, wait_seconds)
+                change(call, carry_out=verb is not Verb.PLAN)

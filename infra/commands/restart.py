@@ -8,6 +8,7 @@ from rich.markup import escape
 from infra.commands.console import err, out
 from infra.commands.intervention import Connectors, DryRun, Flow, WaitSeconds
 from infra.commands.options import InProject, Stack
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
 
@@ -28,22 +29,22 @@ def restart(
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
     # They load a client of Kubernetes, which takes longer than TAB may.
-    from infra.operate.connectors.operator import chosen_places, cluster_of, flow_of_stack, read_live
+    from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
     from infra.operate.connectors.operator import restart as carry_out
     from infra.operate.connectors.restarts import planned_restarts
 
-    settings = read_settings(stack, project.stacks)
-    places = chosen_places(flow_of_stack(settings, flow), connector or ())
-    if task is not None and len(places) > 1:
-        raise typer.BadParameter("name the `--connector` that has this task.", param_hint="--task")
-    with cluster_of(settings) as api:
-        restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
-        for each in restarts:
-            out.print(escape(f"restart {each.title}"), soft_wrap=True)
-        if dry_run:
-            out.print("nothing was changed")
-            return
-        with err.status("waiting for the operator") as status:
-            found = carry_out(api, restarts, wait_seconds, status.update)
-    for seen in found:
-        out.print(f"[green]✓[/] {escape(seen.text)}", soft_wrap=True)
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        places = chosen_places(opened.declared_flow(flow), connector or ())
+        if task is not None and len(places) > 1:
+            raise typer.BadParameter("name the `--connector` that has this task.", param_hint="--task")
+        with cluster_of(opened) as api:
+            restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
+            for planned in restarts:
+                out.print(escape(f"restart {planned.title}"), soft_wrap=True)
+            if dry_run:
+                out.print("nothing was changed")
+                return
+            with err.status("waiting for the operator") as status:
+                restarted = carry_out(api, restarts, wait_seconds, status.update)
+    for connector_ in restarted:
+        out.print(f"[green]✓[/] {escape(connector_.text)}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from infra.commands.intervention import Connectors, DryRun, Flow, Intervention, TakeOver, WaitSeconds, intervene
 from infra.commands.options import InProject, Stack
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
 
@@ -18,5 +19,5 @@ def resume(
 
     Example: `replicate resume prod-us-west-2 orders`
     """
-    settings = read_settings(stack, project.stacks)
-    intervene(Intervention(settings, flow, "running", connector or (), "", take_over, dry_run, wait_seconds))
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        intervene(Intervention(opened, flow, "running", connector or (), "", take_over, dry_run, wait_seconds))

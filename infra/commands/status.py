@@ -1,6 +1,7 @@
 """The command `replicate status`."""
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -9,8 +10,8 @@ from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings, read_settings, stack_names
+from infra.stack.session import OpenStack
+from infra.stack.settings import read_settings, stack_names
 
 if TYPE_CHECKING:
     from infra.operate.status.document import StatusDocument
@@ -46,22 +47,23 @@ def status(
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.status.look import look, rounds
+    from infra.operate.status.look import look, opened, rounds
 
-    def read() -> list[StackSettings]:
-        found = [read_settings(stack, project.stacks) for stack in stacks or stack_names(project.stacks)]
-        return found if stacks else [each for each in found if not stack_environment(each).on_this_machine]
+    def read() -> list[OpenStack]:
+        chosen = [OpenStack(read_settings(name, project.stacks)) for name in stacks or stack_names(project.stacks)]
+        return chosen if stacks else [stack for stack in chosen if not stack.environment.on_this_machine]
 
     if history is not None:
         _refuse_watched(watch)
-        _show_history(read(), history, as_json)
+        with opened(read()) as chosen:
+            _show_history(chosen, history, as_json)
     if not watch:
-        chosen = read()
-        with err.status("asking Kubernetes and Kafka"):
+        with opened(read()) as chosen, err.status("asking Kubernetes and Kafka"):
             document = look(chosen)
         _print(document, as_json)
         raise typer.Exit(document.exit_code)
-    for document in rounds(read, every_seconds):
+    for chosen in rounds(read, every_seconds):
+        document = look(chosen)
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)
@@ -78,11 +80,11 @@ def _refuse_watched(watch: bool) -> None:
         )
 
 
-def _show_history(chosen: list[StackSettings], verdicts: int, as_json: bool) -> NoReturn:
+def _show_history(stacks: Sequence[OpenStack], verdicts: int, as_json: bool) -> NoReturn:
     from infra.operate.status.history import histories, print_histories
 
     with err.status("asking Kubernetes"):
-        document = histories(chosen, verdicts)
+        document = histories(stacks, verdicts)
     if as_json:
         typer.echo(json.dumps(document.document(), indent=2))
     else:

@@ -7,6 +7,7 @@ cannot ask for strict validation, and convert every answer to objects and back. 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -119,6 +120,12 @@ class KubernetesApi:
     def __exit__(self, *_: object) -> None:
         close: Callable[[], None] = self._client.close
         close()
+
+    def within(self, seconds: tuple[float, float]) -> Self:
+        """The same client with other time limits: to connect, and for the answer to each call."""
+        other = copy(self)
+        other._seconds = seconds
+        return other
 
     def get(self, target: Reference) -> Object | None:
         return self._or_none("GET", target)

@@ -1,7 +1,6 @@
 """Compares what runs in a stack's Kubernetes cluster with what the stack's files declare. It only reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +12,6 @@ from components.flows.resolved import flow_digest
 from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from components.render.validation_jobs import VALIDATION_KINDS
-from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, Drift, compare
@@ -36,9 +34,12 @@ from infra.review.object_changes import Identity, identity
 from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings, read_settings, stack_names
+from infra.stack.session import OpenStack
+from infra.stack.settings import read_settings, stack_names
 
 LABEL = "what runs"
+_WHY = "The command compares what runs with what the stack's files declare."
+_PERMISSION = "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes."
 _KINDS = (
     ("v1", "Namespace"),
     ("v1", "ConfigMap"),
@@ -78,26 +79,26 @@ def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comp
     failures: list[CannotRunError] = []
     for stack in names:
         try:
-            found.append(compare_with_cluster(stack, stacks))
+            with OpenStack(read_settings(stack, stacks)) as opened:
+                found.append(compare_with_cluster(opened))
         except CannotRunError as error:
             failures.append(error)
     return found, failures
 
 
-def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
+def compare_with_cluster(opened: OpenStack) -> Comparison:
     """What the next deployment of a stack would change in its cluster, and what has drifted there.
 
     Raises ReplicationError for mistakes of its topology, CannotRunError when the cluster does not answer.
     """
-    settings = read_settings(stack, stacks)
-    declared = current_snapshot(stack, stacks, like_rendered=True)
+    stack, settings = opened.name, opened.settings
+    declared = current_snapshot(stack, settings.stacks, like_rendered=True)
     version = strimzi(settings.topology.strimzi).api_version
-    with _asking(stack):
-        cluster = api_client(settings, stack_environment(settings).kubernetes_access())
+    with opened.asking_kubernetes(_WHY, _PERMISSION) as cluster:
         live = read_objects(cluster, declared, version)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
     # Pulumi deletes what it deployed, and a preview shows that.
-    undeleted = _left_behind(settings, declared, live) if settings.by_gitops else {}
+    undeleted = _left_behind(opened, declared, live) if settings.by_gitops else {}
     flows = [flow for each in declared.deployments.values() for flow in each.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, told)
@@ -114,9 +115,9 @@ def compare_with_cluster(stack: str, stacks: Path) -> Comparison:
     return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
 
 
-def _left_behind(settings: StackSettings, declared: Snapshot, live: Sequence[Manifest]) -> Mapping[str, Objects]:
-    own = territory(settings, stack_environment(settings).configured().values)
-    return left_behind(live, _known(declared), own, _other_territories(settings.stack, settings.stacks))
+def _left_behind(stack: OpenStack, declared: Snapshot, live: Sequence[Manifest]) -> Mapping[str, Objects]:
+    own = territory(stack.settings, stack.configured.values)
+    return left_behind(live, _known(declared), own, _other_territories(stack.name, stack.settings.stacks))
 
 
 def _known(declared: Snapshot) -> frozenset[str]:
@@ -173,14 +174,6 @@ def _objects(declared: Snapshot) -> list[Manifest]:
 
 def _namespaces(declared: Snapshot) -> list[str]:
     return sorted({body["metadata"].get("namespace", "") for body in _objects(declared)} - {""})
-
-
-def _asking(stack: str) -> AbstractContextManager[None]:
-    return asking_kubernetes(
-        f"stack {stack}",
-        "The command compares what runs with what the stack's files declare.",
-        "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes.",
-    )
 
 
 def running(

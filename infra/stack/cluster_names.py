@@ -2,38 +2,23 @@
 credentials are in Secrets of the stack's Kubernetes cluster. Nothing is written.
 """
 
-from collections.abc import Mapping
-
 from components.checks.listed_names import ClusterNames
-from components.clients.login import Purpose, client_config
+from components.clients.login import ClientConfig, Purpose
 from components.contract.problems import CannotRunError
-from components.flows.resolved import resolve_flows
-from components.render.job_parameters import flow_parameters
-from infra.kubernetes.access import api_client
-from infra.stack.environment import stack_environment
-from infra.stack.kafka_login import secrets_reader
-from infra.stack.settings import StackSettings
+from infra.stack.session import OpenStack
 
 _SECONDS = 15.0
 _WHY = "`--topics cluster` reads the names of topics and groups with the login of the validation job."
 _PURPOSE = Purpose(_WHY, ", or give `--topics` a file")
 
 
-def names_in_clusters(settings: StackSettings) -> dict[str, ClusterNames]:
+def names_in_clusters(stack: OpenStack) -> dict[str, ClusterNames]:
     """Ask every source cluster of a stack's flows. Raises CannotRunError if one cannot be asked."""
-    environment = stack_environment(settings)
-    configured = environment.configured()
-    flows = resolve_flows(configured.topology, configured.region, configured.values)
-    clusters = {flow.settings.source: flow_parameters(flow).source for flow in flows}
-    with api_client(settings, environment.kubernetes_access()) as api:
-        configs = {
-            alias: client_config(cluster, secrets_reader(api, alias, _PURPOSE), _PURPOSE)
-            for alias, cluster in clusters.items()
-        }
-    return {alias: _ask(alias, config) for alias, config in configs.items()}
+    clusters = {flow.settings.source: stack.parameters(flow).source for flow in stack.flows}
+    return {alias: stack.kafka(_ask, cluster, _PURPOSE) for alias, cluster in clusters.items()}
 
 
-def _ask(alias: str, config: Mapping[str, str | int | float | bool]) -> ClusterNames:
+def _ask(alias: str, config: ClientConfig) -> ClusterNames:
     # A check without this option must not wait for the client to load.
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient

@@ -23,7 +23,7 @@ from components.flows.resolved import (
 from components.properties.definitions import nearest
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
-from components.topology.clusters import ConfigValue
+from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Flow, Topology
 from infra.stack.environment import stack_environment
 from infra.stack.files.positions import placed, shown
@@ -96,6 +96,37 @@ def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
     configured = stack_environment(settings).configured()
     raise_errors(check_configuration(configured))
     return resolve_flows(configured.topology, configured.region, configured.values)
+
+
+def raise_without_stack(settings: StackSettings) -> None:
+    """Raise a ReplicationError if a topology without a stack names an address or a credential that only the
+    configuration of a stack has.
+    """
+    file = settings.without_stack
+    if file is None:
+        return
+    problems = [
+        Problem(
+            f"clusters.{alias}",
+            "config-without-stack",
+            f"{what} of `{alias}` is the configuration key `{key}`",
+            "Only a stack has a configuration.",
+            remedy,
+        )
+        for alias, cluster in settings.topology.clusters.items()
+        for what, key, remedy in _values_of_a_stack(cluster)
+    ]
+    raise_errors(placed(problems, file))
+
+
+def _values_of_a_stack(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
+    if isinstance(cluster.bootstrap_servers, ConfigValue):
+        yield "the address", cluster.bootstrap_servers.config, "write the address there."
+    own = cluster.validation is not None and cluster.validation.authentication is not None
+    used = validation_config_secrets(cluster) if own else config_secrets(cluster) | validation_config_secrets(cluster)
+    remedy = "name the Secret in the flow's namespace that has it, as `{secret: NAME, key: KEY}`."
+    for credential in used.values():
+        yield "a credential", credential.config, remedy
 
 
 def raise_by_gitops(settings: StackSettings) -> None:

@@ -32,9 +32,8 @@ from infra.stack.environment import stack_environment
 from infra.stack.files.positions import placed, shown
 from infra.stack.job_settings import spark_problems, spark_settings
 from infra.stack.settings import StackSettings, stack_file
-from infra.stack.stack_checks import raise_mistakes, resolved_flows
+from infra.stack.stack_checks import raise_mistakes, raise_without_stack, resolved_flows
 from infra.stack.workspace import KubernetesAccess
-from infra.validate.configured import raise_configured
 from infra.validate.silent_connectors import silent_connectors
 
 _ALONE = "the job validates what {file} declares, but does not check that this is deployed"
@@ -76,8 +75,7 @@ class ValidationRun:
         if not self.declared:
             return resolved_flows(self.settings)
         raise_mistakes(self.settings)
-        if self.settings.without_stack is not None:
-            raise_configured(self.settings.topology, self.settings.without_stack)
+        raise_without_stack(self.settings)
         configured = stack_environment(self.settings).configured()
         return resolve_flows(configured.topology, configured.region, configured.values)
 

@@ -20,8 +20,9 @@ from infra.local.endpoints import Region
 from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.operate.connectors.changes import Request, planned
-from infra.operate.connectors.operator import carry_out, cluster_of, flow_of_stack, read_live
+from infra.operate.connectors.operator import carry_out, cluster_of, read_live
 from infra.operate.connectors.places import connector_places
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_file
 from spark.documents import chosen_flows
 from spark.job import Options, run
@@ -143,7 +144,7 @@ class World:
 
     def connectors(self, flow: str) -> tuple[str, ...]:
         """The names of a flow's connectors, the source connectors first."""
-        return tuple(place.name for place in connector_places(flow_of_stack(self.deployed.settings, flow)))
+        return tuple(place.name for place in connector_places(OpenStack(self.deployed.settings).declared_flow(flow)))
 
     @contextmanager
     def stopped(self, flow: str, connectors: Sequence[str], state: str = "stopped") -> Iterator[None]:
@@ -165,10 +166,10 @@ class World:
             yield
 
     def _bring(self, flow: str, connectors: Sequence[str], state: str) -> None:
-        settings = self.deployed.settings
-        places = [place for place in connector_places(flow_of_stack(settings, flow)) if place.name in connectors]
-        request = Request(settings.stack, flow, state, getpass.getuser(), datetime.now(UTC))
-        with cluster_of(settings) as api:
+        stack = OpenStack(self.deployed.settings)
+        places = [place for place in connector_places(stack.declared_flow(flow)) if place.name in connectors]
+        request = Request(stack.name, flow, state, getpass.getuser(), datetime.now(UTC))
+        with stack, cluster_of(stack) as api:
             changes = planned(request, places, read_live(api, places))
             carry_out(api, changes, places, WAIT_SECONDS, lambda _: None)
 

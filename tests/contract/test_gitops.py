@@ -24,6 +24,7 @@ from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import resolved_flows
 from infra.validate.run import ValidationRun
@@ -214,14 +215,15 @@ def test_a_removed_replication_that_was_not_pruned_is_refused_and_shown_as_drift
         f"kubectl delete kafkaconnector,kafkaconnect,kafkamirrormaker2,role,rolebinding,configmap -n mirror-{left} "
         in (problem.remedy)
     )
-    compared = compare_with_cluster("one", gitops.stacks)
+    compared = compare_with_cluster(OpenStack(read_settings("one", gitops.stacks)))
     # There is no operator that would report anything as ready.
     found = [(each.code, each.where) for each in compared.drift if each.code != "not-ready"]
     assert found == [("replication-not-deleted", f"replication {left}")]
     assert {(each.severity, each.code) for each in compared.effects} == {(Severity.DATA, "replication-removed")}
     assert {each.deployment for each in compared.objects if each.change is ChangeKind.REMOVED} == {left}
     # The flow of the other stack is in the same cluster, but belongs to that stack.
-    assert {each.code for each in compare_with_cluster("two", gitops.stacks).drift} <= {"not-ready"}
+    of_the_other = compare_with_cluster(OpenStack(read_settings("two", gitops.stacks)))
+    assert {drift.code for drift in of_the_other.drift} <= {"not-ready"}
     for kind in ("KafkaConnector", "KafkaConnect"):
         for each in gitops.kubectl.list_all("kafka.strimzi.io/v1", kind, namespace=f"mirror-{left}"):
             gitops.kubectl.delete(reference(each))

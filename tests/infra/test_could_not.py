@@ -32,8 +32,9 @@ from infra.operate.connectors.places import connector_places
 from infra.operate.move.facts import Mode
 from infra.operate.move.source_only import export
 from infra.stack.flow_choice import flow_named
-from infra.stack.kafka_login import secrets_reader
 from infra.stack.listed_names import read_names
+from infra.stack.session import OpenStack
+from infra.stack.settings import read_settings
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
@@ -64,8 +65,10 @@ def workers_that_do_not_exist() -> None:
 
 def a_secret_that_does_not_exist() -> None:
     purpose = Purpose("The command asks both clusters of a flow with the login of the validation job.")
-    read = secrets_reader(EMPTY, "useast", purpose)
-    read(CredentialReference(secret=SecretReference(namespace="mirror-orders", name="useast-mirror", key="password")))
+    secret = SecretReference(namespace="mirror-orders", name="useast-mirror", key="password")
+    stack = OpenStack(read_settings("prod-us-west-2", ROOT / "stacks"))
+    stack.kubernetes = EMPTY
+    stack.credential("useast", CredentialReference(secret=secret), purpose)
 
 
 def a_group_without_offsets_on_the_source() -> None:

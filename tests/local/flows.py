@@ -19,6 +19,7 @@ from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
 from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import compare_with_cluster
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, stack_file
 from infra.stack.stack_checks import resolved_flows
 from spark.checks.heartbeats import Observer, check_heartbeats
@@ -73,7 +74,7 @@ class Deployed:
 
     def expect_no_drift(self) -> None:
         """Raise NotYetError until the cluster is as the stack deployed it, and every task runs."""
-        left = compare_with_cluster(self.settings.stack, self.settings.stacks)
+        left = compare_with_cluster(OpenStack(self.settings))
         if left.drift or left.objects:
             raise NotYetError(str((left.drift, left.objects)))
 

@@ -13,6 +13,7 @@ from infra.local.endpoints import Endpoints
 from infra.local.example_traffic import STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.review.live_comparison import compare_with_cluster
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
@@ -82,7 +83,7 @@ def test_a_connector_of_a_mirror_maker_2_is_paused_resumed_and_restarted_by_its_
     ):
         answer = replicate(mirror, verb, "stock", "--connector", source, *options)
         assert (answer.returncode, f"{source} is {seen}" in answer.stdout) == (0, True), answer.stderr
-        drift = compare_with_cluster("local-mirrormaker2", mirror.settings.stacks).drift
+        drift = compare_with_cluster(OpenStack(mirror.settings)).drift
         assert [each.code for each in drift] == (["temporary-state"] if verb == "pause" else [])
 
 

@@ -26,6 +26,7 @@ from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, produce
 from infra.review.live_comparison import compare_with_cluster
 from infra.stack.environment import stack_environment
+from infra.stack.session import OpenStack
 from infra.stack.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed
 from tests.local.jobs import jobs_in_this_process
@@ -101,7 +102,7 @@ def test_a_promotion_interrupted_in_the_engine_leaves_a_deployment_that_can_cont
     backend = paths.pulumi() / "state"
     left = json.loads((backend / ".pulumi" / "stacks" / PROJECT / f"{FIRST}.json").read_text())["checkpoint"]["latest"]
     locks = list((backend / ".pulumi" / "locks").rglob(f"{FIRST}/*.json"))
-    found = {each.code: each.what for each in compare_with_cluster(FIRST, regions.stacks).drift}
+    found = {each.code: each.what for each in compare_with_cluster(OpenStack(regions.settings(FIRST))).drift}
     again = deployment.up(regions.settings(FIRST), lambda _: None)
     # The next test starts again without any object.
     deployment.destroy(regions.settings(FIRST), lambda _: None)

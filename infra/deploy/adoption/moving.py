@@ -33,8 +33,8 @@ from infra.operate.offsets.change import Run
 from infra.operate.offsets.ended_tasks import wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
 from infra.operate.offsets.requests import disarm
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import resolved_flows
 
 _POLL_SECONDS = 1.0
 #: A worker stores offsets each minute, unless its `offset.flush.interval.ms` says otherwise.
@@ -69,10 +69,9 @@ class Moving:
         moves = [each for each in self.plan.moves.found if each.waiting]
         take_over(self.settings, self.plan, self.say, _holding_back(moves))
         found = []
-        with cluster_of(self.settings, OFFSETS_PERMISSION) as api:
-            flows = {flow.name: flow for flow in resolved_flows(self.settings)}
+        with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
-                readers = {each.name: OffsetsReader.of(flows[each.name], api) for each in move.flows}
+                readers = {flow.name: OffsetsReader.of(stack, stack.flow(flow.name)) for flow in move.flows}
                 self._wait_created(api, move)
                 self._wait_stored(api, move, readers)
                 self._require_no_step_back(move, readers)

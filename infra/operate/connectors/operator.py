@@ -1,25 +1,21 @@
 """Carries out interventions on a stack's connectors, and waits until the operator reports that they took effect."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import failures, is_observed
 from components.properties.definitions import nearest
-from components.render.acls import flows_without_addresses
-from infra.kubernetes.access import FIELD_MANAGER, api_client, asking_kubernetes
+from infra.kubernetes.access import FIELD_MANAGER
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import Change, disowned
 from infra.operate.connectors.places import ConnectorPlace, connector_places
 from infra.operate.connectors.restarts import Restart, connector_in
-from infra.stack.environment import stack_environment
-from infra.stack.flow_choice import flow_named
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
+from infra.stack.session import OpenStack
 
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."
@@ -51,14 +47,6 @@ class Seen:
         return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
 
 
-def flow_of_stack(settings: StackSettings, name: str) -> ResolvedFlow:
-    """The flow with this name. Raises ReplicationError for mistakes in the topology, CannotRunError for an unknown
-    name.
-    """
-    raise_mistakes(settings)
-    return flow_named(name, flows_without_addresses(settings.topology, settings.region), settings.stack)
-
-
 def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
     """The connectors with these names; without names, every connector of the flow."""
     places = {place.name: place for place in connector_places(flow)}
@@ -75,15 +63,12 @@ def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPl
     return tuple(places[name] for name in names or places)
 
 
-@contextmanager
-def cluster_of(settings: StackSettings, permission: str = _PERMISSION) -> Iterator[KubernetesApi]:
+def cluster_of(stack: OpenStack, permission: str = _PERMISSION) -> AbstractContextManager[KubernetesApi]:
     """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError.
 
     `permission` is the remedy if the cluster refuses a call.
     """
-    access = stack_environment(settings).kubernetes_access()
-    with asking_kubernetes(f"stack {settings.stack}", _WHY, permission), api_client(settings, access) as api:
-        yield api
+    return stack.asking_kubernetes(_WHY, permission)
 
 
 def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:

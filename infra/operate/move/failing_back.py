@@ -5,7 +5,7 @@ No state is kept between two runs: a new run finds what an interrupted one did.
 
 from collections.abc import Sequence
 
-from components.clients.login import Purpose, client_config
+from components.clients.login import Purpose
 from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
@@ -13,7 +13,6 @@ from infra.operate.move.facts import Move
 from infra.operate.move.failover_look import Scene
 from infra.operate.move.group_moves import commit_moves
 from infra.operate.partition_logs import Say
-from infra.stack.kafka_login import secrets_reader
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
 
@@ -34,9 +33,7 @@ def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
 
 def source_writer(scene: Scene) -> GroupWriter:
     """Commits on the source with the connectors' login, which needs the right to do so for each group."""
-    cluster = connector_login(scene.flow, "source")
-    config = client_config(cluster, secrets_reader(scene.api, cluster.alias, _WRITING), _WRITING)
-    return GroupWriter(cluster.alias, config)
+    return scene.stack.kafka(GroupWriter, connector_login(scene.flow, "source"), _WRITING)
 
 
 def commit_back(scene: Scene, writer: GroupWriter, moves: Sequence[Move], say: Say) -> None:

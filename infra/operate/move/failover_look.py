@@ -7,18 +7,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from components.clients.errors import NoAnswerError
-from components.clients.login import Purpose, client_config
+from components.clients.login import Purpose
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Side
 from components.properties.definitions import nearest
-from components.render.job_parameters import connector_login, flow_parameters
-from infra.kubernetes.access import api_client
+from components.render.job_parameters import connector_login
 from infra.kubernetes.api import KubernetesApi
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.connectors.operator import cluster_of
@@ -33,12 +32,8 @@ from infra.operate.status.kubernetes_facts import (
     read_objects,
     verdict_facts,
 )
-from infra.operate.status.look import KUBERNETES_SECONDS
-from infra.stack.environment import stack_environment
-from infra.stack.flow_choice import flow_named
-from infra.stack.kafka_login import secrets_reader
+from infra.stack.session import QUICK, OpenStack
 from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _WRITING = Purpose("The command commits offsets on the target with the login of the connectors.")
@@ -50,55 +45,51 @@ _THREADS = 4
 class Scene:
     """A flow, its Kubernetes cluster and its Kafka clusters."""
 
-    settings: StackSettings
+    stack: OpenStack
     flow: ResolvedFlow
     parameters: FlowParameters
-    api: KubernetesApi
+
+    @property
+    def settings(self) -> StackSettings:
+        return self.stack.settings
+
+    @property
+    def api(self) -> KubernetesApi:
+        """The flow's cluster, to look at it."""
+        return self.stack.kubernetes.within(QUICK)
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
         """The flow's cluster, to change connectors; inside, an ApiError becomes a CannotRunError."""
-        return cluster_of(self.settings)
+        return cluster_of(self.stack)
 
     def reader(self, cluster: ClusterParameters) -> KafkaReader:
-        return KafkaReader(
-            cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _READING), _READING)
-        )
+        """The reader of a cluster, which asks for its topics again."""
+        reader = self.stack.kafka(KafkaReader, cluster, _READING)
+        reader.forget()
+        return reader
 
     def topic_acls(self, side: Side) -> TopicAcls:
         """The ACLs of topics, which the connectors' user may change only if it was given the right."""
-        cluster = connector_login(self.flow, side)
-        return TopicAcls(
-            cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _FENCING), _FENCING)
-        )
+        return self.stack.kafka(TopicAcls, connector_login(self.flow, side), _FENCING)
 
     def writer(self) -> GroupWriter:
         """Commits on the target with the connectors' login, which may do so if they sync offsets."""
-        cluster = connector_login(self.flow, "target")
-        return GroupWriter(
-            cluster.alias, client_config(cluster, secrets_reader(self.api, cluster.alias, _WRITING), _WRITING)
-        )
+        return self.stack.kafka(GroupWriter, connector_login(self.flow, "target"), _WRITING)
 
 
 @contextmanager
-def opened(settings: StackSettings, name: str, otherwise: str = "") -> Iterator[Scene]:
+def flow_scene(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[Scene]:
     """The scene of a flow. Inside, an NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
-    environment = stack_environment(settings)
-    configured = environment.configured()
-    raise_mistakes(settings)
-    flows = resolve_flows(configured.topology, configured.region, configured.values)
-    flow = flow_named(name, flows, settings.stack)
-    with api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS) as api:
-        try:
-            yield Scene(settings, flow, flow_parameters(flow), api)
-        except NoAnswerError as error:
-            raise _not_answered(settings, name, str(error), otherwise) from None
+    flow = stack.flow(name)
+    try:
+        yield Scene(stack, flow, stack.parameters(flow))
+    except NoAnswerError as error:
+        raise _not_answered(stack.name, name, str(error), otherwise) from None
 
 
-def _not_answered(settings: StackSettings, name: str, what: str, otherwise: str) -> CannotRunError:
+def _not_answered(stack: str, name: str, what: str, otherwise: str) -> CannotRunError:
     why = "Positions are computed from what the clusters say now."
-    remedy = (
-        f"correct it and run the command again; `replicate status {settings.stack}` shows what answers. {otherwise}"
-    )
+    remedy = f"correct it and run the command again; `replicate status {stack}` shows what answers. {otherwise}"
     return CannotRunError("not-answered", what, f"flow {name}", why, remedy.strip())
 
 

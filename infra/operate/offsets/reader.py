@@ -14,13 +14,12 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka import mirror_records
 from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.positions import TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.kubernetes.api import KubernetesApi
 from infra.operate.connectors.places import ConnectorPlace, connector_places
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.operate.offsets.plan import Known, Move, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs
 from infra.operate.status.look import Readers
+from infra.stack.session import OpenStack
 
 
 class Clusters(Protocol):
@@ -38,8 +37,8 @@ class OffsetsReader:
     readers: Clusters
 
     @classmethod
-    def of(cls, flow: ResolvedFlow, api: KubernetesApi) -> "OffsetsReader":
-        return cls(flow, flow_parameters(flow), Readers(api, None))
+    def of(cls, stack: OpenStack, flow: ResolvedFlow) -> "OffsetsReader":
+        return cls(flow, stack.parameters(flow), Readers(stack))
 
     @property
     def source(self) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from components.changes.effect import Severity
 from components.flows.resolved import ResolvedFlow
-from components.render.acls import flows_without_addresses
 from infra.review.comparison import Drift
 from infra.review.live_comparison import compare_with_cluster
-from infra.stack.settings import StackSettings
+from infra.stack.session import OpenStack
 
 #: Drift that other series report: states of connectors, and what the validation found.
 _REPORTED = frozenset(
@@ -25,13 +24,12 @@ _REPORTED = frozenset(
 )
 
 
-def changed_by_hand(settings: StackSettings) -> Mapping[str, int]:
-    """Flow -> how many of its objects and fields somebody changed, added or deleted.
+def changed_by_hand(stack: OpenStack) -> Mapping[str, int]:
+    """Count, for each flow, the objects and fields that somebody changed, added or deleted.
 
     Raises CannotRunError if the stack's cluster does not answer, or refuses.
     """
-    drift = compare_with_cluster(settings.stack, settings.stacks).drift
-    return by_flow(drift, flows_without_addresses(settings.topology, settings.region))
+    return by_flow(compare_with_cluster(stack).drift, stack.declared_flows)
 
 
 def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:

@@ -1,6 +1,6 @@
 """What earlier validations have published about a stack's flows. Asks only Kubernetes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -11,12 +11,10 @@ from components.contract.clusters import Model
 from components.contract.history import History, PastVerdict
 from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
-from components.render.acls import flows_without_addresses
 from infra.operate.status.facts import Unasked
 from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
-from infra.operate.status.look import flows_and_kubernetes
 from infra.operate.status.text import print_flow
-from infra.stack.settings import StackSettings
+from infra.stack.session import QUICK, OpenStack
 
 _THREADS = 16
 _COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}
@@ -53,25 +51,23 @@ class HistoryDocument(Model):
         return 2 if any(flow.unasked or flow.losses for stack in self.stacks for flow in stack.flows) else 0
 
 
-def histories(stacks: list[StackSettings], verdicts: int) -> HistoryDocument:
-    """The newest verdicts of every flow, at most this many. Raises ReplicationError for a topology with mistakes."""
+def histories(stacks: Sequence[OpenStack], verdicts: int) -> HistoryDocument:
+    """Return the newest verdicts of every flow, at most this many. Raises ReplicationError for mistakes."""
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return HistoryDocument(asked_at=asked_at, stacks=tuple(_of_stack(each, verdicts) for each in stacks))
+    return HistoryDocument(asked_at=asked_at, stacks=tuple(_of_stack(stack, verdicts) for stack in stacks))
 
 
-def _of_stack(settings: StackSettings, verdicts: int) -> StackHistory:
+def _of_stack(stack: OpenStack, verdicts: int) -> StackHistory:
     try:
-        flows, api = flows_and_kubernetes(settings)
+        flows, api = stack.flows, stack.kubernetes
     except CannotRunError as error:
         why = f"{error.what} ({error.where})"
-        unseen = flows_without_addresses(settings.topology, settings.region)
-        return StackHistory(
-            stack=settings.stack, flows=tuple(FlowHistory(name=each.name, unasked=why) for each in unseen)
-        )
-    with api, ThreadPoolExecutor(_THREADS) as pool:
-        objects = read_objects(api, verdict_references(flows), pool)
-    found = (flow_history(flow.name, verdict_history(flow, objects), verdicts) for flow in flows)
-    return StackHistory(stack=settings.stack, flows=tuple(found))
+        unasked = (FlowHistory(name=flow.name, unasked=why) for flow in stack.declared_flows)
+        return StackHistory(stack=stack.name, flows=tuple(unasked))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(api.within(QUICK), verdict_references(flows), pool)
+    of_flows = (flow_history(flow.name, verdict_history(flow, objects), verdicts) for flow in flows)
+    return StackHistory(stack=stack.name, flows=tuple(of_flows))
 
 
 def flow_history(name: str, found: History | Unasked, verdicts: int) -> FlowHistory:

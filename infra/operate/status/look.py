@@ -6,23 +6,22 @@ The source is asked last: an older answer of the source would make the bounds on
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from components.clients.errors import NoAnswerError
-from components.clients.login import Purpose, client_config
+from components.clients.login import Purpose
 from components.clients.reader import KafkaReader
 from components.contract.clusters import ClusterParameters
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
-from components.render.acls import flows_without_addresses
 from components.render.job_parameters import connector_login, flow_parameters
-from infra.kubernetes.access import api_client
-from infra.kubernetes.api import KubernetesApi
 from infra.operate.status.document import FlowStatus, StackStatus, StatusDocument
 from infra.operate.status.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked
 from infra.operate.status.flow_status import LISTED, flow_status
@@ -36,13 +35,8 @@ from infra.operate.status.kubernetes_facts import (
     verdict_facts,
 )
 from infra.operate.status.logins import can_be_tried, certificates, login_facts
-from infra.stack.environment import stack_environment
-from infra.stack.kafka_login import secrets_reader
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
+from infra.stack.session import QUICK, OpenStack
 
-#: Seconds to connect to the Kubernetes API server, and for its answer.
-KUBERNETES_SECONDS = (3.0, 5.0)
 _THREADS = 16
 _CREDENTIALS_DOWN = "its credentials are in Kubernetes, which does not answer"
 _PURPOSE = Purpose("The command asks both clusters of a flow with the login of the validation job.")
@@ -50,98 +44,82 @@ _PURPOSE = Purpose("The command asks both clusters of a flow with the login of t
 T = TypeVar("T")
 
 
-def look(stacks: list[StackSettings], listed: int | None = LISTED) -> StatusDocument:
-    """The status of every flow of these stacks, in parallel, with this many partitions and groups (None: all).
+def look(stacks: Sequence[OpenStack], listed: int | None = LISTED) -> StatusDocument:
+    """Return the status of every flow of these stacks, in parallel, with this many partitions and groups (None: all).
 
     Raises ReplicationError for a topology with mistakes.
     """
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
-        found = tuple(pool.map(lambda each: _look_at_stack(each, listed), stacks))
-    return StatusDocument(asked_at=asked_at, stacks=found)
+        statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed), stacks))
+    return StatusDocument(asked_at=asked_at, stacks=statuses)
 
 
-def rounds(
-    read: Callable[[], list[StackSettings]], every_seconds: float, listed: int | None = LISTED
-) -> Iterator[StatusDocument]:
-    """Look repeatedly, with a pause in between. Before each look, `read` returns the stacks that the files declare by
-    then.
-    """
+def rounds(read: Callable[[], Sequence[OpenStack]], every_seconds: float) -> Iterator[Sequence[OpenStack]]:
+    """Open stacks again and again, with a pause in between. `read` returns the stacks that the files then declare."""
     pause = threading.Event()
     while True:
-        yield look(read(), listed)
+        with opened(read()) as stacks:
+            yield stacks
+        del stacks
         # Kafka clients refer to themselves: until they are collected they keep their threads and connections.
         gc.collect()
         pause.wait(every_seconds)
 
 
-def flows_and_kubernetes(settings: StackSettings) -> tuple[tuple[ResolvedFlow, ...], KubernetesApi]:
-    """The flows of a stack, and its cluster, which is not asked yet.
-
-    Raises CannotRunError if the environment is not available, ReplicationError for a topology with mistakes.
-    """
-    environment = stack_environment(settings)
-    configured = environment.configured()
-    raise_mistakes(settings)
-    flows = resolve_flows(configured.topology, configured.region, configured.values)
-    return flows, api_client(settings, environment.kubernetes_access(), KUBERNETES_SECONDS)
+@contextmanager
+def opened(stacks: Sequence[OpenStack]) -> Iterator[Sequence[OpenStack]]:
+    """Close these stacks at the end."""
+    with ExitStack() as closed_at_the_end:
+        for stack in stacks:
+            closed_at_the_end.enter_context(stack)
+        yield stacks
 
 
-def _look_at_stack(settings: StackSettings, listed: int | None) -> StackStatus:
+def _look_at_stack(stack: OpenStack, listed: int | None) -> StackStatus:
     try:
-        flows, api = flows_and_kubernetes(settings)
+        flows, api = stack.flows, stack.kubernetes
     except CannotRunError as error:
-        unseen = flows_without_addresses(settings.topology, settings.region)
-        statuses = (_nothing_asked(flow, f"{error.what} ({error.where})") for flow in unseen)
-        return StackStatus(stack=settings.stack, flows=tuple(statuses))
-    with api, ThreadPoolExecutor(_THREADS) as pool:
-        objects = read_objects(api, needed_objects(flows), pool)
-        readers = Readers(api, unreachable(objects))
+        statuses = (_nothing_asked(flow, f"{error.what} ({error.where})") for flow in stack.declared_flows)
+        return StackStatus(stack=stack.name, flows=tuple(statuses))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(api.within(QUICK), needed_objects(flows), pool)
+        readers = Readers(stack, unreachable(objects))
         looks = [pool.submit(_look_at_flow, flow, objects, readers, listed) for flow in flows]
-        return StackStatus(stack=settings.stack, flows=tuple(each.result() for each in looks))
+        return StackStatus(stack=stack.name, flows=tuple(status.result() for status in looks))
 
 
+@dataclass(frozen=True)
 class Readers:
-    """The Kafka clusters of a stack: one reader for all flows that log in to a cluster in the same way."""
+    """The Kafka clusters of a stack, for questions that may remain without an answer. If Kubernetes is `down`, it is
+    not asked for each credential.
+    """
 
-    def __init__(self, api: KubernetesApi, down: Unasked | None) -> None:
-        """`down` says that Kubernetes does not answer; then it is not asked for each credential either."""
-        self._api, self._down = api, down
-        self._lock = threading.Lock()
-        self._of_cluster: dict[ClusterParameters, KafkaReader] = {}
-        self._of_login: dict[tuple[tuple[str, object], ...], KafkaReader] = {}
+    stack: OpenStack
+    down: Unasked | None = None
 
     def of(self, cluster: ClusterParameters) -> KafkaReader:
-        """The reader of a cluster. Raises NoAnswerError if its credentials cannot be read or used."""
-        if self._down is not None:
-            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
-        with self._lock:
-            if cluster not in self._of_cluster:
-                self._of_cluster[cluster] = self._logged_in(cluster)
-            return self._of_cluster[cluster]
+        """Return the reader of a cluster. Raises NoAnswerError if its credentials cannot be read or used."""
+        with self._credentials_of(cluster):
+            return self.stack.kafka(KafkaReader, cluster, _PURPOSE)
 
     def certificates(self, cluster: ClusterParameters) -> tuple[CertificateFacts, ...]:
-        """The certificates for this cluster. Raises NoAnswerError if they cannot be read."""
-        if self._down is not None:
+        """Return the certificates for a cluster. Raises NoAnswerError if they cannot be read."""
+        with self._credentials_of(cluster):
+            return certificates(cluster, lambda wanted: self.stack.credential(cluster.alias, wanted, _PURPOSE))
+
+    @contextmanager
+    def _credentials_of(self, cluster: ClusterParameters) -> Iterator[None]:
+        if self.down is not None:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {_CREDENTIALS_DOWN}")
         try:
-            return certificates(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE))
+            yield
         except CannotRunError as error:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
-
-    def _logged_in(self, cluster: ClusterParameters) -> KafkaReader:
-        try:
-            config = client_config(cluster, secrets_reader(self._api, cluster.alias, _PURPOSE), _PURPOSE)
-        except CannotRunError as error:
-            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
-        login = (("alias", cluster.alias), *sorted(config.items()))
-        if login not in self._of_login:
-            self._of_login[login] = KafkaReader(cluster.alias, config)
-        return self._of_login[login]
 
 
 def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None) -> FlowStatus:
-    parameters = flow_parameters(flow)
+    parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
     found_lag, groups = _positions(flow, parameters, readers)
     facts = FlowFacts(

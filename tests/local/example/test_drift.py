@@ -18,6 +18,7 @@ from infra.machine.waiting import NotYetError, wait_for
 from infra.review.comparison import Comparison, Drift
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.running_drift import running_otherwise
+from infra.stack.session import OpenStack
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed
 
 _STRIMZI = ("kafka.strimzi.io", "v1")
@@ -28,7 +29,7 @@ _HAND: dict[str, Any] = {"field_manager": "somebody", "_request_timeout": 20}
 
 
 def _compared(deployed: Deployed) -> Comparison:
-    return compare_with_cluster("local", deployed.settings.stacks)
+    return compare_with_cluster(OpenStack(deployed.settings))
 
 
 def _expect_clean(deployed: Deployed) -> None:

@@ -11,6 +11,7 @@ from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
 from infra.stack.cluster_names import names_in_clusters
 from infra.stack.project import local_folder
+from infra.stack.session import OpenStack
 from infra.validate.run import ValidationRun
 from tests.local.flows import Deployed
 
@@ -69,7 +70,7 @@ def test_connect_finds_no_error_in_a_connectors_configuration(deployed: Deployed
 
 def test_check_reads_the_names_of_topics_and_groups_from_the_running_clusters(deployed: Deployed) -> None:
     """Reads one cluster by password and the other by certificate, with credentials that the stack itself created."""
-    names = names_in_clusters(deployed.settings)
+    names = names_in_clusters(OpenStack(deployed.settings))
     assert {"orders", "ledger", "heartbeats"} <= set(names["useast"].topics)
     assert names["useast-tls"].topics == names["useast"].topics
     assert "ledger-audit" in (names["useast"].groups or ())

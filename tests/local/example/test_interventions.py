@@ -3,6 +3,7 @@
 from infra.machine.waiting import wait_for
 from infra.operate.status.look import look
 from infra.review.live_comparison import compare_with_cluster
+from infra.stack.session import OpenStack
 from tests import commands
 from tests.commands import Answer
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
@@ -28,12 +29,12 @@ def test_a_pause_is_reported_as_a_temporary_state_until_it_is_resumed(deployed: 
         assert paused.returncode == 0
         assert f"✓ {HEARTBEAT} is PAUSED" in paused.stdout
         assert "Nothing resumes by itself" in paused.stdout
-        (drift,) = compare_with_cluster("local", deployed.settings.stacks).drift
+        (drift,) = compare_with_cluster(OpenStack(deployed.settings)).drift
         assert (drift.code, drift.remedy) == (
             "temporary-state",
             f"`replicate resume local orders --connector '{HEARTBEAT}'`.",
         )
-        status = next(flow for flow in look([deployed.settings]).stacks[0].flows if flow.name == "orders")
+        status = next(flow for flow in look([OpenStack(deployed.settings)]).stacks[0].flows if flow.name == "orders")
         (shown,) = [each.temporary for each in status.connectors or () if each.name == HEARTBEAT]
         assert shown.startswith("paused by ")
         again = replicate(deployed, "pause", *named)
@@ -41,7 +42,7 @@ def test_a_pause_is_reported_as_a_temporary_state_until_it_is_resumed(deployed: 
     finally:
         resumed = replicate(deployed, "resume", "orders")
     assert (resumed.returncode, f"✓ {HEARTBEAT} is RUNNING" in resumed.stdout) == (0, True)
-    left = compare_with_cluster("local", deployed.settings.stacks)
+    left = compare_with_cluster(OpenStack(deployed.settings))
     assert (left.drift, left.objects) == ((), ())
 
 

@@ -21,6 +21,7 @@ from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.status.document import FlowStatus
 from infra.operate.status.look import look
 from infra.operate.status.text import flow_lines
+from infra.stack.session import OpenStack
 from spark.report.publish import publish
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.repository import ROOT
@@ -41,7 +42,7 @@ def replicate_status(deployed: Deployed, *options: str) -> "subprocess.Completed
 
 
 def orders(deployed: Deployed) -> FlowStatus:
-    (stack,) = look([deployed.settings]).stacks
+    (stack,) = look([OpenStack(deployed.settings)]).stacks
     return next(flow for flow in stack.flows if flow.name == "orders")
 
 

@@ -8,6 +8,7 @@ from infra.review.comparison import Comparison
 from infra.review.drift import CODE
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 
 #: Drift that is no difference between what was rendered and what is applied.
@@ -32,7 +33,8 @@ def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
 
     Raises CannotRunError if the cluster does not answer.
     """
-    return tuple(sorted(differences(compare_with_cluster(settings.stack, settings.stacks))))
+    with OpenStack(settings) as opened:
+        return tuple(sorted(differences(compare_with_cluster(opened))))
 
 
 def differences(compared: Comparison) -> Iterator[Problem]:

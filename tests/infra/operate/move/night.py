@@ -22,6 +22,7 @@ from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operate.connectors.places import connector_places
 from infra.operate.move.failover_look import Scene
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader
@@ -37,6 +38,9 @@ class Operator:
 
     objects: dict[Reference, Object] = field(default_factory=dict)
     before_patch: Callable[[], None] = lambda: None
+
+    def within(self, _: tuple[float, float]) -> "Operator":
+        return self
 
     def get(self, wanted: Reference) -> Object | None:
         return self.objects.get(wanted)
@@ -140,6 +144,10 @@ class Night(Scene):
     #: The ACLs of useast.
     acls: Acls = field(default_factory=lambda: Acls("useast"))
 
+    @property
+    def api(self) -> KubernetesApi:
+        return cast(KubernetesApi, self.operator)
+
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
         @contextmanager
         def api() -> Iterator[KubernetesApi]:
@@ -197,10 +205,10 @@ def a_night(
         GroupWriter("useast", source.config).commit(group, offsets, "")
     topology = parse_topology(a_topology(a_flow()))
     settings = StackSettings("night", Path("stacks"), topology, None, local=False, values={}, secret_keys=frozenset())
-    api, members = cast(KubernetesApi, operator), dict.fromkeys(groups, 0)
-    return Night(settings, flow, flow_parameters(flow), api, source, target, operator, members, set(), [])
+    members = dict.fromkeys(groups, 0)
+    return Night(OpenStack(settings), flow, flow_parameters(flow), source, target, operator, members, set(), [])
 
 
 def a_call(night: Night, **given: Any) -> Call:
     wanted = {"groups": (), "watch_seconds": 0, "wait_seconds": 5, "dry_run": False, "as_json": False}
-    return Call(**{"settings": night.settings, "flow": "orders", "mode": "planned", **wanted, **given})
+    return Call(**{"stack": night.stack.name, "flow": "orders", "mode": "planned", **wanted, **given})

@@ -19,6 +19,7 @@ from infra.operate.move.disaster import consumed_topics, disaster_plan
 from infra.operate.move.disaster_facts import Evidence, Silence, Tail, Translated
 from infra.operate.move.facts import Group, LeftAlone, Move, Plan
 from infra.operate.status.facts import VerdictFacts
+from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.move.night import a_call, a_night
@@ -262,7 +263,9 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     target = Cluster()
     target.hold(REMOTE.topic, [(0, "")])
     night = a_night(a_resolved_flow(), Cluster(), target, {})
-    night = replace(night, settings=replace(night.settings, stack="prod-us-west-2"), members={"checkout-web": 0})
+    night = replace(
+        night, stack=OpenStack(replace(night.settings, stack="prod-us-west-2")), members={"checkout-web": 0}
+    )
     blocks = [each.text for each in Readme(ROOT / "infra" / "operate" / "README.md").blocks()]
     (dry_run,) = [" ".join(each.split()) for each in blocks if "does not answer: Connection refused" in each]
     (committed,) = [" ".join(each.split()) for each in blocks if "✓ 1 position committed on uswest\n" in each]

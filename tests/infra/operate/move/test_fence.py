@@ -14,6 +14,7 @@ from components.kafka.acls import AclEntry
 from components.topology.parsing import parse_topology
 from infra.commands.failover_fence import lift_only, with_fence
 from infra.operate.move.fence import owner_of
+from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.infra.operate.move.night import KilledError, Night, a_call
@@ -266,7 +267,9 @@ def test_a_fence_that_would_also_affect_replication_is_refused(replications: dic
     night = a_night_of(flow)
     night.acls.after_change = pytest.fail
     with pytest.raises(RefusedError, match=said):
-        with_fence(a_call(night, fence=True), replace(night, settings=replace(night.settings, topology=topology)))
+        with_fence(
+            a_call(night, fence=True), replace(night, stack=OpenStack(replace(night.settings, topology=topology)))
+        )
 
 
 @pytest.mark.parametrize(

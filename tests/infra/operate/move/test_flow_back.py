@@ -116,8 +116,7 @@ def scene() -> FlowBack:
         body["metadata"]["uid"] = "u-1"
     operator = WithConnect(objects, connect=useast, topic=storage_topic_name(flow.workers, flow.settings, "offsets"))
     useast.hold(operator.topic, [])
-    values = {**vars(replace(night, operator=operator, api=operator))}  # type: ignore[arg-type]  # it stands for it
-    return FlowBack(**values)
+    return FlowBack(**vars(replace(night, operator=operator)))
 
 
 def begin(scene: FlowBack, *, dry_run: bool = False) -> None:

@@ -1,0 +1,171 @@
+"""One stack while a command works on it: every command and every operation takes an `OpenStack` as its argument.
+
+Each part is opened when it is first needed, once, and closed when the command ends. A command that needs no cluster
+opens none, and loads no client.
+"""
+
+import base64
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from components.clients.login import ClientConfig, Purpose, client_config
+from components.contract.clusters import ClusterParameters
+from components.contract.clusters import Reference as CredentialReference
+from components.contract.parameters import FlowParameters
+from components.contract.problems import CannotRunError, raise_errors
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.acls import flows_without_addresses
+from components.render.job_parameters import flow_parameters
+from infra.stack.environment import StackEnvironment, stack_environment
+from infra.stack.flow_choice import flow_named
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes, raise_without_stack
+
+if TYPE_CHECKING:
+    from infra.kubernetes.api import KubernetesApi, Object
+
+#: Seconds to connect to the Kubernetes API server, and for its answer, where a person waits for many answers.
+QUICK = (3.0, 5.0)
+
+Client = TypeVar("Client")
+
+
+class OpenStack:
+    """A stack's flows, its Kubernetes cluster and its Kafka clusters. Safe to share between threads.
+
+    Members raise ReplicationError for mistakes in the stack's files, and CannotRunError for what cannot be reached.
+    """
+
+    def __init__(self, settings: StackSettings) -> None:
+        self.settings = settings
+        self._lock = threading.RLock()
+        self._opened = ExitStack()
+        self._parameters: dict[str, FlowParameters] = {}
+        self._secrets: dict[tuple[str, str], Object | None] = {}
+        self._clients: dict[tuple[object, ...], object] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clients.clear()
+        self._secrets.clear()
+        self._opened.close()
+
+    @property
+    def name(self) -> str:
+        return self.settings.stack
+
+    @cached_property
+    def environment(self) -> StackEnvironment:
+        """Where the stack runs."""
+        return stack_environment(self.settings)
+
+    @cached_property
+    def configured(self) -> StackSettings:
+        """The settings with every address that the stack is deployed with."""
+        return self.environment.configured()
+
+    @cached_property
+    def flows(self) -> tuple[ResolvedFlow, ...]:
+        """The flows that the stack's files declare, with their addresses.
+
+        Mistakes in the files are raised first, because they can be found and corrected without anything that runs.
+        """
+        raise_mistakes(self.settings)
+        raise_without_stack(self.settings)
+        configured = self.configured
+        return resolve_flows(configured.topology, configured.region, configured.values)
+
+    @cached_property
+    def declared_flows(self) -> tuple[ResolvedFlow, ...]:
+        """The same flows for what needs no address: where only the configuration has one, a phrase stands for it."""
+        raise_mistakes(self.settings)
+        return flows_without_addresses(self.settings.topology, self.settings.region)
+
+    def flow(self, name: str) -> ResolvedFlow:
+        """The flow of this name. Raises CannotRunError, which names the most similar one."""
+        return flow_named(name, self.flows, self.name)
+
+    def declared_flow(self, name: str) -> ResolvedFlow:
+        """The same for what needs no address."""
+        return flow_named(name, self.declared_flows, self.name)
+
+    def parameters(self, flow: ResolvedFlow) -> FlowParameters:
+        """The parameters with which the validation job reads both clusters of a flow."""
+        if flow.name not in self._parameters:
+            self._parameters[flow.name] = flow_parameters(flow)
+        return self._parameters[flow.name]
+
+    def require_pulumi(self) -> None:
+        """Raise an error unless Pulumi may deploy the stack, and its configuration has every address and credential."""
+        raise_by_gitops(self.settings)
+        self.require_credentials()
+
+    def require_credentials(self) -> None:
+        """Raise a ReplicationError if the configuration lacks an address or a credential that a flow needs."""
+        raise_mistakes(self.settings)
+        raise_errors(check_configuration(self.configured))
+
+    @cached_property
+    def kubernetes(self) -> "KubernetesApi":
+        """The only client of the stack's Kubernetes cluster; `asking_kubernetes` explains its errors."""
+        # Loading the client takes longer than a check, which needs none.
+        from infra.kubernetes.access import api_client
+
+        return self._opened.enter_context(api_client(self.settings, self.environment.kubernetes_access()))
+
+    @contextmanager
+    def asking_kubernetes(self, why: str, permission: str) -> "Iterator[KubernetesApi]":
+        """The client of the cluster. An ApiError inside becomes a CannotRunError, which says `why` the command asks.
+
+        `permission` is the remedy if the cluster refuses.
+        """
+        from infra.kubernetes.access import asking_kubernetes
+
+        with asking_kubernetes(f"stack {self.name}", why, permission):
+            yield self.kubernetes
+
+    def kafka(
+        self, client: Callable[[str, ClientConfig], Client], cluster: ClusterParameters, purpose: Purpose
+    ) -> Client:
+        """The client of a Kafka cluster with this login, made by `client`. Each is made once, and Secrets are read
+        once.
+
+        Raises CannotRunError if the credentials cannot be read or used.
+        """
+        with self._lock:
+            known = self._clients.get((client, cluster))
+            if known is None:
+                config = client_config(cluster, lambda wanted: self.credential(cluster.alias, wanted, purpose), purpose)
+                # Flows that log in to a cluster in the same way share a client.
+                login = (client, cluster.alias, *sorted(config.items()))
+                known = self._clients.get(login) or client(cluster.alias, config)
+                self._clients[login] = self._clients[client, cluster] = known
+            return known  # type: ignore[return-value]  # a type checker cannot relate the key to the value
+
+    def credential(self, alias: str, wanted: CredentialReference, purpose: Purpose) -> str:
+        """The value of a credential of the Kafka cluster `alias`. Raises CannotRunError if there is no such value."""
+        assert wanted.secret is not None
+        place, key = (wanted.secret.namespace, wanted.secret.name), wanted.secret.key
+        with self._lock:
+            if place not in self._secrets:
+                self._secrets[place] = self._read_secret(*place, purpose)
+            secret = self._secrets[place]
+        data: Mapping[str, str] = (secret or {}).get("data") or {}
+        if key not in data:
+            what = f"there is no key `{key}`" if secret else "there is no such Secret"
+            where, remedy = f"Secret {'/'.join(place)}", f"deploy the stack or create the Secret{purpose.instead}."
+            raise CannotRunError("no-credential", f"{what} for `{alias}`", where, purpose.why, remedy)
+        return base64.b64decode(data[key]).decode()
+
+    def _read_secret(self, namespace: str, name: str, purpose: Purpose) -> "Object | None":
+        from infra.kubernetes.access import asking_kubernetes
+        from infra.kubernetes.api import Reference
+
+        where = f"Secret {namespace}/{name}"
+        with asking_kubernetes(where, purpose.why, f"let your user `get` the {where}{purpose.instead}."):
+            return self.kubernetes.within(QUICK).get(Reference("v1", "Secret", namespace, name))
