@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from components.contract.depth import Depth
+from components.contract.report import Depth
 from components.contract.spark_conf import DRIVER_HEAP, why_not_conf
 from spark.sessions import SessionOptions
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from components.contract.depth import Depth, why_not_published
-from components.contract.history import History
 from components.contract.problems import CannotRunError
-from components.contract.report import EXIT_CODES, Report, Verdict
+from components.contract.published_verdict import History
+from components.contract.report import EXIT_CODES, Depth, Report, Verdict, why_not_published
 from spark.arguments import parser, session_options
 from spark.connectors_run import await_connectors
 from spark.documents import chosen_flows, read_document

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from components.contract.clusters import (
+from components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     PasswordAuthentication,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from components.contract.clusters import UnsupportedAuthentication
-from components.contract.parameters import FlowParameters, Parameters
+from components.contract.parameters import FlowParameters, Parameters, UnsupportedAuthentication
 from components.contract.problems import CannotRunError
 from components.kafka.patterns import pattern_error
 

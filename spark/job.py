@@ -8,11 +8,19 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
-from components.contract.acceptance import accepting
-from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
-from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Report, Severity, TopicIds
+from components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Depth,
+    Finding,
+    FlowOutcome,
+    Report,
+    Severity,
+    TopicIds,
+    accepting,
+)
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.checks.kept import kept_positions
 from spark.credentials import Resolve, resolver

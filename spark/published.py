@@ -8,10 +8,9 @@ from kubernetes import client
 from urllib3.exceptions import HTTPError
 
 from components.contract.evidence import Evidence, read_evidence
-from components.contract.history import History, read_history
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import config_map_name, entries, read_topic_ids
+from components.contract.published_verdict import History, config_map_name, entries, read_history, read_topic_ids
 from components.contract.report import TopicIds
 from spark.kubernetes_access import api_client
 

@@ -4,8 +4,8 @@ exactly one place, accepted findings exist and have a reason, and some stack dep
 
 from collections.abc import Collection, Iterator, Sequence
 
-from components.contract.acceptance import ACCEPTABLE, NOT_ACCEPTABLE
 from components.contract.problems import Problem, Severity
+from components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
 from components.flows.expansion import ExpandedFlow, expand
 from components.properties.definitions import nearest
 from components.topology.clusters import Model

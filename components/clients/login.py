@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from components.contract.clusters import (
+from components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     PasswordAuthentication,

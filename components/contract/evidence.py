@@ -1,19 +1,83 @@
-"""Where a validation stopped comparing the records of both sides, so that the next one can continue from there. Pure.
+"""What a validation proved, stored with the published verdict: where it stopped comparing the records of both sides, so
+that the next one can continue from there, and where each consumer group continues on the target on the day when the
+source is lost.
 
-It is published with the verdict. May be imported by anything; imports nothing of ours but positions.
+Each is a document in a ConfigMap's binaryData: JSON, compressed. May be imported by anything; imports nothing of ours
+but the rules of Kafka and the base of the documents.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+import base64
+import gzip
+import itertools
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 
-from components.contract.compressed import compressed, read_entry
+from components.contract.parameters import Model
+from components.contract.wording import agreeing
+from components.kafka.proven_positions import KeptPosition, Span
+
+
+def _with_zone(time: str) -> str:
+    if datetime.fromisoformat(time).tzinfo is None:
+        raise ValueError("a time without a zone")
+    return time
+
+
+#: ISO 8601 with a zone; without one it could not be compared with other times.
+Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]
+#: How far the clocks of two machines may differ if one validates and the other validates or promotes the same flow.
+CLOCKS_APART = timedelta(minutes=1)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def compressed(document: object) -> bytes:
+    """The document, not yet in base64; equal documents are equal bytes."""
+    return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
+
+
+def uncompressed(entry: str) -> Any:
+    """The document of an entry. Raises ValueError if it cannot be unpacked."""
+    try:
+        return json.loads(gzip.decompress(base64.b64decode(entry, validate=True)))
+    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
+        raise ValueError("not compressed JSON in base64") from error
+
+
+def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
+    """The document of an entry. Raises ValueError with words for one thing or several, depending on `count`."""
+    try:
+        document = uncompressed(entry)
+    except ValueError as error:
+        raise ValueError(agreeing(count, "[it|they] cannot be unpacked")) from error
+    if isinstance(document, dict) and document.get("version") != version:
+        raise ValueError(agreeing(count, "another release of the job wrote [it|them]"))
+    try:
+        return kind.model_validate(document)
+    except ValidationError as error:
+        raise ValueError(agreeing(count, "[its|their] content is invalid")) from error
+
 
 #: The entry of the ConfigMap, in its binaryData.
 EVIDENCE = "evidence.json.gz"
-VERSION = 1
+EVIDENCE_VERSION = 1
 
 
 class Proven(NamedTuple):
@@ -59,7 +123,7 @@ Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
 _Row: TypeAlias = tuple[Offset, Offset, Offset, Offset, Offset, Offset, StrictBool]
 
 
-class _Topic(BaseModel):
+class _EvidenceTopic(BaseModel):
     model_config = ConfigDict(extra="forbid")
     source_id: StrictStr
     target_id: StrictStr
@@ -67,7 +131,7 @@ class _Topic(BaseModel):
     partitions: dict[int, _Row]
 
     @model_validator(mode="after")
-    def _positions_follow_the_starts(self) -> "_Topic":
+    def _positions_follow_the_starts(self) -> "_EvidenceTopic":
         for number, row in self.partitions.items():
             proven = Proven(*row)
             if number < 0 or proven.source < proven.source_start or proven.target < proven.target_start:
@@ -77,11 +141,11 @@ class _Topic(BaseModel):
         return self
 
 
-class _Document(BaseModel):
+class _EvidenceDocument(BaseModel):
     model_config = ConfigDict(extra="forbid")
     version: Literal[1]
     digest: StrictStr
-    topics: dict[str, _Topic]
+    topics: dict[str, _EvidenceTopic]
 
 
 def packed_evidence(evidence: Evidence) -> bytes:
@@ -95,14 +159,14 @@ def packed_evidence(evidence: Evidence) -> bytes:
         }
         for name, each in evidence.topics.items()
     }
-    return compressed({"version": VERSION, "digest": evidence.digest, "topics": topics})
+    return compressed({"version": EVIDENCE_VERSION, "digest": evidence.digest, "topics": topics})
 
 
 def read_evidence(data: Mapping[str, str]) -> Evidence | None:
     """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
     if EVIDENCE not in data:
         return None
-    found = read_entry(data[EVIDENCE], _Document, VERSION, 1)
+    found = read_entry(data[EVIDENCE], _EvidenceDocument, EVIDENCE_VERSION, 1)
     topics = {
         name: ProvenTopic(
             each.source_id,
@@ -113,3 +177,171 @@ def read_evidence(data: Mapping[str, str]) -> Evidence | None:
         for name, each in found.topics.items()
     }
     return Evidence(found.digest, topics)
+
+
+#: The entry of the ConfigMap, in its binaryData.
+POSITIONS = "positions.json.gz"
+POSITIONS_VERSION = 1
+
+
+class Translated(NamedTuple):
+    """A group's offset on the source. `offset` is MirrorMaker's translation of it; None if that was not proven."""
+
+    group: str
+    topic: str
+    partition: int
+    committed: int
+    offset: int | None
+    read_again: int
+
+
+@dataclass(frozen=True)
+class SpannedTopic:
+    """The proven spans of a topic by partition, and Kafka's id of the topic on each side."""
+
+    source_id: str
+    target_id: str
+    spans: Mapping[int, Span]
+
+
+#: By group, topic on the source, and partition.
+Positions: TypeAlias = Mapping[tuple[str, str, int], KeptPosition]
+
+
+@dataclass(frozen=True)
+class KeptPositions:
+    """What was proven at `time` (ISO 8601) of the model with this digest.
+
+    `left_out` committed offsets have no position here: nothing was proven about them, or there was no room.
+    """
+
+    digest: str
+    time: str
+    topics: Mapping[str, SpannedTopic] = field(default_factory=dict)
+    positions: Positions = field(default_factory=dict)
+    left_out: int = 0
+
+    def worst(self) -> list[tuple[tuple[str, str, int], KeptPosition]]:
+        """The positions, those with the most records to read again first."""
+        return sorted(self.positions.items(), key=lambda each: (-each[1].read_again, each[0]))
+
+
+class _PositionsPartition(Model):
+    """`groups` holds indexes; `shifts` holds the position on the target minus the committed offset."""
+
+    span: tuple[Offset, Offset, Offset, Offset, StrictBool]
+    groups: tuple[Offset, ...] = ()
+    committed: tuple[Offset, ...] = ()
+    shifts: tuple[StrictInt, ...] = ()
+    again: tuple[Offset, ...] = ()
+
+    @model_validator(mode="after")
+    def _rows_are_whole(self) -> "_PositionsPartition":
+        if len({len(each) for each in (self.groups, self.committed, self.shifts, self.again)}) > 1:
+            raise ValueError("a group lacks a number")
+        if any(committed + shift < 0 for committed, shift in zip(self.committed, self.shifts, strict=True)):
+            raise ValueError("a position is negative")
+        span = Span(*self.span)
+        if span.source < span.source_start or span.target < span.target_start:
+            raise ValueError("a span ends before it begins")
+        if span.dense and span.source - span.source_start != span.target - span.target_start:
+            raise ValueError("a dense span has different lengths on source and target")
+        return self
+
+
+class _PositionsTopic(Model):
+    source_id: StrictStr
+    target_id: StrictStr
+    partitions: dict[int, _PositionsPartition]
+
+
+class _PositionsDocument(Model):
+    version: Literal[1]
+    digest: StrictStr
+    time: Time
+    groups: tuple[StrictStr, ...]
+    topics: dict[str, _PositionsTopic]
+    left_out: Offset = 0
+
+    @model_validator(mode="after")
+    def _groups_have_names(self) -> "_PositionsDocument":
+        every = (each for topic in self.topics.values() for each in topic.partitions.values())
+        if any(index >= len(self.groups) for each in every for index in each.groups):
+            raise ValueError("a group has no name")
+        return self
+
+
+def packed_positions(kept: KeptPositions, most_bytes: int) -> bytes | None:
+    """The positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit. If
+    there are too many, those with the most records to read again are kept; the spans still give the others.
+    """
+    packed = _packed_positions(kept)
+    while len(packed) > most_bytes and kept.positions:
+        count = int(len(kept.positions) * 0.9 * most_bytes / len(packed))
+        left_out = kept.left_out + len(kept.positions) - count
+        kept = replace(kept, positions=dict(itertools.islice(kept.worst(), count)), left_out=left_out)
+        packed = _packed_positions(kept)
+    return packed if len(packed) <= most_bytes else None
+
+
+def _packed_positions(kept: KeptPositions) -> bytes:
+    groups = {group: index for index, group in enumerate(sorted({group for group, *_ in kept.positions}))}
+    rows: dict[tuple[str, int], list[tuple[int, KeptPosition]]] = {}
+    for (group, topic, partition), position in kept.positions.items():
+        rows.setdefault((topic, partition), []).append((groups[group], position))
+    topics = {
+        name: {
+            "sourceId": topic.source_id,
+            "targetId": topic.target_id,
+            "partitions": {
+                number: {"span": span, **_columns(sorted(rows.get((name, number), [])))}
+                for number, span in topic.spans.items()
+            },
+        }
+        for name, topic in kept.topics.items()
+    }
+    document = {
+        "version": POSITIONS_VERSION,
+        "digest": kept.digest,
+        "time": kept.time,
+        "groups": list(groups),
+        "topics": topics,
+        "leftOut": kept.left_out,
+    }
+    return compressed(document)
+
+
+def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
+    if not rows:
+        return {}
+    return {
+        "groups": [index for index, _ in rows],
+        "committed": [each.committed for _, each in rows],
+        "shifts": [each.offset - each.committed for _, each in rows],
+        "again": [each.read_again for _, each in rows],
+    }
+
+
+def read_positions(data: Mapping[str, str]) -> KeptPositions | None:
+    """The positions among the entries of a ConfigMap; None if there are none. Raises ValueError if unreadable."""
+    if POSITIONS not in data:
+        return None
+    found = read_entry(data[POSITIONS], _PositionsDocument, POSITIONS_VERSION, 2)
+    topics = {
+        name: SpannedTopic(
+            topic.source_id,
+            topic.target_id,
+            {number: Span(*each.span) for number, each in topic.partitions.items()},
+        )
+        for name, topic in found.topics.items()
+    }
+    return KeptPositions(found.digest, found.time, topics, dict(_positions(found)), found.left_out)
+
+
+def _positions(document: _PositionsDocument) -> Iterator[tuple[tuple[str, str, int], KeptPosition]]:
+    for name, topic in document.topics.items():
+        for number, each in topic.partitions.items():
+            for index, committed, shift, again in zip(
+                each.groups, each.committed, each.shifts, each.again, strict=True
+            ):
+                yield (document.groups[index], name, number), KeptPosition(committed, committed + shift, again)

@@ -1,17 +1,39 @@
 """The validation job's report: findings, outcomes, verdicts and the exit code. The job writes it, the program reads it.
 
-`spark/report/schema.json` describes the document; its version is SCHEMA_VERSION. May be imported by anything; imports
-nothing of ours but the depth.
+A topology may accept a finding, by name and with a reason, if it says that something could not be judged. A fault that
+the job has found cannot be accepted; it must be corrected. `spark/report/schema.json` describes the document; its
+version is SCHEMA_VERSION. May be imported by anything; of ours it imports the evidence and problems only.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from components.contract.depth import Depth
-from components.contract.evidence import Evidence, ProvenTopic
-from components.contract.kept_positions import KeptPositions, SpannedTopic, Translated
+from components.contract.evidence import Evidence, KeptPositions, ProvenTopic, SpannedTopic, Translated
+from components.contract.problems import CannotRunError
+
+
+class Depth(StrEnum):
+    """quick: only the newest records of each partition; incremental: what was not proven before; full: everything."""
+
+    QUICK = "quick"
+    INCREMENTAL = "incremental"
+    FULL = "full"
+
+
+def why_not_published(depth: Depth) -> CannotRunError | None:
+    """Why a verdict of this depth is not evidence for others; None if it is."""
+    if depth is not Depth.QUICK:
+        return None
+    return CannotRunError(
+        "quick-not-published",
+        "`--publish` is given with `--depth quick`",
+        "--publish",
+        "A quick validation compares few records. Its verdict would replace one that is based on all records.",
+        "leave `--publish` out, or use `--depth full`.",
+    )
+
 
 SCHEMA_VERSION = 1
 SAMPLES = 20
@@ -335,3 +357,91 @@ def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, i
         if each.code in wanted:
             found[each.code] = found.get(each.code, 0) + each.count
     return found
+
+
+#: Code of a finding -> what is assumed if it is accepted.
+ACCEPTABLE: Mapping[str, str] = {
+    "acl-of-hosts": "the workers' hosts are among those that the ACLs allow",
+    "acls-not-visible": "the flow's users may do what the flow needs",
+    "behind-oldest-sync": "these groups start on the target without an offset",
+    "committed-past-end": "these groups are not in use",
+    "compacted": "each side holds the newest record of every key",
+    "connectors-not-visible": "the flow's connectors run",
+    "duplicated-exactly-once": "the duplicates are from before exactly-once delivery was enabled",
+    "filtered-on-target": "these records were replicated before the filters were set",
+    "empty-range": "the flow works although its topics hold no records",
+    "groups-not-visible": "the groups' offsets are translated, or they have been deleted",
+    "losses-not-visible": "no record was removed before it was replicated",
+    "no-offset-sync": "these groups start on the target without an offset",
+    "nothing-proven": "offsets are translated correctly although no record shows it",
+    "possible-markers": "the missing offsets were transaction markers, or records that were aborted, compacted or "
+    "dropped by transforms",
+    "principal-unknown": "the flow's users may do what the flow needs",
+    "principal-without-acls": "the flow's users may do what the flow needs",
+    "records-not-compared": "the flow's transforms change and drop only what they are meant to",
+    "source-expired": "the offsets whose records have expired on the source are right",
+    "source-record-not-found": "the offsets whose records were not found are right",
+    "target-empty": "the offsets in emptied partitions are right",
+    "topic-acls-differ": "consumers of the target do not need these ACLs",
+    "topic-config-differs": "these topics are meant to differ on the target",
+    "topic-settings-not-visible": "remote topics have the settings that the flow copies",
+    "topic-left-out": "consumers do not need these topics on the target",
+    "target-expired": "these groups have nothing left to read before the target's first record",
+}
+#: Findings that no topology can accept.
+NOT_ACCEPTABLE = frozenset(
+    {
+        *("aborted-records", "acl-denied", "acl-missing", "acl-narrower", "authorizer-off", "before-the-start"),
+        *("compacted-apart", "compared-in-full", "keys-outdated", "keys-undeleted", "marked-elsewhere"),
+        *("ca-bundle-cut", "checkpoint-ahead", "checkpoint-behind", "checkpoint-missing", "checkpoint-past-end"),
+        *("checkpoints-without-task", "connector-failed", "connector-missing", "connector-not-reported"),
+        *("connector-stopped", "connector-without-task"),
+        *("checkpoint-undecodable", "clocks-differ", "duplicated-records", "expired-on-source"),
+        *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
+        *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),
+        "group-offsets-not-copied",
+        *("headers-not-compared", "records-filtered"),
+        *("heartbeat-stale", "heartbeat-topic-missing", "heartbeat-undecodable", "heartbeats-of-workers"),
+        *("lost-to-retention", "missing-records", "no-commit", "no-group-selected", "no-heartbeat"),
+        *(
+            "not-discovered-yet",
+            "not-replicated-yet",
+            "nothing-arrived",
+            "nothing-of-its-own",
+            "nothing-since-the-start",
+        ),
+        *("offset-skips-records", "open-to-all", "open-transaction", "part-behind", "part-without-topic"),
+        *("partitions-not-replicated", "records-differ", "records-loop", "records-not-judged", "records-repeated"),
+        *(
+            "records-reordered",
+            "records-unmarked",
+            "remote-topic-recreated",
+            "remote-name-too-long",
+            "heartbeats-shared",
+            "order-not-proven",
+            "own-records-not-judged",
+            "group-left-out",
+            "source-topic-recreated",
+            "start-not-proven",
+            "stored-past-end",
+            "tail-not-proven",
+            "topic-in-no-part",
+            "topic-in-two-parts",
+            "topic-recreated",
+            "topic-not-replicated",
+        ),
+        *("translated-record-differs", "upstream-clusters"),
+    }
+)
+
+
+def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome:
+    """The outcome with the findings that the topology accepts; `reasons` holds the topology's reasons by code."""
+    return replace(outcome, findings=tuple(_accepted(each, reasons) for each in outcome.findings))
+
+
+def _accepted(finding: Finding, reasons: Mapping[str, str]) -> Finding:
+    reason = reasons.get(finding.code)
+    if reason is None or finding.code not in ACCEPTABLE or finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.ACCEPTED, accepted=reason)

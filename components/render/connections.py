@@ -5,7 +5,7 @@ Connectors read plain values from a ConfigMap and credentials from Secrets, or b
 
 from dataclasses import dataclass
 
-from components.contract.clusters import SecurityProtocol
+from components.contract.parameters import SecurityProtocol
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.connections import LOGIN_MODULES

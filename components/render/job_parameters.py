@@ -3,20 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from components.contract.clusters import Authentication as JobAuthentication
-from components.contract.clusters import (
-    CertificateAuthentication,
-    ClusterParameters,
-    PasswordAuthentication,
-    Reference,
-    SecretReference,
-    UnsupportedAuthentication,
-)
-from components.contract.clusters import Trust as JobTrust
 from components.contract.parameters import (
     AcceptedFinding,
     AclParameters,
+    CertificateAuthentication,
     CheckpointParameters,
+    ClusterParameters,
     DropsParameters,
     FlowParameters,
     GuardParameters,
@@ -24,8 +16,14 @@ from components.contract.parameters import (
     OffsetSyncParameters,
     Parameters,
     PartParameters,
+    PasswordAuthentication,
+    Reference,
+    SecretReference,
     TopicSyncParameters,
+    UnsupportedAuthentication,
 )
+from components.contract.parameters import Authentication as JobAuthentication
+from components.contract.parameters import Trust as JobTrust
 from components.flows.naming import (
     connector_name,
     offset_syncs_topic_name,

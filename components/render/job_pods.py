@@ -7,8 +7,12 @@ argument `executor` to the template.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.contract.clusters import CertificateAuthentication, ClusterParameters, PasswordAuthentication
-from components.contract.parameters import FlowParameters
+from components.contract.parameters import (
+    CertificateAuthentication,
+    ClusterParameters,
+    FlowParameters,
+    PasswordAuthentication,
+)
 from components.contract.spark_conf import SparkSettings
 from components.flows.naming import validation_run_name
 from components.render.planned_objects import PART_OF, Manifest

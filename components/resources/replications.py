@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pulumi
 
-from components.contract.clusters import JsonObject
+from components.contract.parameters import JsonObject
 from components.render.deployments import FlowOutputs
 from components.render.job_parameters import flow_parameters
 from components.resources.registration import ReplicationArgs, known_output, register_objects, resolve_replication

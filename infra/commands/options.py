@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from components.contract.depth import Depth
 from components.contract.problems import CannotRunError
+from components.contract.report import Depth
 from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
 from infra.commands.completion import complete_stack
 from infra.stack.project import Project, find_project, read_project

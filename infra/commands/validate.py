@@ -6,8 +6,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from components.contract.depth import Depth, why_not_published
 from components.contract.problems import CannotRunError, ReplicationError
+from components.contract.report import Depth, why_not_published
 from infra.commands.completion import complete_flow, complete_stack
 from infra.commands.console import err, print_problems
 from infra.commands.options import (

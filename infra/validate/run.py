@@ -14,9 +14,9 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.clusters import JsonObject
-from components.contract.depth import Depth
+from components.contract.parameters import JsonObject
 from components.contract.problems import CannotRunError, raise_errors
+from components.contract.report import Depth
 from components.contract.spark_conf import SparkSettings
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments

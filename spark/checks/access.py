@@ -6,8 +6,7 @@ appears. So this check reads the users' ACLs from the clusters.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from components.contract.clusters import ClusterParameters
-from components.contract.parameters import AclParameters
+from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import (
     SAMPLES,
     CheckName,

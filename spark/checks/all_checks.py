@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
-from components.contract.report import CheckName, CheckOutcome
+from components.contract.report import CheckName, CheckOutcome, Depth
 from components.kafka.cycles import Ring, rings_of_topics
 from components.kafka.positions import TopicPartition
 from spark.checks.access import check_access

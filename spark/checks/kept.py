@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from components.contract.kept_positions import KeptPositions, SpannedTopic, Translated
+from components.contract.evidence import KeptPositions, SpannedTopic, Translated
 from components.contract.parameters import FlowParameters
 from components.contract.report import CheckName, CheckOutcome, Verdict
 from components.kafka.positions import TopicPartition

@@ -19,10 +19,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.contract.acceptance import ACCEPTABLE
-from components.contract.kept_positions import Translated
+from components.contract.evidence import Translated
 from components.contract.parameters import FlowParameters
 from components.contract.report import (
+    ACCEPTABLE,
     SAMPLES,
     CheckName,
     CheckOutcome,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
-from components.contract.history import PastVerdict
+from components.contract.published_verdict import PastVerdict
 from components.contract.report import CheckName
 
 #: In units of the SVG; the numbers of the axes stand left of and below the plot.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.contract.history import MOST_CODES, PastCheck, PastVerdict
+from components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
 from components.contract.report import FlowOutcome, Severity, Verdict
 from spark.report.failover import Figure, failover_of
 

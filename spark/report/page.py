@@ -12,7 +12,7 @@ from types import MappingProxyType
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from components.contract.history import History, PastVerdict
+from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
 from components.contract.wording import numbered
 from spark.report.charts import Chart, charts

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.contract.depth import Depth
 from components.contract.report import (
+    Depth,
     Finding,
     FlowOutcome,
     ReplicationOutcome,

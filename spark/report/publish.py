@@ -9,13 +9,20 @@ from pathlib import Path
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
-from components.contract.depth import Depth
-from components.contract.history import HISTORY, history_entry, read_history
-from components.contract.kept_positions import POSITIONS, read_positions
+from components.contract.evidence import CLOCKS_APART, POSITIONS, read_positions
 from components.contract.problems import CannotRunError
-from components.contract.published_verdict import BEGAN, BINARY, LABELS, config_map_name, read_topic_ids, verdict_data
-from components.contract.report import CheckName, FlowOutcome, Report, Verdict
-from components.contract.times import CLOCKS_APART
+from components.contract.published_verdict import (
+    BEGAN,
+    BINARY,
+    HISTORY,
+    LABELS,
+    config_map_name,
+    history_entry,
+    read_history,
+    read_topic_ids,
+    verdict_data,
+)
+from components.contract.report import CheckName, Depth, FlowOutcome, Report, Verdict
 from spark.kubernetes_access import api_client
 from spark.published import TIMEOUT_SECONDS, published_data
 from spark.report.history import past_verdict

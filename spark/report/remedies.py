@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from components.contract.acceptance import ACCEPTABLE
 from components.contract.parameters import FlowParameters
-from components.contract.report import CheckOutcome, Finding, Severity
+from components.contract.report import ACCEPTABLE, CheckOutcome, Finding, Severity
 
 MARK = "Remedy: "
 _RUNS = (

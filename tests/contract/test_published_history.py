@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from kubernetes import client, config
 
-from components.contract.history import HISTORY, read_history
-from components.contract.published_verdict import config_map_name
+from components.contract.published_verdict import HISTORY, config_map_name, read_history
 from components.contract.report import Report
 from spark.published import published_data
 from spark.report.publish import publish

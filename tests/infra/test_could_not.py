@@ -15,8 +15,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from components.clients.login import Purpose
-from components.contract.clusters import Reference as CredentialReference
-from components.contract.clusters import SecretReference
+from components.contract.parameters import Reference as CredentialReference
+from components.contract.parameters import SecretReference
 from components.contract.problems import CannotRunError
 from components.render.planned_objects import Manifest
 from infra.commands import app

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from components.checks.listed_names import ClusterNames
 from components.clients.login import Purpose, client_config
-from components.contract.clusters import ClusterParameters, Reference
+from components.contract.parameters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.commands.app import app

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from components.contract.depth import Depth
 from components.contract.parameters import FlowParameters
-from components.contract.report import FlowOutcome
+from components.contract.report import Depth, FlowOutcome
 from infra.local.endpoints import Endpoints
 from spark.credentials import resolver
 from spark.job import Options, check_flow

@@ -5,10 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.acceptance import accepting
-from components.contract.clusters import ClusterParameters
-from components.contract.parameters import AclParameters
-from components.contract.report import CheckOutcome, Coverage, Severity, Verdict
+from components.contract.parameters import AclParameters, ClusterParameters
+from components.contract.report import CheckOutcome, Coverage, Severity, Verdict, accepting
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
 from spark.clusters import Cluster

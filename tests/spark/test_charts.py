@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.history import History, PastVerdict
+from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import CheckName, error
 from spark.report.charts import HEIGHT, WIDTH, Chart, charts, nice_step
 from spark.report.history import past_verdict

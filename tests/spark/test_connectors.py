@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.contract.acceptance import accepting
 from components.contract.parameters import ConnectorParameters
-from components.contract.report import CheckOutcome, Verdict
+from components.contract.report import CheckOutcome, Verdict, accepting
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.kafka.connectors import ConnectorRole
 from components.render.job_parameters import flow_parameters

@@ -2,15 +2,17 @@
 
 import pytest
 
-from components.contract.acceptance import ACCEPTABLE, NOT_ACCEPTABLE, accepting
 from components.contract.published_verdict import read_verdict, verdict_data
 from components.contract.report import (
+    ACCEPTABLE,
+    NOT_ACCEPTABLE,
     CheckName,
     CheckOutcome,
     Coverage,
     Finding,
     FlowOutcome,
     Verdict,
+    accepting,
     error,
     fail,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.clusters import ClusterParameters, Reference
+from components.contract.parameters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
 from spark.credentials import ClientOptions, Secret, client_options, resolver
 from tests.spark.documents import a_cluster

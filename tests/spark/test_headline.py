@@ -4,16 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import (
-    CheckName,
-    CheckOutcome,
-    Finding,
-    FlowOutcome,
-    Severity,
-    error,
-    fail,
-    note,
-)
+from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Severity, error, fail, note
 from spark.report import failover
 from spark.report.failover import failovers, headline
 from spark.report.page import page

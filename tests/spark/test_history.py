@@ -9,19 +9,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from components.contract.depth import Depth
-from components.contract.history import (
+from components.contract.published_verdict import (
     HISTORY,
     KEPT,
     MOST_BYTES,
     MOST_CODES,
     History,
     PastVerdict,
+    entries,
     packed_history,
     read_history,
 )
-from components.contract.published_verdict import entries
-from components.contract.report import CheckName, Verdict, error, fail
+from components.contract.report import CheckName, Depth, Verdict, error, fail
 from spark.report.history import past_verdict
 from spark.report.publish import config_map
 from tests.spark.reports import flow, heartbeats, offsets, parity

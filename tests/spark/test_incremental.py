@@ -15,8 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from kubernetes import client, config
 
-from components.contract.depth import Depth
-from components.contract.report import CheckOutcome, FlowOutcome, Report, Verdict
+from components.contract.report import CheckOutcome, Depth, FlowOutcome, Report, Verdict
 from infra.local.endpoints import Endpoints, Region
 from spark.credentials import resolver
 from spark.job import Options, check_flow

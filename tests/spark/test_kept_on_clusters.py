@@ -6,10 +6,9 @@ from confluent_kafka import Consumer, TopicPartition
 from kubernetes import client, config
 
 from components.clients.reader import KafkaReader
-from components.contract.depth import Depth
-from components.contract.kept_positions import read_positions
+from components.contract.evidence import read_positions
 from components.contract.published_verdict import config_map_name
-from components.contract.report import FlowOutcome, Report, Verdict
+from components.contract.report import Depth, FlowOutcome, Report, Verdict
 from components.kafka.proven_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
 from infra.operate.move.disaster import disaster_plan

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import Proven
-from components.contract.kept_positions import (
+from components.contract.evidence import (
     POSITIONS,
     KeptPositions,
+    Proven,
     SpannedTopic,
     Translated,
     packed_positions,

@@ -10,16 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.report import (
-    ROWS,
-    CheckName,
-    CheckOutcome,
-    Finding,
-    Report,
-    error,
-    fail,
-    note,
-)
+from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, Report, error, fail, note
 from spark.report import failover
 from spark.report.flow_map import flow_map
 from spark.report.page import page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.history import History
+from components.contract.published_verdict import History
 from components.contract.report import CheckName, FlowOutcome, Report
 from infra.machine.waiting import NotYetError, wait_for
 from spark.report.history import past_verdict

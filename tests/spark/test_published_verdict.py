@@ -7,19 +7,28 @@ from datetime import datetime
 
 import pytest
 
-from components.contract.depth import Depth
-from components.contract.history import read_history
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import (
     BINARY,
     LEFT_OUT,
     PACKED,
     entries,
+    read_history,
     read_topic_ids,
     read_verdict,
     verdict_data,
 )
-from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Severity, Verdict, error, fail
+from components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Depth,
+    Finding,
+    FlowOutcome,
+    Severity,
+    Verdict,
+    error,
+    fail,
+)
 from infra.deploy.promotion.rule.cluster import proof_of
 from infra.deploy.promotion.rule.rules import FlowState, StackState, reasons_against
 from infra.review.drift import topic_drift

@@ -2,8 +2,7 @@
 
 import pytest
 
-from components.contract.depth import Depth
-from components.contract.report import CheckOutcome, Report, Severity, Verdict
+from components.contract.report import CheckOutcome, Depth, Report, Severity, Verdict
 from infra.local.endpoints import Endpoints
 from spark.checks import quick_parity
 from spark.report.failover import headline

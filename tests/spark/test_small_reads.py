@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from components.contract.clusters import ClusterParameters
+from components.contract.parameters import ClusterParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics

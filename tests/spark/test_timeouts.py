@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from components.contract.clusters import ClusterParameters
+from components.contract.parameters import ClusterParameters
 from infra.local.endpoints import Endpoints
 from infra.local.state import load_state
 from spark import clusters

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader, Read
-from components.contract.kept_positions import KeptPositions
+from components.contract.evidence import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.kafka import mirror_records
 from components.kafka.mirror_records import Checkpoint

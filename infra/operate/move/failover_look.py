@@ -10,8 +10,7 @@ from components.clients.errors import NoAnswerError
 from components.clients.login import Purpose
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter, TopicAcls
-from components.contract.clusters import ClusterParameters
-from components.contract.parameters import FlowParameters
+from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import OffsetRange, TopicPartition

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from components.clients.reader import KafkaReader
-from components.contract.clusters import ClusterParameters
+from components.contract.parameters import ClusterParameters
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
 from components.kafka.return_positions import Beginning, beginning

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
-from components.contract.clusters import ClusterParameters
-from components.contract.parameters import FlowParameters
+from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from components.contract.clusters import Model, Name
+from components.contract.parameters import Model, Name
 from components.contract.problems import CannotRunError
 from infra.stack.files.positions import shown
 from infra.stack.settings import StackSettings

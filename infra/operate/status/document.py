@@ -2,8 +2,7 @@
 
 from enum import StrEnum
 
-from components.contract.clusters import Model
-from components.contract.parameters import Shape
+from components.contract.parameters import Model, Shape
 from components.contract.report import Verdict
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.clusters import Model
-from components.contract.history import History, PastVerdict
+from components.contract.parameters import Model
 from components.contract.problems import CannotRunError
+from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import Verdict
 from infra.operate.status.facts import Unasked
 from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references

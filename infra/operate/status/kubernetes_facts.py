@@ -7,9 +7,8 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import TypeAlias
 
-from components.contract.history import History, read_history
-from components.contract.kept_positions import KeptPositions, read_positions
-from components.contract.published_verdict import config_map_name, entries, read_verdict
+from components.contract.evidence import KeptPositions, read_positions
+from components.contract.published_verdict import History, config_map_name, entries, read_history, read_verdict
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
 from components.flows.operators import PAUSE

@@ -9,8 +9,8 @@ from cryptography import x509
 
 from components.clients.errors import NoAnswerError
 from components.clients.login import Read
-from components.contract.clusters import CertificateAuthentication, ClusterParameters, UnsupportedAuthentication
-from components.contract.clusters import Reference as CredentialReference
+from components.contract.parameters import CertificateAuthentication, ClusterParameters, UnsupportedAuthentication
+from components.contract.parameters import Reference as CredentialReference
 from components.topology.clusters import Cluster, SecretPattern
 from infra.operate.status.facts import CertificateFacts, LoginFacts
 

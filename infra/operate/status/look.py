@@ -16,8 +16,7 @@ from typing import TypeVar
 from components.clients.errors import NoAnswerError
 from components.clients.login import Purpose
 from components.clients.reader import KafkaReader
-from components.contract.clusters import ClusterParameters
-from components.contract.parameters import FlowParameters
+from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side

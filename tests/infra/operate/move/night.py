@@ -10,7 +10,7 @@ from typing import Any, cast
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.writer import Access, GroupWriter, TopicAcls
-from components.contract.clusters import ClusterParameters
+from components.contract.parameters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition

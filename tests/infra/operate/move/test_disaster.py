@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.kept_positions import KeptPositions, SpannedTopic
+from components.contract.evidence import KeptPositions, SpannedTopic
 from components.contract.report import Verdict
 from components.flows.resolved import flow_digest
 from components.kafka.mirror_records import Checkpoint

@@ -7,7 +7,7 @@ import pytest
 
 from components.clients.errors import NoAnswerError
 from components.clients.writer import GroupWriter
-from components.contract.kept_positions import POSITIONS, KeptPositions, SpannedTopic, packed_positions
+from components.contract.evidence import POSITIONS, KeptPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
 from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows

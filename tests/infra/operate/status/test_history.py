@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from components.contract.history import History
+from components.contract.published_verdict import History
 from components.contract.report import error, fail
 from infra.operate.status.facts import Unasked
 from infra.operate.status.history import (

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
-from components.contract.clusters import Reference
+from components.contract.parameters import Reference
 from components.kafka.replication_policy import Side
 from components.render.job_parameters import connector_login
 from infra.operate.status.facts import CertificateFacts, LoginFacts
