@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from components.clients.login import ClientConfig, Purpose, client_config
-from components.contract.clusters import ClusterParameters
-from components.contract.clusters import Reference as CredentialReference
-from components.contract.parameters import FlowParameters
+from components.contract.parameters import ClusterParameters, FlowParameters
+from components.contract.parameters import Reference as CredentialReference
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.acls import flows_without_addresses
