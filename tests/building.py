@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from infra.local.build.artifacts import COLD_BUILD_SECONDS
+from infra.local.artifacts import COLD_BUILD_SECONDS
 from infra.machine import paths
-from infra.machine.locks import exclusive
+from infra.machine.waiting import exclusive
 
 
 def without_limit() -> None:

@@ -35,11 +35,9 @@ from rich.console import Console
 
 from infra.local import stack
 from infra.local.endpoints import Endpoints
-from infra.machine import jars as maven
-from infra.machine.class_archives import class_archive
-from infra.machine.jdk import find_jdk
-from infra.machine.locks import exclusive
-from infra.machine.waiting import NotYetError, wait_for
+from infra.machine import toolchain
+from infra.machine.jdk import class_archive, find_jdk
+from infra.machine.waiting import NotYetError, exclusive, wait_for
 from infra.stack.project import local_folder
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
@@ -108,7 +106,7 @@ def endpoints(request: pytest.FixtureRequest) -> Iterator[Endpoints]:
 def jars() -> Path:
     """The jars of spark/pom.xml; a local stack that starts at the same time fetches them too."""
     with building("building the local stack's parts") as console:
-        return maven.ensure_jars(maven.SPARK, find_jdk(), console)
+        return toolchain.ensure_jars(toolchain.SPARK, find_jdk(), console)
 
 
 @pytest.fixture(scope="session")

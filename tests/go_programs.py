@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.machine.go_tools import GoTool, ensure_go_tool
+from infra.machine.toolchain import GoTool, ensure_go_tool
 from tests.building import building
 
 ACTIONLINT = GoTool("actionlint", "1.7.12", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version")

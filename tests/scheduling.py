@@ -45,7 +45,7 @@ ON_A_STACK = (
     "infra/operator/test_running",
     "infra/operator/test_worker_pods.py",
     "infra/provider/test_deployment.py",
-    "infra/provider/test_own_process.py",
+    "infra/provider/test_provider_process.py",
     *(f"spark/test_{name}.py" for name in _SPARK_ON_A_STACK.split()),
 )
 """Beginnings of the names of units whose tests ask for `endpoints`."""

@@ -17,9 +17,9 @@ from infra.commands.console import out
 from infra.commands.options import InProject, Json, chosen_project
 from infra.local import paths, stack
 from infra.local.endpoints import REGIONS, load_endpoints
-from infra.local.example_traffic import make_example_traffic
 from infra.local.parts.control_plane import KUBE_APISERVER
 from infra.local.stack import PartStatus
+from infra.local.traffic import make_example_traffic
 
 MIB = 1024 * 1024
 

@@ -16,9 +16,8 @@ from components.kafka.replication_policy import HEARTBEATS_TOPIC
 from infra.deploy.engine import deployment
 from infra.local import stack
 from infra.local.endpoints import Endpoints, Region
-from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example, make_example_traffic
 from infra.local.memory import MemoryWatch
-from infra.local.traffic import end_offsets
+from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, end_offsets, make_example_traffic
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.environment import stack_environment
 from infra.stack.files.positions import shown

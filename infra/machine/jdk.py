@@ -1,5 +1,6 @@
-"""Finds a JDK that is new enough wherever the system keeps JDKs. It reads only the `release` file of each."""
+"""Finds a JDK that is new enough, and stores the classes that its JVMs load, so that later ones start faster."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.contract.problems import CannotRunError
+from infra.machine import paths
 from infra.machine.versions import JDK_MINIMUM
 
 USUAL_PLACES = (
@@ -101,3 +103,21 @@ def usual_homes() -> Iterator[Path]:
         place = Path(pattern).expanduser()
         anchor = Path(place.anchor)
         yield from sorted(path for path in anchor.glob(str(place.relative_to(anchor))) if path.is_dir())
+
+
+def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
+    """Where the archive of `program`, a class or a file, is once a JVM with this class path has ended normally."""
+    digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
+    return paths.cache() / "class-archives" / f"{Path(program).name}-{digest}.jsa"
+
+
+def class_archive(jdk: Jdk, program: str, *class_path: str | Path, writes: bool = True) -> tuple[str, ...]:
+    """Options of a JVM that runs `program`, which names the archive.
+
+    The JVM writes the archive when it first ends, and starts without it if it cannot read it. A JVM with an agent must
+    not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
+    """
+    file = archive_file(jdk, program, *class_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    create = ("-XX:+AutoCreateSharedArchive",) if writes else ()
+    return (*create, f"-XX:SharedArchiveFile={file}", "-Xlog:cds*=off")

@@ -1,9 +1,15 @@
-"""Waits for a condition until a deadline. Nothing else in infra waits."""
+"""Waits: for a condition until a deadline, and for a lock between processes. Nothing else in infra waits."""
 
+import fcntl
+import os
 import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from rich.console import Console
 
 from components.contract.problems import CannotRunError
 
@@ -54,3 +60,43 @@ def wait_for(what: str, probe: Callable[[], T], deadline_seconds: float, interva
 def pause_seconds(waited_seconds: float) -> float:
     """How long to pause before the next look after so much time."""
     return min(max(_SHORTEST_SECONDS, _PAUSE_OF_WAITED * waited_seconds), _LONGEST_SECONDS)
+
+
+@contextmanager
+def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) -> Iterator[None]:
+    """Hold the lock on `file` while the body runs. The kernel releases it even after a kill -9.
+
+    Raises CannotRunError if another process keeps it for longer than `deadline_seconds`.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+
+    def expect_free() -> None:
+        if not try_lock(handle):
+            raise NotYetError("it is held")
+
+    try:
+        if not try_lock(handle):
+            console.print(f"  another process is {what}; waiting for it", highlight=False)
+            try:
+                wait_for(f"the lock {file}", expect_free, deadline_seconds)
+            except DeadlineError as error:
+                raise CannotRunError(
+                    "locked",
+                    f"another process has been {what} for more than {deadline_seconds:g} s",
+                    str(file),
+                    "Only one process at a time may do this.",
+                    "wait for it to end, or end the process that holds this file",
+                ) from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def try_lock(handle: int | TextIO) -> bool:
+    """Try to lock an open file, and return whether that worked."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -24,9 +24,8 @@ from components.render.job_parameters import job_parameters
 from infra.deploy.engine import deployment
 from infra.kubernetes.access import api_client, asking_kubernetes, current_context
 from infra.kubernetes.api import reference
-from infra.machine import jars as maven
-from infra.machine.class_archives import class_archive
-from infra.machine.jdk import Jdk, find_jdk
+from infra.machine import toolchain
+from infra.machine.jdk import Jdk, class_archive, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.stack.environment import stack_environment
 from infra.stack.files.positions import placed, shown
@@ -116,7 +115,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     if access == KubernetesAccess() and (current := current_context()) is not None:
         console.print(f"[yellow]![/] {escape(_CURRENT.format(context=current))}", soft_wrap=True)
     jdk = find_jdk()
-    jars = maven.ensure_jars(maven.SPARK, jdk, console)
+    jars = toolchain.ensure_jars(toolchain.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
     variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)
     command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]

@@ -22,7 +22,7 @@ from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.operator.connect_rest import ConnectRest, RestError
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
-from infra.local.provider.server import serve
+from infra.local.provider.servicer import serve
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import read_settings

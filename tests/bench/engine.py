@@ -30,8 +30,8 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.local import paths, stack
-from infra.local.provider.server import serve
-from infra.machine.locks import exclusive
+from infra.local.provider.servicer import serve
+from infra.machine.waiting import exclusive
 from tests.bench.engine_objects import CLUSTERS, a_topology, plain_objects
 from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pulumi import automation
 from rich.console import Console
 
-from infra.machine.go_tools import PULUMI, ensure_go_tool
+from infra.machine.toolchain import PULUMI, ensure_go_tool
 
 PROJECT = "replication"
 OBJECTS = "objects.json"

@@ -17,7 +17,7 @@ from components.contract.parameters import Parameters
 from components.contract.report import FlowOutcome
 from infra.local import stack
 from infra.local.endpoints import Region
-from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
+from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.operate.connectors.changes import Request, planned
 from infra.operate.connectors.operator import carry_out, cluster_of, read_live

@@ -31,9 +31,8 @@ from kubernetes.client import ApiException
 from rich.console import Console
 
 from components.contract.problems import CannotRunError, RefusedError
-from infra.local.build import artifacts
-from infra.machine.locks import exclusive
-from infra.machine.waiting import DeadlineError
+from infra.local import artifacts
+from infra.machine.waiting import DeadlineError, exclusive
 from spark.sessions import SessionOptions, session
 from tests.bench.fault_clean import FLOW, clean_runs
 from tests.bench.fault_clusters import CLUSTER_FAULTS

@@ -30,8 +30,7 @@ from components.contract.problems import CannotRunError
 from components.render.monitoring import monitoring_objects
 from components.topology.model import Topology
 from infra.local import stack
-from infra.machine.locks import exclusive
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
 from infra.stack.stack_checks import resolved_flows
 from tests.bench import dashboard_recording
 from tests.bench.dashboard_picture import picture

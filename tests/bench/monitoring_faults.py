@@ -13,12 +13,11 @@ from rich.console import Console
 from components.contract.published_verdict import config_map_name
 from components.kafka.connections import LOGIN_MODULES
 from components.render.connector_config import GUARD_FILTER
-from infra.local import paths
-from infra.local.build import artifacts
+from infra.local import artifacts, paths
 from infra.local.endpoints import ADMIN
-from infra.local.example_traffic import LEDGER
 from infra.local.parts.part import java_command, plain_environment
 from infra.local.state import write_private
+from infra.local.traffic import LEDGER
 from tests.bench.fault_clusters import denied
 from tests.bench.fault_connectors import FAILING
 from tests.bench.fault_places import Place, delete_topics, expect_ends

@@ -28,10 +28,9 @@ from components.flows.resolved import flow_digest
 from components.render.monitoring import monitoring_objects
 from infra.local import paths, stack
 from infra.local.endpoints import Endpoints, Region
-from infra.local.example_traffic import LEDGER, ORDERS, SALES, STOCK, Example
 from infra.local.parts import processes, prometheus
 from infra.local.state import load_state
-from infra.local.traffic import create_topics, end_offsets
+from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, create_topics, end_offsets
 from infra.machine import versions
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import read_settings, stack_file

@@ -30,8 +30,7 @@ from kubernetes import client, config
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.local import stack
-from infra.local.build import artifacts
+from infra.local import artifacts, stack
 from infra.local.endpoints import Endpoints, endpoints_of
 from infra.local.parts.kafka import KAFKA_PARTS
 from infra.local.parts.part import Launch, Part, Site

@@ -17,7 +17,7 @@ import psutil
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.local.build.artifacts import Artifacts
+from infra.local.artifacts import Artifacts
 from infra.local.endpoints import Endpoints
 from infra.local.state import load_state
 from infra.validate.run import quick_start

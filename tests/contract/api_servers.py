@@ -1,7 +1,7 @@
 """API servers that serve only one version of Strimzi's API, with the definitions of the release that has it.
 
 The local stack's own server accepts more in v1beta2 than an operator before 0.49 does (see
-infra/local/build/crd_versions.py), so these servers show what such an operator accepts. A server is etcd and
+infra/local/artifacts.py), so these servers show what such an operator accepts. A server is etcd and
 kube-apiserver, without Kafka and without controllers.
 """
 
@@ -17,16 +17,15 @@ from rich.console import Console
 
 from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.local import paths
-from infra.local.build import crds
-from infra.local.build.artifacts import ensure
+from infra.local.artifacts import V1, V1BETA2, ensure
 from infra.local.endpoints import with_passwords
 from infra.local.parts import control_plane, processes
 from infra.local.parts.part import Site
-from infra.local.parts.starting import settle_ports, start_part
+from infra.local.stack import settle_ports, start_part
 from infra.local.state import State
 from tests.building import without_limit
 
-DEFINITIONS = {each.version: each for each in (crds.V1, crds.V1BETA2)}
+DEFINITIONS = {each.version: each for each in (V1, V1BETA2)}
 """The definitions of each version's release; `BOTH` stands for those that the local stack serves."""
 
 BOTH = "both"

@@ -11,8 +11,8 @@ from components.kafka.transform_chains import HEADER, KEY, VALUE
 from components.properties.values import value_text
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
-from infra.machine.jars import CONNECT
 from infra.machine.jdk import find_jdk
+from infra.machine.toolchain import CONNECT
 from tests.builders import a_resolved_flow
 
 SOURCES = Path(__file__).parent / "chains"

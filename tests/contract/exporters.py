@@ -16,8 +16,8 @@ from components.properties.values import value_text
 from components.render.config_layers import values
 from components.render.connector_config import connector_layers
 from components.render.metrics import ALLOW_LIST, jmx_rules
-from infra.machine.jars import JarSet, ensure_jars
 from infra.machine.jdk import find_jdk
+from infra.machine.toolchain import JarSet, ensure_jars
 from tests.builders import a_resolved_flow
 from tests.building import building
 from tests.contract.property_definitions import KAFKAS

@@ -18,11 +18,10 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from components.kafka import plugins
 from infra.local.parts.part import java_command
-from infra.machine import jars as maven
 from infra.machine import paths as machine_paths
-from infra.machine import versions
-from infra.machine.jars import JarSet, ensure_jars
+from infra.machine import toolchain, versions
 from infra.machine.jdk import Jdk, find_jdk
+from infra.machine.toolchain import JarSet, ensure_jars
 from tests.building import building
 
 PROGRAM = Path(__file__).with_name("ConfigDefs.java")
@@ -30,9 +29,9 @@ DATA = machine_paths.PACKAGES / "components" / "properties"
 
 #: Kafka's minor version -> its exact version and its jars.
 KAFKAS: Mapping[str, tuple[str, JarSet]] = {
-    "3.9": (versions.KAFKA_3_9, maven.KAFKA_3_9),
-    "4.2": (versions.KAFKA, maven.CONNECT),
-    "4.3": (versions.KAFKA_4_3, maven.KAFKA_4_3),
+    "3.9": (versions.KAFKA_3_9, toolchain.KAFKA_3_9),
+    "4.2": (versions.KAFKA, toolchain.CONNECT),
+    "4.3": (versions.KAFKA_4_3, toolchain.KAFKA_4_3),
 }
 
 _MIRROR = "org.apache.kafka.connect.mirror"

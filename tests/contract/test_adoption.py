@@ -18,7 +18,7 @@ from infra.commands.app import app
 from infra.deploy.engine import deployment
 from infra.deploy.engine.adoption import known_objects
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.local.provider.server import serve
+from infra.local.provider.servicer import serve
 from infra.stack.settings import read_settings
 from tests.contract.api_servers import ApiServer
 from tests.infra.onboard.importing.resources import FLOW, MIRROR

@@ -9,7 +9,7 @@ import pytest
 
 from components.kafka.dedicated_config import DedicatedConfig, Pair, Setting
 from components.properties.definitions import Owner, definitions
-from infra.machine.jars import CONNECT
+from infra.machine.toolchain import CONNECT
 from infra.onboard.importing.dedicated import config_of
 from infra.onboard.importing.documents import PropertiesFile, java_properties
 from tests.contract.java_programs import answer

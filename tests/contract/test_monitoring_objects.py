@@ -16,8 +16,8 @@ from rich.console import Console
 from components.render.monitoring import monitoring_objects
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, Reference, reference
-from infra.local.build.monitoring_crds import ensure_monitoring_crds
-from infra.local.operator.remembered_reads import RememberedReads
+from infra.local.artifacts import ensure_monitoring_crds
+from infra.local.operator.reconcile import CachedReads
 from infra.local.prometheus.__main__ import Configurer
 from infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_flow, a_topology
@@ -108,7 +108,7 @@ def prometheus() -> Iterator[Prometheus]:
 def test_applied_objects_reach_prometheus_and_deleted_ones_are_removed_from_it(
     server: ApiServer, prometheus: Prometheus, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with RememberedReads(server.kubeconfig, field_manager="test") as api:
+    with CachedReads(server.kubeconfig, field_manager="test") as api:
         configurer = Configurer(api, tmp_path, prometheus.address)
         configurer.round()
         configurer.round()

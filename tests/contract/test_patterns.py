@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.kafka.patterns import matches, pattern_error
-from infra.machine.jars import CONNECT
+from infra.machine.toolchain import CONNECT
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Patterns.java")

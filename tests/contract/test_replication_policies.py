@@ -17,7 +17,7 @@ from components.kafka.replication_policy import (
     clusters_passed,
     is_heartbeat_topic,
 )
-from infra.machine.jars import CONNECT
+from infra.machine.toolchain import CONNECT
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Policies.java")

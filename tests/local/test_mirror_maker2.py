@@ -10,7 +10,7 @@ import pytest
 from components.contract.report import FlowOutcome, Verdict
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
-from infra.local.example_traffic import STOCK, make_example_traffic
+from infra.local.traffic import STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.review.live_comparison import compare_with_cluster
 from infra.stack.session import OpenStack

@@ -15,8 +15,7 @@ from components.contract.report import Verdict
 from infra.deploy.adoption.moving import Moving
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints, Region
-from infra.local.example_traffic import Example, make_example_traffic
-from infra.local.traffic import end_offsets, produce
+from infra.local.traffic import Example, end_offsets, make_example_traffic, produce
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate

@@ -14,8 +14,7 @@ from components.flows.selections import source_settings
 from components.render.connector_config import transform_properties
 from components.topology.connectors import Transforms
 from infra.local.endpoints import Endpoints
-from infra.local.example_traffic import Example, make_example_traffic
-from infra.local.traffic import end_offsets
+from infra.local.traffic import Example, end_offsets, make_example_traffic
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate

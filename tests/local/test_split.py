@@ -12,8 +12,8 @@ from components.contract.problems import CannotRunError, ReplicationError
 from components.contract.report import Verdict
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints
-from infra.local.example_traffic import SALES, make_example_traffic
 from infra.local.parts import operator as operator_part
+from infra.local.traffic import SALES, make_example_traffic
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import StackSettings, read_settings
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, outcome_text, write_edited

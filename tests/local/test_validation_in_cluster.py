@@ -26,7 +26,7 @@ from infra.deploy.promotion.run.promotion import Promotion, Request
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
-from infra.local.operator.service_account import cluster_entry, worker_kubeconfig
+from infra.local.operator.worker_objects import cluster_entry, worker_kubeconfig
 from infra.local.parts.operator import pods
 from infra.local.parts.processes import alive
 from infra.local.traffic import create_topics, end_offsets, produce

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from components.render.job_pods import COMMAND, EXECUTOR_COMMAND
-from infra.machine.jars import SPARK, ensure_jars
 from infra.machine.jdk import find_jdk
+from infra.machine.toolchain import SPARK, ensure_jars
 from tests import job_image
 from tests.repository import ROOT
 

@@ -21,7 +21,7 @@ from infra.deploy.engine.command import EngineCommand, Say
 from infra.deploy.engine.failures import NoSuchStackError, engine_failure
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.machine.go_tools import PULUMI
+from infra.machine.toolchain import PULUMI
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.program import deploy
 from infra.stack.environment import stack_environment

@@ -9,18 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from infra.local.kubelet import PODS, Kubelet, PodProcesses
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.kafka_jars import KafkaJars
-from infra.local.operator.reconcile import Operator
-from infra.local.operator.remembered_reads import RememberedReads
-from infra.local.operator.worker_processes import Workers
-from infra.local.operator.worker_runtime import Runtime
-from infra.local.pods.kubelet import Kubelet
-from infra.local.pods.pod_processes import PODS, PodProcesses
+from infra.local.operator.reconcile import CachedReads, Operator
+from infra.local.operator.worker_processes import KafkaJars, Runtime, Workers
 from infra.machine.jdk import choose_jdk
-from infra.machine.locks import try_lock
 from infra.machine.versions import JDK_MINIMUM
+from infra.machine.waiting import try_lock
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
@@ -57,7 +53,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     workers, pods = _opened(Workers, runtime, runtime.ledger), _opened(PodProcesses, state_dir, state_dir / PODS)
     if workers is None or pods is None:
         return 2
-    with RememberedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
+    with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         jars = KafkaJars(runtime.jdk, options.connect_lib.resolve())
         clusters = ConnectClusters(api, options.kubeconfig, workers, jars)
         operator = Operator(api, clusters, ConnectorReconciler(api))

@@ -1,11 +1,22 @@
 """Conditions of a custom resource's status, as Strimzi writes them, and the one place that writes a status."""
 
 import logging
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
+from components.flows.operators import strimzi, supported_versions
 from infra.kubernetes.api import KubernetesApi, Object, Reference
+from infra.local.operator.resources import (
+    ConfigMapKey,
+    ConnectResource,
+    CustomAuthentication,
+    UnsupportedAuthentication,
+)
+from infra.local.operator.worker_processes import VERSIONS, WorkerState
+from infra.local.operator.worker_properties import dropped_keys
 
 
 @dataclass(frozen=True)
@@ -67,3 +78,187 @@ def _readiness(status: Object) -> str:
         if each["type"] in {"Ready", "NotReady"}
     ]
     return "; ".join(told) or "no status"
+
+
+OAUTH_PACKAGE = "io.strimzi.kafka.oauth"
+
+
+@dataclass(frozen=True)
+class WorkerReport:
+    """One worker: its state, its REST port, and if it does not serve, the first problem in its log.
+
+    It is `outdated` if it runs, or ran, with another configuration than the resource has now.
+    """
+
+    index: int
+    state: WorkerState
+    port: int
+    problem: str | None = None
+    outdated: bool = False
+
+
+def unsupported(connect: ConnectResource) -> Condition | None:
+    """Why these workers cannot run on one machine; None if they can."""
+    if connect.mounts_volumes:
+        return not_ready(
+            "UnsupportedLocally",
+            "spec.template mounts volumes, but the local stack has no containers: store trusted certificates as PEM in "
+            "a Secret, and read them through a configuration provider",
+        )
+    for access in connect.access:
+        match access.authentication:
+            case UnsupportedAuthentication(type=kind):
+                told = f"authentication type {kind} is not supported on the local stack"
+                return not_ready("UnsupportedLocally", told)
+            case CustomAuthentication(config=config) if OAUTH_PACKAGE in str(config.values()):
+                library = f"Strimzi's OAuth library ({OAUTH_PACKAGE})"
+                told = f"authentication uses {library}, which only Strimzi's images contain"
+                return not_ready("UnsupportedLocally", told)
+    return None
+
+
+def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused: Mapping[int, str]) -> Condition:
+    """Ready if every worker serves with the newest configuration; otherwise the first that does not, and why.
+
+    `refused` holds the API server's answer for each worker whose Pod it refused, by index.
+    """
+    current = [each for each in workers if each.index < connect.replicas and not each.outdated]
+    serving = [each for each in current if each.state is WorkerState.READY]
+    if len(serving) >= connect.replicas:
+        return READY
+    if refused:
+        index = min(refused)
+        return not_ready("PodNotCreated", f"worker {index} of {connect.replicas} is not started: {refused[index]}")
+    outdated = sum(each.outdated for each in workers)
+    if outdated:
+        return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the previous configuration")
+    waiting = [each for each in current if each.state is not WorkerState.READY]
+    if not waiting:
+        return not_ready("Creating", f"{len(serving)} of {connect.replicas} workers started")
+    worker = next((each for each in waiting if each.problem), waiting[0])
+    said = f"worker {worker.index} {_WORDS[worker.state]}"
+    if worker.problem:
+        said += f": {worker.problem} (bootstrapServers {connect.bootstrap_servers})"
+    return not_ready("WorkerNotReady" if worker.problem else "Creating", said)
+
+
+_WORDS = {
+    WorkerState.STARTING: "does not serve yet",
+    WorkerState.STOPPING: "is being stopped",
+    WorkerState.ENDED: "ended and is being restarted",
+}
+
+
+def warnings(connect: ConnectResource, jvm_notes: Sequence[str]) -> list[Condition]:
+    dropped = [
+        warning("ForbiddenConfiguration", f"config {key} is dropped: the operator sets it")
+        for key in dropped_keys(connect)
+    ]
+    ignored = [
+        warning("IgnoredLocally", f"spec.{field} is ignored on the local stack") for field in connect.ignored_fields
+    ]
+    return dropped + ignored + [warning("JvmOptions", note) for note in jvm_notes]
+
+
+def status_body(
+    connect: ConnectResource,
+    condition: Condition,
+    others: Sequence[Condition],
+    workers: Sequence[WorkerReport],
+    now: datetime,
+) -> Object:
+    """The whole status; `url` is the REST interface of the first worker that serves (the real operator: a Service)."""
+    serving = [each for each in workers if each.state is WorkerState.READY]
+    body: Object = {
+        "observedGeneration": connect.generation,
+        "conditions": written([condition, *others], connect.status.get("conditions") or [], now),
+        "replicas": len(serving),
+        "labelSelector": f"strimzi.io/cluster={connect.name},strimzi.io/name={connect.component_name}",
+    }
+    if serving:
+        body["url"] = f"http://127.0.0.1:{serving[0].port}"
+    return body
+
+
+ConfigMaps = Mapping[str, Mapping[str, Any]]
+"""The data of the ConfigMaps that exist, by name."""
+
+
+def refused_version(connect: ConnectResource) -> Condition | None:
+    """The refusal of a version of Kafka that the operator has no image for; a custom image may have any version."""
+    operator = strimzi("0.45" if connect.has_values_in_files else "1.2")
+    supported = supported_versions(operator) or ()
+    if connect.image is not None or connect.version is None or connect.version in supported:
+        return None
+    told = f"Kafka version {connect.version} is not supported. Supported versions are: {', '.join(supported)}."
+    return not_ready("InvalidResourceException", told)
+
+
+def missing_version(connect: ConnectResource) -> Condition | None:
+    """The refusal of a version of Kafka that cannot run on this machine: no other version runs in its place."""
+    if connect.version is None or connect.version in VERSIONS:
+        return None
+    told = (
+        f"Kafka {connect.version} cannot run on the local stack, which has only {' and '.join(VERSIONS)}: set "
+        f"spec.version to one of these, or remove it to run {VERSIONS[0]}"
+    )
+    return not_ready("UnsupportedLocally", told)
+
+
+def refused_config_map(wanted: ConfigMapKey, found: ConfigMaps) -> Condition | None:
+    """The refusal of a ConfigMap, or of a key of one, that does not exist."""
+    if wanted.key in found.get(wanted.name, {}):
+        return None
+    if wanted.field == "logging":
+        told = (
+            f"ConfigMap {wanted.name} with external logging configuration does not exist or doesn't contain the "
+            f"configuration under the {wanted.key} key."
+        )
+        return not_ready("InvalidResourceException", told)
+    missing = f"does not contain specified key {wanted.key}" if wanted.name in found else "does not exist"
+    return not_ready("InvalidConfigurationException", f"ConfigMap {wanted.name} {missing}")
+
+
+_RECORD = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (.*?)(?: \(\w+\))?$")
+_THROWN = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$")
+_TELLING_WARNING = re.compile(
+    r"could not be established|terminated during authentication|Bootstrap broker .* disconnected"
+    r"|resolve server|[Nn]ot authorized|[Aa]uthorization failed|Forbidden"
+)
+_JVM_REFUSAL = re.compile(r"^(?:Error: |Unrecognized VM option|Exception in thread)")
+
+
+def first_problem(log: str) -> str | None:
+    """The first error with its root cause, or else the last warning about a connection; None without either."""
+    lines = log.splitlines()
+    telling = None
+    for number, line in enumerate(lines):
+        record = _RECORD.match(line)
+        if record is None:
+            if _JVM_REFUSAL.match(line):
+                return line.strip()
+        elif record[1] in {"ERROR", "FATAL"}:
+            return _with_cause(record[2], lines[number + 1 :])
+        elif record[1] == "WARN" and _TELLING_WARNING.search(record[2]):
+            telling = record[2]
+    return telling
+
+
+def _with_cause(message: str, following: list[str]) -> str:
+    """The message, the exception that follows it and the last of its causes, without repetition."""
+    thrown: list[str] = []
+    for line in following:
+        if _RECORD.match(line):
+            break
+        found = _THROWN.match(line)
+        if found:
+            thrown.append(f"{found[1]}: {found[2]}")
+    parts = [message.strip(), *thrown[:1], *thrown[-1:]]
+    return "; ".join(dict.fromkeys(parts))
+
+
+def trace_summary(trace: str) -> str:
+    """The first line of a stack trace, and its root cause if that is a different one; `no trace` if there is none."""
+    lines = [line.strip() for line in trace.strip().splitlines() if line.strip()]
+    causes = [line for line in lines[1:] if line.startswith("Caused by: ")]
+    return "; ".join(dict.fromkeys([*lines[:1], *causes[-1:]])) or "no trace"

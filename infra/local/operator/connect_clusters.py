@@ -12,30 +12,49 @@ from secrets import token_urlsafe
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import secret_contents
-from infra.local.operator.conditions import Condition, not_ready, write_status
+from infra.local.operator import worker_files
+from infra.local.operator.conditions import (
+    Condition,
+    ConfigMaps,
+    WorkerReport,
+    first_problem,
+    missing_version,
+    not_ready,
+    readiness,
+    refused_config_map,
+    refused_version,
+    status_body,
+    unsupported,
+    warnings,
+    write_status,
+)
 from infra.local.operator.connect_rest import ConnectRest
-from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
 from infra.local.operator.connector_plan import connector_on_one_machine
-from infra.local.operator.kafka_jars import KafkaJars
-from infra.local.operator.owned_objects import owned_objects
-from infra.local.operator.refusals import ConfigMaps, missing_version, refused_config_map, refused_version
 from infra.local.operator.resources import ConnectorResource, ConnectResource
-from infra.local.operator.service_account import (
+from infra.local.operator.worker_files import WorkerFiles
+from infra.local.operator.worker_objects import (
     TOKEN_LIFETIME_SECONDS,
+    WorkerPods,
     cluster_entry,
+    is_there,
     is_usable,
+    owned_objects,
     token_in,
     worker_kubeconfig,
 )
-from infra.local.operator.worker_files import WorkerFiles
-from infra.local.operator.worker_log import first_problem
-from infra.local.operator.worker_metrics import Exported, port_of
-from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps
-from infra.local.operator.worker_pods import WorkerPods, is_there
-from infra.local.operator.worker_processes import Key, WorkerRecord, Workers
-from infra.local.operator.worker_properties import jvm_arguments
-from infra.local.operator.worker_runtime import Wanted
+from infra.local.operator.worker_processes import (
+    KafkaJars,
+    Key,
+    Start,
+    Stop,
+    Wanted,
+    Worker,
+    WorkerRecord,
+    Workers,
+    WorkerState,
+    next_steps,
+)
+from infra.local.operator.worker_properties import Exported, jvm_arguments, port_of
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)
@@ -100,7 +119,7 @@ class ConnectClusters:
         else:
             try:
                 wanted = self._prepare(connect, arguments)
-            except secret_contents.InvalidSecretError as error:
+            except worker_files.InvalidSecretError as error:
                 # Running workers continue, as pods would; new ones would not start.
                 condition = not_ready("InvalidConfigurationException", str(error))
             except CannotRunError as error:
@@ -137,17 +156,17 @@ class ConnectClusters:
     def placed(self, connect: ConnectResource, connectors: Sequence[ConnectorResource]) -> list[ConnectorResource]:
         """The connectors as Connect gets them here: the files that they would read in a pod are in another folder."""
         folder = self.workers.files_folder(connect.key)
-        names = secret_contents.secret_names(connect)
+        names = worker_files.secret_names(connect)
         return [connector_on_one_machine(each, folder, names) for each in connectors]
 
     def _prepare(self, connect: ConnectResource, jvm: list[str]) -> Wanted:
         """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
         jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
-        names = secret_contents.secret_names(connect)
+        names = worker_files.secret_names(connect)
         found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
         secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
-        certificates = secret_contents.trusted_certificates(connect, secrets)
-        secret_contents.check_credentials(connect, secrets)
+        certificates = worker_files.trusted_certificates(connect, secrets)
+        worker_files.check_credentials(connect, secrets)
         self._apply(connect, owned_objects(connect, certificates))
         cluster = cluster_entry(self.kubeconfig)
         self._write_kubeconfig(connect, cluster)
@@ -155,7 +174,7 @@ class ConnectClusters:
         properties = files.properties()
         told = [properties, [*jvm, rules or ""], dict(connect.resources), dict(connect.pod_annotations), jars.name]
         # A token also belongs to one KafkaConnect and one API server only.
-        digest = _digest([*told, secret_contents.contents_digest(secrets), connect.uid, cluster])
+        digest = _digest([*told, worker_files.contents_digest(secrets), connect.uid, cluster])
         if self._kept.get(connect.key) != digest:
             self.workers.keep(connect.key, files.files())
             self._kept[connect.key] = digest

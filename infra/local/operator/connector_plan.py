@@ -12,11 +12,10 @@ from typing import Any
 
 from infra.kubernetes.api import Object
 from infra.local.operator import conditions
-from infra.local.operator.conditions import Condition, not_ready, timestamp
+from infra.local.operator.conditions import Condition, not_ready, timestamp, trace_summary
 from infra.local.operator.connect_rest import RunningConnector
+from infra.local.operator.connector_annotations import restart_requests
 from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.restart_requests import restart_requests
-from infra.local.operator.worker_log import trace_summary
 from infra.local.operator.worker_properties import in_folder, text
 
 FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})

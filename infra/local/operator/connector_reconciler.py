@@ -1,15 +1,18 @@
 """Makes the connectors of one Connect cluster match their resources, and writes the statuses of KafkaConnectors."""
 
+import base64
 import logging
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
-from infra.kubernetes.api import KubernetesApi
+from infra.kubernetes.api import KubernetesApi, Reference
 from infra.local.operator.conditions import Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
-from infra.local.operator.connector_offsets import manage_offsets
+from infra.local.operator.connector_annotations import RestartRequest, manage_offsets, restart_requests
 from infra.local.operator.connector_plan import (
     Configure,
     Create,
@@ -24,9 +27,55 @@ from infra.local.operator.connector_plan import (
     restarts_after,
     status_body,
 )
-from infra.local.operator.lookups import explained, placeholders, redacted, secret_values
 from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.restart_requests import RestartRequest, restart_requests
+
+_FAILED_LOOKUP = re.compile(r"Failed to retrieve (Secret|ConfigMap) (\S+) from Kubernetes namespace (\S+)")
+
+
+def explained(api: KubernetesApi, connector: ConnectorResource, message: str) -> str:
+    """The message; for a failed lookup, also whether RBAC forbids the read to the worker's service account."""
+    failed = _FAILED_LOOKUP.search(message)
+    if failed is None:
+        return message
+    kind, name, namespace = failed.groups()
+    account = f"system:serviceaccount:{connector.namespace}:{connector.service_account}"
+    if api.may_get(account, f"{kind.lower()}s", namespace, name):
+        return message
+    return f"{message}: Forbidden: no Role lets {account} get {kind} {namespace}/{name}"
+
+
+HIDDEN = "(hidden)"
+SHORTEST_SECRET = 4
+"""Shorter values are not hidden: hiding every `1` of a message would make it unreadable."""
+
+_PLACEHOLDER = re.compile(r"\$\{[^:}]+:([^/:}]+)/([^/:}]+):([^}]+)\}")
+
+
+def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(namespace, name) of every object that a placeholder in the configuration refers to."""
+    return {(found[1], found[2]) for value in config.values() for found in _PLACEHOLDER.finditer(value)}
+
+
+def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
+    """The values of the Secrets among these objects, longest first."""
+    found: set[str] = set()
+    for namespace, name in names:
+        secret = api.get(Reference("v1", "Secret", namespace, name)) or {}
+        found |= {base64.b64decode(each).decode(errors="replace") for each in secret.get("data", {}).values()}
+    return sorted((each for each in found if len(each) >= SHORTEST_SECRET), key=len, reverse=True)
+
+
+def redacted(value: Any, secrets: Iterable[str]) -> Any:
+    """The same value with every secret in every text replaced."""
+    if isinstance(value, Mapping):
+        return {key: redacted(each, secrets) for key, each in value.items()}
+    if isinstance(value, list):
+        return [redacted(each, secrets) for each in value]
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+    return value
+
 
 log = logging.getLogger(__name__)
 

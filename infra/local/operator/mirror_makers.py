@@ -11,15 +11,17 @@ from datetime import UTC, datetime
 from components.kafka.connectors import failures
 from infra.kubernetes.api import KubernetesApi, Object, reference
 from infra.local.operator import conditions, connector_plan
-from infra.local.operator.conditions import Condition, not_ready, write_status
+from infra.local.operator.conditions import Condition, not_ready, status_body, trace_summary, write_status
 from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connect_status import status_body
 from infra.local.operator.connector_plan import Outcome
 from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine
-from infra.local.operator.mirror_maker2_versions import InvalidResourceError
+from infra.local.operator.mirror_maker2 import (
+    InvalidResourceError,
+    connect_resource,
+    connector_resources,
+    for_one_machine,
+)
 from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.worker_log import trace_summary
 
 
 def reconcile_mirror_maker(

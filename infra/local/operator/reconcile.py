@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from infra.kubernetes.api import ApiError, Object, Reference, reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.mirror_makers import reconcile_mirror_maker
-from infra.local.operator.remembered_reads import RememberedReads
 from infra.local.operator.resources import (
     API_VERSION,
     USE_CONNECTOR_RESOURCES,
@@ -23,6 +23,39 @@ from infra.local.operator.resources import (
 )
 from infra.local.operator.worker_processes import Key
 
+_ANY_LIST = "/api/v1/events"
+"""Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache."""
+
+
+class CachedReads(KubernetesApi):
+    """Answers a GET from memory until a write, or until a round begins after any object has changed.
+
+    The answers are shared and must not be changed.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._revision = ""
+        self._answers: dict[tuple[object, ...], Object] = {}
+
+    def begin_round(self) -> None:
+        """Forget the answers if anything has changed. Raises ApiError."""
+        now = str(super()._call("GET", _ANY_LIST, params={"limit": "1"})["metadata"]["resourceVersion"])
+        if now != self._revision:
+            self._answers.clear()
+            self._revision = now
+
+    def _call(self, method: str, path: str, **request: Any) -> Object:
+        if method != "GET":
+            if not path.endswith("/subjectaccessreviews"):
+                self._answers.clear()
+            return super()._call(method, path, **request)
+        question = path, *sorted((request.get("params") or {}).items())
+        if question not in self._answers:
+            self._answers[question] = super()._call(method, path, **request)
+        return self._answers[question]
+
+
 log = logging.getLogger(__name__)
 
 
@@ -30,7 +63,7 @@ log = logging.getLogger(__name__)
 class Operator:
     """Level-triggered: a round looks at everything and needs nothing from the previous round."""
 
-    api: RememberedReads
+    api: CachedReads
     clusters: ConnectClusters
     connectors: ConnectorReconciler
     _last_complaint: str = field(default="", init=False)

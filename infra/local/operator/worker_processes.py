@@ -7,20 +7,141 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 import psutil
 from pydantic import TypeAdapter
+from rich.console import Console
 
-from infra.local.operator.worker_metrics import Exported, agent, on_this_port
-from infra.local.operator.worker_plan import pause_seconds
-from infra.local.operator.worker_properties import as_properties_file, in_folder, on_one_machine
-from infra.local.operator.worker_runtime import Runtime, Wanted
+from components.contract.problems import CannotRunError
+from infra.local.operator.worker_properties import (
+    Exported,
+    agent,
+    as_properties_file,
+    in_folder,
+    on_one_machine,
+    on_this_port,
+)
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord, free_port, is_free
 from infra.local.state import write_private
-from infra.machine.class_archives import archive_file, class_archive
+from infra.machine import paths, toolchain, versions
+from infra.machine.jdk import Jdk, archive_file, class_archive
+from infra.machine.toolchain import JarSet, ensure_jars
+from infra.machine.waiting import exclusive
+
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+class WorkerState(Enum):
+    """READY serves its REST interface, STARTING runs but does not serve yet, ENDED has to be started again."""
+
+    READY = "ready"
+    STARTING = "starting"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker as the plan sees it.
+
+    `digest` identifies what it was started with. `due` says whether an ended one may start again now, and `pod` whether
+    its Pod exists.
+    """
+
+    index: int
+    digest: str
+    state: WorkerState
+    due: bool = True
+    pod: bool = True
+
+
+@dataclass(frozen=True)
+class Start:
+    index: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    index: int
+
+
+def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[Start | Stop]:
+    """What to do now. Outdated workers that serve are stopped one at a time, and only while all others serve.
+
+    A worker whose Pod was deleted is stopped, as a kubelet would do, and starts again.
+    """
+    known = {worker.index: worker for worker in workers}
+    running = (WorkerState.READY, WorkerState.STARTING)
+    steps: list[Start | Stop] = [
+        Stop(each.index) for each in workers if each.state in running and (each.index >= replicas or not each.pod)
+    ]
+    kept = [known[index] for index in range(replicas) if index in known]
+    for index in range(replicas):
+        worker = known.get(index)
+        if worker is None or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest)):
+            steps.append(Start(index))
+    outdated = [each for each in kept if each.digest != digest and each.state in running and each.pod]
+    not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
+    if not_serving:
+        # Stopping workers that do not serve loses nothing, and a correction must not wait until they serve.
+        return steps + [Stop(each.index) for each in not_serving]
+    if outdated and len(kept) == replicas and all(each.state is WorkerState.READY and each.pod for each in kept):
+        steps.append(Stop(outdated[0].index))
+    return steps
+
+
+def pause_seconds(failures: int) -> float:
+    """The pause before a worker starts again after it ended this often in a row without having served."""
+    return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a resource's workers must be started with; `digest` identifies all of it.
+
+    `jars` is the folder of the Kafka that they run, `jvm` the JVM's options, and `rules` are those of the JMX exporter.
+    """
+
+    digest: str
+    jars: Path
+    properties: Mapping[str, str]
+    jvm: Sequence[str]
+    rules: str | None = None
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The parts of a worker that are the same for every Kafka version."""
+
+    jdk: Jdk
+    config_provider_lib: Path
+    metrics_lib: Path
+    state_dir: Path
+
+    @property
+    def plugin_path(self) -> Path:
+        return self.state_dir / "plugins"
+
+    def class_path(self, kafka: Path, exported: Exported | None = None) -> tuple[Path, ...]:
+        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so the class
+        path never holds both."""
+        by_reporter = exported is not None and exported.rules is None
+        jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
+        return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
+
+    @property
+    def ledger(self) -> Path:
+        return self.state_dir / "workers.json"
+
+    @property
+    def folders(self) -> Path:
+        return self.state_dir / "workers"
+
 
 log = logging.getLogger(__name__)
 
@@ -259,3 +380,41 @@ def _port(file: Path, taken: set[int]) -> int:
     found = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
     last = int(found[1]) if found else None
     return last if last is not None and last not in taken and is_free(last) else free_port(taken)
+
+
+_OTHERS = {versions.KAFKA_4_3: toolchain.KAFKA_4_3}
+VERSIONS = (versions.KAFKA, *_OTHERS)
+
+_LOCK_SECONDS = 60.0
+RETRY_SECONDS = 60.0
+"""How long to wait before fetching jars again after a failure: during a fetch no other resource is handled."""
+
+
+@dataclass
+class KafkaJars:
+    """The folders of jars; `usual` is that of the stack's own Kafka."""
+
+    jdk: Jdk
+    usual: Path
+    _failed: dict[str, tuple[float, CannotRunError]] = field(default_factory=dict, init=False)
+
+    def folder(self, version: str | None) -> Path:
+        """The jars of one of VERSIONS; without a version, those of the stack's own Kafka. Fetches them if need be.
+
+        Raises CannotRunError.
+        """
+        return self.usual if version in {None, versions.KAFKA} else self._other(version, _OTHERS[version])
+
+    def _other(self, version: str, jars: JarSet) -> Path:
+        if jars.directory.is_dir():
+            return jars.directory
+        when, error = self._failed.get(version, (0.0, None))
+        if error is not None and time.monotonic() < when + RETRY_SECONDS:
+            raise error
+        console = Console()
+        try:
+            with exclusive(paths.build_lock(), console, "building or fetching programs and jars", _LOCK_SECONDS):
+                return ensure_jars(jars, self.jdk, console)
+        except CannotRunError as failure:
+            self._failed[version] = time.monotonic(), failure
+            raise

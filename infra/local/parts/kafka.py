@@ -17,13 +17,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 from components.contract.problems import CannotRunError
 from components.kafka.connections import LOGIN_MODULES
 from infra.local import paths
-from infra.local.acls import apply_acls, standing_acls
+from infra.local.acls import REQUEST_SECONDS, apply_acls, retried, standing_acls
 from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
 from infra.local.parts.part import Launch, Part, Site, java_command, plain_environment
 from infra.local.parts.processes import is_open
 from infra.local.state import write_private
-from infra.local.transient import REQUEST_SECONDS, retried
 from infra.machine.waiting import NotYetError
 
 HEAP_MIB = 384

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import httpx
 
-from infra.local.build.artifacts import Artifacts
-from infra.machine.class_archives import class_archive
-from infra.machine.jdk import Jdk
+from infra.local.artifacts import Artifacts
+from infra.machine.jdk import Jdk, class_archive
 from infra.machine.waiting import NotYetError
 
 

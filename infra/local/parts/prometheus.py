@@ -9,10 +9,10 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.build.monitoring_crds import ensure_monitoring_crds
+from infra.local.artifacts import ensure_monitoring_crds
 from infra.local.parts.control_plane import api_client, apply_definitions
 from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
-from infra.local.prometheus.files import CONFIG_FILE, write_files
+from infra.local.prometheus.configuration import CONFIG_FILE, write_files
 from infra.machine import paths as machine_paths
 
 NAMESPACE = "monitoring"

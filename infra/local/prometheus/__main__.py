@@ -13,9 +13,8 @@ import httpx
 
 from components.render.monitoring import API_VERSION
 from infra.kubernetes.api import ApiError, Object
-from infra.local.operator.remembered_reads import RememberedReads
-from infra.local.prometheus.configuration import UnsupportedError
-from infra.local.prometheus.files import write_files, write_targets
+from infra.local.operator.reconcile import CachedReads
+from infra.local.prometheus.configuration import UnsupportedError, write_files, write_targets
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ _RELOAD_SECONDS = 30.0
 class Configurer:
     """Keeps the files of one Prometheus, and makes it read them again when they have changed."""
 
-    api: RememberedReads
+    api: CachedReads
     folder: Path
     address: str
     _read: dict[str, str] = field(default_factory=dict, init=False)
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
-    with RememberedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
+    with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         configurer = Configurer(api, options.folder, f"http://127.0.0.1:{options.port}")
         while not ending.is_set():
             configurer.round()

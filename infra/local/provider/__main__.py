@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from infra.local.provider.server import serve
+from infra.local.provider.servicer import serve
 
 
 def main() -> None:

@@ -1,21 +1,31 @@
 """Serves Pulumi's provider protocol: decodes a request, calls Operations, encodes the result or a one-line error."""
 
-# Names and arguments of the methods are the protocol's.
-# ruff: noqa: N802, ARG002
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
-from infra.kubernetes.api import ApiError, reference
+from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.local.provider import manifests
 from infra.local.provider.input_changes import InputChanges, compare
 from infra.local.provider.manifests import Properties, decode, encode
-from infra.local.provider.operations import DEFAULT_DEADLINE_SECONDS, NotReadyError, OperationError, Operations
+from infra.local.provider.operations import (
+    DEFAULT_DEADLINE_SECONDS,
+    FIELD_MANAGER,
+    NotReadyError,
+    OperationError,
+    Operations,
+)
+
+# Names and arguments of the methods are the protocol's.
+# ruff: noqa: N802, ARG002
+
 
 T = TypeVar("T")
 
@@ -191,3 +201,33 @@ def _changes_response(found: InputChanges, *, may_replace: bool = True) -> provi
             for path, kind in kinds.items()
         },
     )
+
+
+THREADS = 32
+"""More than the engine runs at once (16 by default on a large machine): one that waits must not block another."""
+
+LONGEST_MESSAGE_BYTES = 400 * 1024 * 1024
+"""The limit that Pulumi's own plugins set."""
+
+GRACE_SECONDS = 30.0
+"""How long started operations may take at shutdown: an existing object must get into Pulumi's state."""
+
+
+@contextmanager
+def serve(kubeconfig: Path, *, patch_force: bool = False) -> Iterator[int]:
+    """Serve the provider on a free loopback port while the context lasts, and yield the port.
+
+    With `patch_force` it takes over fields from other owners, as the real one does with enablePatchForce.
+    """
+    with KubernetesApi(kubeconfig, field_manager=FIELD_MANAGER) as api:
+        operations = Operations(api, patch_force=patch_force)
+        size = [("grpc.max_receive_message_length", LONGEST_MESSAGE_BYTES)]
+        server = grpc.server(ThreadPoolExecutor(THREADS, "kubernetes-provider"), options=size)
+        provider_pb2_grpc.add_ResourceProviderServicer_to_server(KubernetesProvider(operations), server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield port
+        finally:
+            operations.cancel()
+            server.stop(GRACE_SECONDS).wait()

@@ -23,8 +23,7 @@ from components.topology.parsing import parse_topology
 from infra.local.certificates import Authority
 from infra.local.operator import mirror_maker2, resources
 from infra.local.operator.resources import ConnectResource
-from infra.local.operator.secret_contents import trusted_certificates
-from infra.local.operator.worker_files import WorkerFiles
+from infra.local.operator.worker_files import WorkerFiles, trusted_certificates
 from infra.local.operator.worker_properties import text, trust_secret_name
 from tests.builders import a_cluster, a_flow, a_topology
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.local import paths
-from infra.local.build.artifacts import Artifacts
+from infra.local.artifacts import Artifacts
 from infra.local.parts import control_plane
 from infra.local.parts.part import Launch, Site
 from infra.machine.jdk import Jdk

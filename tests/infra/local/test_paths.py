@@ -6,8 +6,7 @@ import pytest
 
 from infra.local import paths
 from infra.local.certificates import Authority
-from infra.machine.go_tools import ETCD
-from infra.machine.jars import CONNECT
+from infra.machine.toolchain import CONNECT, ETCD
 from infra.stack.project import local_folder
 
 OWN = (paths.state_file, paths.lock_file, paths.logs, paths.data, paths.control_plane, paths.kubeconfig, paths.operator)

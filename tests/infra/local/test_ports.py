@@ -9,7 +9,7 @@ import pytest
 from components.contract.problems import CannotRunError
 from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site
-from infra.local.parts.starting import settle_ports
+from infra.local.stack import settle_ports
 from infra.local.state import State
 
 

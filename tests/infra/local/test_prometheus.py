@@ -17,10 +17,15 @@ from components.topology.parsing import parse_topology
 from infra.local import paths, stack
 from infra.local.operator.mirror_maker2 import connect_resource as of_mirror_maker2
 from infra.local.operator.resources import connect_resource
-from infra.local.operator.worker_pods import pod_status, worker_pod
+from infra.local.operator.worker_objects import pod_status, worker_pod
 from infra.local.parts import prometheus
-from infra.local.prometheus.configuration import UnsupportedError, discovered, prometheus_config, rule_files
-from infra.local.prometheus.files import write_files
+from infra.local.prometheus.configuration import (
+    UnsupportedError,
+    discovered,
+    prometheus_config,
+    rule_files,
+    write_files,
+)
 from infra.local.state import State, save_state
 from tests.builders import a_flow, a_topology
 from tests.infra.local.test_control_plane import PORTS, a_site

@@ -10,10 +10,10 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.build.artifacts import Artifacts
+from infra.local.artifacts import Artifacts
 from infra.local.parts import processes
 from infra.local.parts.part import Launch, Part, Site
-from infra.local.parts.starting import deferred_interrupt, start_part
+from infra.local.stack import deferred_interrupt, start_part
 from infra.local.state import PartRecord, State, load_state
 from infra.machine.jdk import Jdk
 from infra.machine.waiting import NotYetError

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from infra.local.transient import retried
+from infra.local.acls import retried
 
 
 def answer(codes: Iterator[int]) -> str:

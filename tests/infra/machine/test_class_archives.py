@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine.class_archives import archive_file, class_archive
-from infra.machine.jdk import Jdk, find_jdk
+from infra.machine.jdk import Jdk, archive_file, class_archive, find_jdk
 
 PROGRAM = ["-Xlog:class+load=info", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-version"]
 

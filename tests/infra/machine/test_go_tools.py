@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.machine import go_tools, versions
-from infra.machine.go_tools import ETCD, KUBE_APISERVER, PULUMI, ensure_go_tool, version_fits
+from infra.machine import toolchain, versions
+from infra.machine.toolchain import ETCD, KUBE_APISERVER, PULUMI, ensure_go_tool, version_fits
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def test_without_go_the_error_names_the_tool_and_what_to_install() -> None:
     assert raised.value.what == (
         f"etcd {versions.ETCD} is not on this machine and cannot be built: `go` was not found on PATH"
     )
-    assert raised.value.remedy == f"{go_tools.GO_REMEDY}; or put etcd {versions.ETCD} on PATH"
+    assert raised.value.remedy == f"{toolchain.GO_REMEDY}; or put etcd {versions.ETCD} on PATH"
 
 
 def test_a_program_on_path_in_the_pinned_version_is_used(tmp_path: Path) -> None:
@@ -83,5 +83,5 @@ def test_a_build_that_fails_shows_the_end_of_its_output_and_leaves_no_program(tm
         pytest.param(PULUMI, None, False, id="a program that names no version"),
     ],
 )
-def test_a_version_fits_if_it_is_compatible_with_the_pin(tool: go_tools.GoTool, found: str | None, fits: bool) -> None:
+def test_a_version_fits_if_it_is_compatible_with_the_pin(tool: toolchain.GoTool, found: str | None, fits: bool) -> None:
     assert version_fits(tool, found) is fits

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.machine.jars import MAVEN_REMEDY, JarSet, ensure_jars
 from infra.machine.jdk import Jdk
+from infra.machine.toolchain import MAVEN_REMEDY, JarSet, ensure_jars
 
 FAKE_MAVEN = """#!/bin/sh
 for word; do case "$word" in -DoutputDirectory=*) out="${word#-DoutputDirectory=}";; esac; done

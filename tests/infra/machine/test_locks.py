@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.machine.locks import exclusive
+from infra.machine.waiting import exclusive
 
 HOLD = """
 import fcntl, signal, sys

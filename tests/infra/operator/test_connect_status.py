@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.conditions import Condition, not_ready, warning
-from infra.local.operator.connect_status import WorkerReport, readiness, status_body, unsupported, warnings
-from infra.local.operator.worker_plan import WorkerState
+from infra.local.operator.conditions import (
+    Condition,
+    WorkerReport,
+    not_ready,
+    readiness,
+    status_body,
+    unsupported,
+    warning,
+    warnings,
+)
+from infra.local.operator.worker_processes import WorkerState
 from infra.local.operator.worker_properties import jvm_arguments
 from tests.infra.operator.builders import a_connect
 

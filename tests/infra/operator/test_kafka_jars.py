@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import CannotRunError
-from infra.local.operator import kafka_jars
-from infra.local.operator.kafka_jars import KafkaJars
-from infra.local.operator.worker_processes import STOP_GRACE_SECONDS, WorkerRecord
-from infra.machine import jars as maven
-from infra.machine import versions
+from infra.local.operator import worker_processes
+from infra.local.operator.worker_processes import STOP_GRACE_SECONDS, KafkaJars, WorkerRecord
+from infra.machine import toolchain, versions
 from infra.machine.jdk import Jdk
 
 MAVEN = '#!/bin/sh\nfor word; do case "$word" in -DoutputDirectory=*) /bin/mkdir -p "${word#*=}";; esac; done\n'
@@ -37,20 +35,20 @@ def test_nothing_is_fetched_for_the_stacks_own_kafka(jars: KafkaJars, tmp_path: 
 
 def test_another_kafka_is_fetched_when_it_is_asked_for(jars: KafkaJars, tmp_path: Path) -> None:
     install_maven(tmp_path)
-    assert jars.folder(versions.KAFKA_4_3) == maven.KAFKA_4_3.directory
-    assert maven.KAFKA_4_3.directory.is_dir()
+    assert jars.folder(versions.KAFKA_4_3) == toolchain.KAFKA_4_3.directory
+    assert toolchain.KAFKA_4_3.directory.is_dir()
 
 
 def test_a_failed_fetch_is_retried_only_after_a_pause(
     jars: KafkaJars, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka_jars, "RETRY_SECONDS", float("inf"))
+    monkeypatch.setattr(worker_processes, "RETRY_SECONDS", float("inf"))
     with pytest.raises(CannotRunError, match="`mvn`, which fetches them, is not on PATH"):
         jars.folder(versions.KAFKA_4_3)
     install_maven(tmp_path)
     with pytest.raises(CannotRunError, match="`mvn`, which fetches them, is not on PATH"):
         jars.folder(versions.KAFKA_4_3)
-    monkeypatch.setattr(kafka_jars, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(worker_processes, "RETRY_SECONDS", 0.0)
     assert jars.folder(versions.KAFKA_4_3).is_dir()
 
 

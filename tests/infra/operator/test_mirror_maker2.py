@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.cluster_access import UnsupportedAuthentication
-from infra.local.operator.mirror_maker2 import connect_resource, connector_resources, for_one_machine, key_of
-from infra.local.operator.mirror_maker2_versions import InvalidResourceError
+from infra.local.operator.mirror_maker2 import (
+    InvalidResourceError,
+    connect_resource,
+    connector_resources,
+    for_one_machine,
+    key_of,
+)
+from infra.local.operator.resources import UnsupportedAuthentication
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_properties import secrets_used, worker_properties
 from tests.infra.operator.mirror_maker2_builders import (

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from infra.local.operator.owned_objects import owned_objects
+from infra.local.operator.worker_objects import owned_objects
 from infra.local.operator.worker_properties import as_properties_file, worker_properties
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 

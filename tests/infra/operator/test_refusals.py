@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.conditions import Condition
-from infra.local.operator.refusals import missing_version, refused_config_map, refused_version
+from infra.local.operator.conditions import Condition, missing_version, refused_config_map, refused_version
 from infra.local.operator.resources import ConnectResource
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.local.certificates import Authority
-from infra.local.operator.secret_contents import (
+from infra.local.operator.worker_files import (
     InvalidSecretError,
     check_credentials,
     contents_digest,

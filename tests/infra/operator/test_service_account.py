@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.operator.service_account import (
+from infra.local.operator.worker_objects import (
     RENEW_BEFORE_SECONDS,
     cluster_entry,
     is_usable,

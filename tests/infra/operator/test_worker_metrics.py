@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.worker_metrics import Exported, agent, on_this_port, port_of
-from infra.local.operator.worker_pods import worker_pod
-from infra.local.operator.worker_properties import worker_properties
-from infra.local.operator.worker_runtime import Runtime
+from infra.local.operator.worker_objects import worker_pod
+from infra.local.operator.worker_processes import Runtime
+from infra.local.operator.worker_properties import Exported, agent, on_this_port, port_of, worker_properties
 from infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 

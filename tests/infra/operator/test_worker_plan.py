@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.local.operator.worker_plan import Start, Stop, Worker, WorkerState, next_steps, pause_seconds
+from infra.local.operator.worker_processes import Start, Stop, Worker, WorkerState, next_steps, pause_seconds
 
 READY, STARTING = WorkerState.READY, WorkerState.STARTING
 STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED

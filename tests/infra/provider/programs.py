@@ -13,8 +13,8 @@ from rich.console import Console
 from components.render.deployments import flow_objects
 from components.resources.registration import one_step_hooks
 from infra.deploy.engine.command import EngineCommand
-from infra.local.provider.server import serve
-from infra.machine.go_tools import PULUMI, ensure_go_tool
+from infra.local.provider.servicer import serve
+from infra.machine.toolchain import PULUMI, ensure_go_tool
 from tests.builders import a_resolved_flow
 
 Program = Callable[[], None]

@@ -11,7 +11,7 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from infra.deploy.engine import deployment
 from infra.deploy.engine.stack import open_stack
-from infra.local.build.artifacts import ensure
+from infra.local.artifacts import ensure
 from infra.stack.settings import read_settings, stack_file
 from tests.repository import STACKS
 

@@ -11,7 +11,7 @@ from pulumi import automation
 from infra.deploy.engine.failures import engine_failure
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local.endpoints import Endpoints
-from infra.local.provider.server import serve
+from infra.local.provider.servicer import serve
 from tests.infra.provider.programs import (
     NAMESPACE,
     OLD_GROUP,

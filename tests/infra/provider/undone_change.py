@@ -19,7 +19,7 @@ from rich.console import Console
 
 from infra.deploy.engine.failures import engine_failure
 from infra.kubernetes.api import Object, Reference, reference
-from infra.local.build.artifacts import ensure
+from infra.local.artifacts import ensure
 from infra.local.provider.operations import OperationError, Operations
 from infra.local.provider.servicer import KubernetesProvider
 from tests.infra.provider.programs import engine_environment, engine_options

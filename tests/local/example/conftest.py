@@ -9,8 +9,7 @@ from kubernetes import client, config
 from pyspark.sql import SparkSession
 
 from infra.local.endpoints import Endpoints
-from infra.local.example_traffic import make_example_traffic
-from infra.local.traffic import consume_to, create_topics, produce
+from infra.local.traffic import consume_to, create_topics, make_example_traffic, produce
 from infra.stack.settings import read_settings
 from tests.local.flows import Deployed, grant_mirror, write_edited
 

@@ -30,7 +30,7 @@ from infra.local.acls import apply_acls, bindings
 from infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
 from infra.local.parts.part import java_command
 from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine import jars as maven
+from infra.machine import toolchain
 from infra.machine.jdk import find_jdk
 from infra.machine.waiting import wait_for
 from infra.review.acls import acl_commands, stack_acls
@@ -260,7 +260,7 @@ def test_the_printed_commands_grant_the_derived_acls(deployed: Deployed, tmp_pat
         f"ssl.truststore.location={region.ca_file}\n"
         f"sasl.jaas.config=org.apache.kafka.common.security.plain.{login}\n"
     )
-    jars = [maven.CONNECT.directory / "*"]
+    jars = [toolchain.CONNECT.directory / "*"]
     tool = shlex.join(map(str, java_command(find_jdk(), jars, "org.apache.kafka.tools.AclCommand", heap_mib=128)))
     script = "\n".join([f'kafka-acls.sh() {{ {tool} "$@"; }}', *acl_commands(acls, deployed.settings.topology)])
     environment = {"USEAST_SERVERS": region.bootstrap_servers, "USEAST_CONFIG": str(properties)}

@@ -6,8 +6,7 @@ from confluent_kafka.admin import AdminClient
 
 from components.contract.report import FlowOutcome, Verdict
 from infra.local.endpoints import ADMIN, APP
-from infra.local.example_traffic import make_example_traffic
-from infra.local.traffic import create_topics, end_offsets, produce
+from infra.local.traffic import create_topics, end_offsets, make_example_traffic, produce
 from infra.machine.waiting import NotYetError, wait_for
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text

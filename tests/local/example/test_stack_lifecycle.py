@@ -11,9 +11,9 @@ from rich.console import Console
 from components.contract.report import Verdict
 from infra.deploy.engine import deployment
 from infra.local import stack
-from infra.local.example_traffic import make_example_traffic
 from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
+from infra.local.traffic import make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.stack.settings import read_settings
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text

@@ -14,7 +14,7 @@ from components.render.kafka_connectors import ANNOTATION
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator.conditions import written
 from infra.local.operator.connect_rest import ConnectRest, RestError
-from infra.local.operator.connector_offsets import manage_offsets
+from infra.local.operator.connector_annotations import manage_offsets
 from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
 from infra.operate.connectors.places import ConnectorPlace

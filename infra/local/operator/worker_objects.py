@@ -1,14 +1,95 @@
-"""Keeps the Pods that represent Connect workers, so that the API server decides which workers may run."""
+"""The objects that the operator creates for Connect workers, as far as they matter on one machine. Pure.
 
+Their owner is the KafkaConnect or KafkaMirrorMaker2, so the garbage collector deletes them with it.
+"""
+
+import base64
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
-from infra.local.operator.owned_objects import owned_object
-from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource
-from infra.local.operator.worker_metrics import container_ports, port_of
-from infra.local.operator.worker_plan import WorkerState
+from infra.local.operator.resources import API_VERSION, CLUSTER_LABEL, ConnectResource
+from infra.local.operator.worker_processes import WorkerState
+from infra.local.operator.worker_properties import (
+    as_properties_file,
+    container_ports,
+    port_of,
+    secrets_used,
+    trust_secret_name,
+    worker_properties,
+)
 from infra.local.parts.processes import free_port, is_free
+
+CONFIG_KEY = "kafka-connect.properties"
+
+
+def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, str]) -> list[Object]:
+    """ServiceAccount, Role and RoleBinding of the workers, their configuration and the certificates that they trust.
+
+    `trusted_certificates` are PEM, by key of the operator's Secret.
+    """
+    name = connect.component_name
+    if connect.has_values_in_files:
+        # The container makes its own configuration from mounted Secrets, which the service account cannot read.
+        return [owned_object(connect, "v1", "ServiceAccount", name)]
+    configuration = as_properties_file(worker_properties(connect))
+    items = [
+        owned_object(connect, "v1", "ServiceAccount", name),
+        owned_object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
+    ]
+    if trusted_certificates:
+        data = {key: base64.b64encode(pem.encode()).decode() for key, pem in trusted_certificates.items()}
+        items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect.name), data=data))
+    return items + _access(connect, name)
+
+
+def _access(connect: ConnectResource, name: str) -> list[Object]:
+    secrets = secrets_used(connect)
+    # A rule without names would allow every Secret of the namespace.
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
+    group = "rbac.authorization.k8s.io"
+    return [
+        owned_object(connect, f"{group}/v1", "Role", name, rules=rules if secrets else []),
+        owned_object(
+            connect,
+            f"{group}/v1",
+            "RoleBinding",
+            name,
+            roleRef={"apiGroup": group, "kind": "Role", "name": name},
+            subjects=[{"kind": "ServiceAccount", "name": name, "namespace": connect.namespace}],
+        ),
+    ]
+
+
+def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
+    """An object with Strimzi's labels that is deleted with the resource that it is created for."""
+    component = connect.component
+    owner = {
+        "apiVersion": API_VERSION,
+        "kind": component.kind,
+        "name": connect.name,
+        "uid": connect.uid,
+        "controller": False,
+        "blockOwnerDeletion": False,
+    }
+    labels = {
+        "app.kubernetes.io/instance": connect.name,
+        "app.kubernetes.io/managed-by": "strimzi-cluster-operator",
+        "app.kubernetes.io/name": component.type,
+        "app.kubernetes.io/part-of": f"strimzi-{connect.name}",
+        "strimzi.io/cluster": connect.name,
+        "strimzi.io/component-type": component.type,
+        "strimzi.io/kind": component.kind,
+        "strimzi.io/name": connect.component_name,
+    }
+    metadata = {"name": name, "namespace": connect.namespace, "labels": labels, "ownerReferences": [owner]}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+
 
 IMAGE = "local-process/kafka-connect"
 LOOPBACK = "127.0.0.1"
@@ -153,3 +234,45 @@ class WorkerPods:
             if pod is not None and not shows(pod, ready=ready):
                 status = pod_status(connect, pod, ready=ready)
                 self.api.apply_status(reference(pod), status)
+
+
+TOKEN_LIFETIME_SECONDS = 24 * 3600
+RENEW_BEFORE_SECONDS = TOKEN_LIFETIME_SECONDS / 2
+
+
+def cluster_entry(kubeconfig: Path) -> dict[str, Any]:
+    """How to reach the API server: the cluster of the kubeconfig's current context, without any user."""
+    document = yaml.load(kubeconfig.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    context = _named(document["contexts"], document["current-context"])["context"]
+    return dict(_named(document["clusters"], context["cluster"])["cluster"])
+
+
+def worker_kubeconfig(cluster: Mapping[str, Any], namespace: str, token: str) -> str:
+    """A kubeconfig (JSON is YAML) for one service account."""
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "local", "cluster": dict(cluster)}],
+            "users": [{"name": "worker", "user": {"token": token}}],
+            "contexts": [{"name": "local", "context": {"cluster": "local", "user": "worker", "namespace": namespace}}],
+            "current-context": "local",
+        },
+        indent=2,
+    )
+
+
+def token_in(kubeconfig_text: str) -> str:
+    return str(json.loads(kubeconfig_text)["users"][0]["user"]["token"])
+
+
+def is_usable(token: str, service_account_uid: str, now: float) -> bool:
+    """Whether the token belongs to this service account and is still valid long enough; `now` is in epoch seconds."""
+    payload = token.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    same = claims["kubernetes.io"]["serviceaccount"]["uid"] == service_account_uid
+    return bool(same and claims["exp"] - now > RENEW_BEFORE_SECONDS)
+
+
+def _named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    return next(entry for entry in entries if entry["name"] == name)

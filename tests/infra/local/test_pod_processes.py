@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from infra.local import kubelet
+from infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
 from infra.local.parts import processes
-from infra.local.pods import pod_processes
-from infra.local.pods.pod_processes import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
 from infra.machine.waiting import NotYetError, wait_for
 
 PLACE = ("mirror-orders", "a", "u")
@@ -90,7 +90,7 @@ def test_stopping_a_pod_sends_sigterm_to_its_process(pods: PodProcesses) -> None
 
 
 def test_a_process_that_ignores_sigterm_is_killed(pods: PodProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_processes, "KILL_AFTER_SECONDS", -1)
+    monkeypatch.setattr(kubelet, "KILL_AFTER_SECONDS", -1)
     record = a_process(pods, STUBBORN)
     wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
     pods.stop(record)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from infra.kubernetes.api import Reference
-from infra.local.operator.remembered_reads import RememberedReads
+from infra.local.operator.reconcile import CachedReads
 
 SECRET = Reference("v1", "Secret", "here", "login")
 RESOURCES = {"resources": [{"name": "secrets", "kind": "Secret", "namespaced": True}]}
@@ -70,34 +70,34 @@ def store() -> Iterator[Store]:
 
 
 @pytest.fixture
-def api(store: Store, tmp_path: Path) -> Iterator[RememberedReads]:
+def api(store: Store, tmp_path: Path) -> Iterator[CachedReads]:
     """A client that already knows the plural of Secret."""
     cluster = {"name": "here", "cluster": {"server": f"http://127.0.0.1:{store.server_port}"}}
     context = {"name": "here", "context": {"cluster": "here", "user": "here"}}
     found = {"clusters": [cluster], "contexts": [context], "users": [{"name": "here", "user": {}}]}
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump({**found, "current-context": "here"}))
-    with RememberedReads(file, field_manager="tester") as client:
+    with CachedReads(file, field_manager="tester") as client:
         client.is_namespaced("v1", "Secret")
         store.asked.clear()
         yield client
 
 
-def revision_of_the_secret(api: RememberedReads) -> str:
+def revision_of_the_secret(api: CachedReads) -> str:
     """The revision at which the API server was asked for the Secret."""
     found = api.get(SECRET)
     assert found is not None
     return str(found["metadata"]["resourceVersion"])
 
 
-def test_a_round_reads_nothing_again_while_no_object_changes(store: Store, api: RememberedReads) -> None:
+def test_a_round_reads_nothing_again_while_no_object_changes(store: Store, api: CachedReads) -> None:
     for _ in range(3):
         api.begin_round()
         assert revision_of_the_secret(api) == "1"
     assert store.asked == ["GET /api/v1/namespaces/here/secrets/login"]
 
 
-def test_a_round_sees_what_changed_before_it(store: Store, api: RememberedReads) -> None:
+def test_a_round_sees_what_changed_before_it(store: Store, api: CachedReads) -> None:
     api.begin_round()
     revision_of_the_secret(api)
     store.change()
@@ -105,7 +105,7 @@ def test_a_round_sees_what_changed_before_it(store: Store, api: RememberedReads)
     assert revision_of_the_secret(api) == "2"
 
 
-def test_the_operator_sees_its_own_writes_within_a_round(store: Store, api: RememberedReads) -> None:
+def test_the_operator_sees_its_own_writes_within_a_round(store: Store, api: CachedReads) -> None:
     api.begin_round()
     revision_of_the_secret(api)
     store.change()
@@ -113,7 +113,7 @@ def test_the_operator_sees_its_own_writes_within_a_round(store: Store, api: Reme
     assert revision_of_the_secret(api) == "2"
 
 
-def test_an_access_review_is_sent_each_time_and_keeps_the_remembered_reads(store: Store, api: RememberedReads) -> None:
+def test_an_access_review_is_sent_each_time_and_keeps_the_cached_answers(store: Store, api: CachedReads) -> None:
     """The API server evaluates roles a moment after it has stored them, so no answer is kept."""
     api.begin_round()
     revision_of_the_secret(api)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra.kubernetes.api import Object, Reference
-from infra.local.pods.pod_plan import NotRunError, pod_plan
+from infra.local.kubelet import NotRunError, pod_plan
 from tests.components.render.test_validation_jobs import job_of
 
 FOLDER = Path("/state/pods/mirror-orders/a")

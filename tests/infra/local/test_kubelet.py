@@ -12,11 +12,10 @@ import pytest
 
 from components.render.job_pods import EXECUTOR_COMMAND
 from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.pods.kubelet import Kubelet
-from infra.local.pods.pod_processes import PodProcesses
+from infra.local.kubelet import Kubelet, PodProcesses
 from infra.machine.jdk import find_jdk
 from infra.machine.waiting import NotYetError, wait_for
-from tests.infra.local.pods.test_pod_plan import a_pod, objects_of
+from tests.infra.local.test_pod_plan import a_pod, objects_of
 
 CREATED = "2026-01-31T12:00:00Z"
 

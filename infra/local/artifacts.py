@@ -1,0 +1,260 @@
+"""Builds and downloads everything that the local stack needs, once."""
+
+import copy
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from infra.machine import paths as machine_paths
+from infra.machine import toolchain
+from infra.machine.jdk import Jdk, find_jdk
+from infra.machine.paths import pinned_folder, unfinished
+from infra.machine.steps import run_step
+from infra.machine.toolchain import (
+    CONTROLLER_GEN,
+    CRD_GENERATOR,
+    CRD_GENERATOR_V1BETA2,
+    JarSet,
+    ensure_go_tool,
+    ensure_jars,
+)
+from infra.machine.waiting import exclusive
+
+Definition = dict[str, Any]
+Schema = dict[str, Any]
+
+_ANYTHING = "x-kubernetes-preserve-unknown-fields"
+_SHAPE = ("type", "x-kubernetes-int-or-string", "nullable")
+_NESTED = ("items", "additionalProperties")
+_COMMON_ENTRIES = ("required", "x-kubernetes-validations")
+
+
+def served_definition(newer: Definition, older: Definition) -> Definition:
+    """Return one definition of a kind that serves the versions of both and stores the older, as Strimzi 0.49 to 0.51.
+
+    Such an operator converts between `v1` and `v1beta2` by changing nothing but `apiVersion`. If the two schemas do not
+    fit together, the API server silently drops fields:
+
+    - It prunes a request by the schema of the requested version, and what it stores by the schema of the storage
+      version. When it answers, it does the same in reverse order. So the storage version has to declare every field of
+      both. If v1 were stored as it is, `spec.externalConfiguration` of a v1beta2 object would be lost. If v1beta2 were
+      stored as 0.45 has it, `spec.groupId` of a v1 object would be lost.
+    - A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2,
+      and fails on the first field that v1beta2 does not declare. So v1beta2 must also be served with the fields
+      of both.
+
+    So v1 is served as 1.2 generates it. v1beta2 is stored, and has the fields of both: it accepts whatever 0.45 or 1.2
+    accepts. To see what 0.45 alone accepts, use a server with 0.45's own definitions.
+
+    Names, labels and scope are equal in both; they are taken from the newer one.
+    """
+    new, old = (copy.deepcopy(only_version(each)) for each in (newer, older))
+    old["schema"] = {"openAPIV3Schema": united_schema(*(each["schema"]["openAPIV3Schema"] for each in (new, old)))}
+    versions = [{**new, "storage": False}, {**old, "storage": True}]
+    return {**copy.deepcopy(newer), "spec": {**copy.deepcopy(newer["spec"]), "versions": versions}}
+
+
+def only_version(definition: Definition) -> dict[str, Any]:
+    """The only version of a generated definition. Raises ValueError if it has several."""
+    (version,) = definition["spec"]["versions"]
+    return dict(version)
+
+
+def united_schema(newer: Schema, older: Schema) -> Schema:
+    """A structural schema that accepts whatever one of the two accepts.
+
+    A constraint (`required`, `enum`, `minimum`, a CEL rule, …) stays only if both have it. Where the types differ,
+    anything is accepted.
+    """
+    if any(newer.get(key) != older.get(key) for key in _SHAPE):
+        return {_ANYTHING: True}
+    united = {key: value for key, value in older.items() if newer.get(key) == value}
+    if newer.get(_ANYTHING) or older.get(_ANYTHING):
+        united[_ANYTHING] = True
+    for key in _NESTED:
+        found = [each[key] for each in (newer, older) if key in each]
+        if found:
+            united[key] = united_schema(found[0], found[-1])
+    for key in _COMMON_ENTRIES:
+        if both := _entries_of_both(newer.get(key, []), older.get(key, [])):
+            united[key] = both
+    if "enum" in newer and "enum" in older:
+        united["enum"] = [*older["enum"], *(each for each in newer["enum"] if each not in older["enum"])]
+    if properties := _united_properties(newer.get("properties", {}), older.get("properties", {})):
+        united["properties"] = properties
+    return united
+
+
+def _entries_of_both(newer: Iterable[Any], older: Iterable[Any]) -> list[Any]:
+    others = list(newer)
+    return [each for each in older if each in others]
+
+
+def _united_properties(newer: dict[str, Schema], older: dict[str, Schema]) -> dict[str, Schema]:
+    return {
+        name: united_schema(newer.get(name, schema), older.get(name, schema))
+        for name, schema in {**newer, **older}.items()
+    }
+
+
+MAIN_CLASS = "io.strimzi.crdgenerator.CrdGenerator"
+CLASSES = {
+    "io.strimzi.api.kafka.model.connect.KafkaConnect": "kafkaconnects.yaml",
+    "io.strimzi.api.kafka.model.connector.KafkaConnector": "kafkaconnectors.yaml",
+    "io.strimzi.api.kafka.model.mirrormaker2.KafkaMirrorMaker2": "kafkamirrormaker2s.yaml",
+    "io.strimzi.api.kafka.model.user.KafkaUser": "kafkausers.yaml",
+    "io.strimzi.api.kafka.model.topic.KafkaTopic": "kafkatopics.yaml",
+}
+
+
+@dataclass(frozen=True)
+class Api:
+    """A version of Strimzi's API, and the jars of the release that defines it."""
+
+    version: str
+    jars: JarSet
+
+    @property
+    def options(self) -> list[str]:
+        """The arguments that Strimzi's own build passes to the generator."""
+        return [
+            *("--label", "app:strimzi", "--target-kube", "1.27+", "--crd-api-version", "v1"),
+            *("--api-versions", self.version, "--storage-version", self.version, "--yaml"),
+        ]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the generated definitions."""
+        words = (word for pair in CLASSES.items() for word in pair)
+        return pinned_folder(f"crds-{self.version}", [self.jars.pom], *self.options, *words)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The generated definitions, one file for each kind."""
+        return _files(self.folder)
+
+
+V1 = Api("v1", CRD_GENERATOR)
+V1BETA2 = Api("v1beta2", CRD_GENERATOR_V1BETA2)
+
+
+def ensure_crds(jdk: Jdk, console: Console) -> tuple[Path, ...]:
+    """The files of the served definitions, generated unless they exist for the same artifacts."""
+    newer, older = (_ensure_generated(api, jdk, console) for api in (V1, V1BETA2))
+    served = pinned_folder("crds-served", [Path(__file__)], V1.folder.name, V1BETA2.folder.name)
+    if not served.is_dir():
+        making = _empty(unfinished(served))
+        for file, v1, v1beta2 in zip(_files(making), newer, older, strict=True):
+            definition = served_definition(_read(v1), _read(v1beta2))
+            file.write_text(yaml.dump(definition, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
+        making.replace(served)
+    return _files(served)
+
+
+def _ensure_generated(api: Api, jdk: Jdk, console: Console) -> tuple[Path, ...]:
+    """Generate the definitions of one API version if need be; their files."""
+    if not api.folder.is_dir():
+        jars = ensure_jars(api.jars, jdk, console)
+        making = _empty(unfinished(api.folder))
+        outputs = [f"{java_class}={file}" for java_class, file in zip(CLASSES, _files(making), strict=True)]
+        run_step(
+            console,
+            f"generate Strimzi's CRDs, {api.version}",
+            [jdk.java, "-cp", f"{jars}/*", MAIN_CLASS, *api.options, *outputs],
+            env=os.environ,
+            remedy="see the lines below; the generator needs a complete JDK, so check the one named there",
+        )
+        making.replace(api.folder)
+    return api.files
+
+
+def _empty(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _files(folder: Path) -> tuple[Path, ...]:
+    return tuple(folder / file for file in CLASSES.values())
+
+
+def _read(file: Path) -> dict[str, Any]:
+    return dict(yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+
+
+COLD_BUILD_SECONDS = 3600.0
+_JARS = (toolchain.CONNECT, toolchain.CONFIG_PROVIDER, toolchain.METRICS)
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """The programs, the folders of jars and the generated CRDs; all of them exist."""
+
+    jdk: Jdk
+    etcd: Path
+    kube_apiserver: Path
+    kube_controller_manager: Path
+    pulumi: Path
+    connect_lib: Path
+    config_provider_lib: Path
+    metrics_lib: Path
+    spark_lib: Path
+    crds: tuple[Path, ...]
+
+
+def ensure(console: Console) -> Artifacts:
+    """Build or download whatever is missing or was built from other versions.
+
+    Raises CannotRunError with the step that failed, or with the program to install.
+    """
+    with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
+        jdk = find_jdk()
+        # Jars first: they take seconds, so a missing Maven shows before minutes of compiling.
+        jars = {jar_set: ensure_jars(jar_set, jdk, console) for jar_set in _JARS}
+        crds = ensure_crds(jdk, console)
+        spark_lib = ensure_jars(toolchain.SPARK, jdk, console)
+        etcd, apiserver, controller_manager, pulumi = (ensure_go_tool(tool, console) for tool in toolchain.ALL)
+        return Artifacts(
+            jdk=jdk,
+            etcd=etcd,
+            kube_apiserver=apiserver,
+            kube_controller_manager=controller_manager,
+            pulumi=pulumi,
+            connect_lib=jars[toolchain.CONNECT],
+            config_provider_lib=jars[toolchain.CONFIG_PROVIDER],
+            metrics_lib=jars[toolchain.METRICS],
+            spark_lib=spark_lib,
+            crds=crds,
+        )
+
+
+_TYPES = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+_GENERATE = ("crd:crdVersions=v1", f"paths={_TYPES}")
+#: The kinds that a topology's `monitoring` declares.
+_FILES = ("monitoring.coreos.com_podmonitors.yaml", "monitoring.coreos.com_prometheusrules.yaml")
+
+
+def ensure_monitoring_crds(console: Console) -> tuple[Path, ...]:
+    """The files of the definitions, generated unless they exist for the same pins. Raises CannotRunError."""
+    module = CONTROLLER_GEN.module_dir
+    folder = pinned_folder("crds-monitoring", [module / "go.mod", module / "go.sum"], *_GENERATE)
+    with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
+        if not folder.is_dir():
+            program, making = ensure_go_tool(CONTROLLER_GEN, console), unfinished(folder)
+            shutil.rmtree(making, ignore_errors=True)
+            run_step(
+                console,
+                "generate the Prometheus operator's CRDs",
+                [program, *_GENERATE, f"output:crd:dir={making}"],
+                cwd=module,
+                env={**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
+                remedy="see the lines below; the first build needs `go` and access to the Go module proxy",
+            )
+            making.replace(folder)
+    return tuple(folder / name for name in _FILES)

@@ -1,0 +1,414 @@
+"""The stand-in for a kubelet: runs the Pods of the validation as processes of this machine."""
+
+import base64
+import contextlib
+import logging
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pydantic import TypeAdapter
+
+from components.render.job_pods import (
+    API_SERVER,
+    COMMAND,
+    COMPONENT,
+    DRIVER_COMMAND,
+    EXECUTOR,
+    EXECUTOR_COMMAND,
+    VALIDATION,
+)
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, worker_kubeconfig
+from infra.local.parts import processes
+from infra.local.parts.processes import ProcessRecord, last_lines
+from infra.local.state import write_private
+from infra.machine.jdk import Jdk, class_archive
+from infra.machine.paths import PACKAGES
+
+#: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
+_NO_FILES = frozenset({"emptyDir"})
+_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+_COMMANDS = (COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND)
+#: Files in which Spark's submission writes paths of the container.
+_PROPERTIES = ".properties"
+#: The address of every process of this machine.
+POD_IP = "127.0.0.1"
+
+
+class NotRunError(Exception):
+    """Why a container cannot start; `reason` is the word that a kubelet would write into its status."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class PodPlan:
+    """A Pod with one container. `mounts` maps each path in the container to the name of its volume.
+
+    `account` is None if the container gets no token. `seconds` is how long the Pod may run.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    account: str | None
+    seconds: int | None
+    container: Object
+    volumes: Mapping[str, Object]
+    mounts: Mapping[str, str]
+
+    @property
+    def refused(self) -> NotRunError | None:
+        """Why the stand-in does not run it; None if it does."""
+        if tuple(self.container.get("command") or ()) in _COMMANDS:
+            return None
+        known = " and ".join(f"`{' '.join(each)}`" for each in _COMMANDS)
+        return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
+
+    @property
+    def needed(self) -> tuple[Reference, ...]:
+        """The ConfigMaps and Secrets whose entries become files."""
+        return tuple(each for name in self.mounts.values() for each, _ in self._sources(name))
+
+    def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
+        """The mounted files by path in the container, read from the objects that exist. Raises NotRunError.
+
+        `folder` holds the mounted files; paths in properties files point there.
+        """
+        for path, volume in self.mounts.items():
+            for source, items in self._sources(volume):
+                if source not in objects:
+                    raise NotRunError("ContainerCreating", f"{source} not found")
+                for name, content in _entries(source, objects[source], items):
+                    properties = name.endswith(_PROPERTIES)
+                    yield f"{path}/{name}", self.here(content.decode(), folder).encode() if properties else content
+
+    def _sources(self, volume: str) -> Iterator[tuple[Reference, Iterable[Mapping[str, str]] | None]]:
+        body = self.volumes[volume]
+        for source in body.get("projected", {}).get("sources", [body]):
+            for kind, key, named in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
+                if key in source:
+                    name = source[key].get(named) or source[key]["name"]
+                    yield Reference("v1", kind, self.namespace, name), source[key].get("items")
+
+    def command(self, python: str, folder: Path, server: str) -> list[str]:
+        """The container's command here; `folder` holds what is mounted, `server` is the API server."""
+        module = self.container["command"][1:]
+        known = self.environment(folder)
+        arguments = (_expanded(each, known) for each in self.container.get("args") or ())
+        # There is no cluster DNS here.
+        return [python, *module, *(self.here(each, folder).replace(API_SERVER, server) for each in arguments)]
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """The container's own variables."""
+        return {each["name"]: self.here(self._value(each), folder) for each in self.container.get("env") or ()}
+
+    def _value(self, variable: Mapping[str, Any]) -> str:
+        field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        known = {"metadata.name": self.name, "metadata.namespace": self.namespace, "status.podIP": POD_IP}
+        return str(variable.get("value", "") if field is None else known[field])
+
+    def here(self, text: str, folder: Path) -> str:
+        """The text with each path below a mount replaced by the path on this machine."""
+        paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
+        pattern = rf"(?m)(^|=)({paths})(?=/|$)"
+        return re.sub(pattern, lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
+
+
+def _expanded(text: str, variables: Mapping[str, str]) -> str:
+    """A text with each $(NAME) of a known variable replaced. Source: k8s.io/kubernetes/third_party/forked/golang."""
+    return re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], found[0]), text)
+
+
+def pod_plan(pod: Object) -> PodPlan:
+    """Read a Pod."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    container = spec["containers"][0]
+    mounts = {each["mountPath"]: each["name"] for each in container.get("volumeMounts") or ()}
+    return PodPlan(
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        spec.get("serviceAccountName", "default") if spec.get("automountServiceAccountToken", True) else None,
+        spec.get("activeDeadlineSeconds"),
+        container,
+        {each["name"]: each for each in spec.get("volumes") or ()},
+        {path: name for path, name in mounts.items() if path != _TOKEN},
+    )
+
+
+def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]] | None) -> Iterator[tuple[str, bytes]]:
+    encoded = {**(body.get("binaryData") or {}), **((body.get("data") or {}) if source.kind == "Secret" else {})}
+    plain = (body.get("data") or {}) if source.kind == "ConfigMap" else {}
+    found = {key: base64.b64decode(value) for key, value in encoded.items()}
+    found |= {key: value.encode() for key, value in plain.items()}
+    paths = {each["key"]: each["path"] for each in items} if items is not None else {key: key for key in found}
+    for key, path in paths.items():
+        if key not in found:
+            raise NotRunError("ContainerCreating", f"{source} has no key {key}")
+        yield path, found[key]
+
+
+def container_status(plan: PodPlan, state: Mapping[str, Any]) -> Object:
+    """The status of the Pod's container in a state, as a kubelet would write it."""
+    return {
+        "name": plan.container["name"],
+        "image": plan.container["image"],
+        "imageID": "",
+        "ready": "running" in state,
+        "restartCount": 0,
+        "started": "running" in state,
+        "state": dict(state),
+    }
+
+
+PODS = "pods.json"
+KILL_AFTER_SECONDS = 10.0
+#: What a kubelet writes for a container whose end it has not seen.
+UNKNOWN_EXIT_CODE = 137
+
+
+class PodRecord(ProcessRecord):
+    """One started process. `asked` is when it was asked to end, in epoch seconds."""
+
+    namespace: str
+    pod: str
+    uid: str
+    started: float
+    asked: float | None = None
+
+
+LEDGER = TypeAdapter(list[PodRecord])
+
+
+class PodProcesses:
+    """All processes of Pods, by the Pod's uid, for use by one thread. Raises ValueError if the ledger is damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._file = folder, folder / PODS
+        records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
+        self._records = {each.uid: each for each in records}
+
+    def of(self, uid: str) -> PodRecord | None:
+        return self._records.get(uid)
+
+    def uids(self) -> set[str]:
+        return set(self._records)
+
+    def folder(self, namespace: str, pod: str) -> Path:
+        """The folder with a Pod's log, and with its files while it runs."""
+        return self._folder / "pods" / namespace / pod
+
+    def start(
+        self,
+        place: tuple[str, str, str],
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        files: Mapping[str, bytes],
+    ) -> None:
+        """Start a Pod's process; `place` is its namespace, name and uid, `files` what is mounted, by path."""
+        namespace, pod, uid = place
+        folder = self.folder(namespace, pod)
+        for path, content in files.items():
+            write_private(Path(f"{folder}{path}"), content)
+        name = f"{namespace}/{pod}"
+        process = processes.start(name, command, folder / "log", environment, folder)
+        self._records[uid] = PodRecord(
+            **process.model_dump(), namespace=namespace, pod=pod, uid=uid, started=time.time()
+        )
+        self._save()
+
+    def exit_code(self, record: PodRecord) -> int | None:
+        """The exit code of a process that has ended; None while it runs."""
+        if processes.alive(record) or processes.is_ending(record):
+            return None
+        code = processes.exit_code(record)
+        return UNKNOWN_EXIT_CODE if code is None else code if code >= 0 else 128 - code
+
+    def stop(self, record: PodRecord) -> bool:
+        """Ask a process to end, and kill it if it has not ended in time; whether it has ended."""
+        process, now = processes.find(record), time.time()
+        if process is None:
+            return True
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if record.asked is None:
+                self._records[record.uid] = record.model_copy(update={"asked": now})
+                self._save()
+                process.send_signal(signal.SIGTERM)
+            elif now > record.asked + KILL_AFTER_SECONDS:
+                process.kill()
+        return False
+
+    def clean(self, record: PodRecord) -> None:
+        """Remove the files of a process that has ended, including credentials but not its log."""
+        for path in self.folder(record.namespace, record.pod).glob("*"):
+            if path.name != "log":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def forget(self, record: PodRecord) -> None:
+        """Remove every trace of a Pod that no longer exists."""
+        shutil.rmtree(self.folder(record.namespace, record.pod), ignore_errors=True)
+        self._records.pop(record.uid, None)
+        self._save()
+
+    def stop_all(self) -> None:
+        """Stop every process and wait for the last."""
+        processes.stop_all(self._records.values(), KILL_AFTER_SECONDS)
+        for record in self._records.values():
+            self.clean(record)
+
+    def _save(self) -> None:
+        write_private(self._file, LEDGER.dump_json(list(self._records.values()), indent=2).decode())
+
+
+log = logging.getLogger(__name__)
+
+_OURS = f"{COMPONENT} in ({VALIDATION},{EXECUTOR})"
+_ENDED = ("Succeeded", "Failed")
+#: As much of a log as a kubelet writes into the status of a container that failed. Source: FallbackToLogsOnError.
+_SAID = 2048
+#: Source: kubelet, activeDeadlineHandler.
+_DEADLINE = "DeadlineExceeded"
+
+
+@dataclass
+class Kubelet:
+    """Level-triggered: a round looks at everything. `spark_lib` is the folder with the jars of the job's image."""
+
+    api: KubernetesApi
+    kubeconfig: Path
+    jdk: Jdk
+    spark_lib: Path
+    processes: PodProcesses
+    _complaints: dict[str, str] = field(default_factory=dict, init=False)
+
+    def round(self) -> None:
+        """Do one round. If the API server does not answer, the round ends and the processes keep running."""
+        try:
+            pods = self.api.list_all("v1", "Pod", label_selector=_OURS)
+        except ApiError as error:
+            self._complain("", str(error))
+            return
+        there = {pod["metadata"]["uid"] for pod in pods}
+        for uid in self.processes.uids() - there:
+            record = self.processes.of(uid)
+            if record is not None and self.processes.stop(record):
+                self.processes.forget(record)
+        for pod in pods:
+            try:
+                self._one(pod)
+            except ApiError as error:
+                self._complain(pod["metadata"]["uid"], f"{reference(pod)}: {error}")
+
+    def _one(self, pod: Object) -> None:
+        plan, record = pod_plan(pod), self.processes.of(pod["metadata"]["uid"])
+        if (pod.get("status") or {}).get("phase") in _ENDED:
+            return
+        if "deletionTimestamp" in pod["metadata"]:
+            if record is None or self.processes.stop(record):
+                self._write(pod, plan, "Failed", {"terminated": self._terminated(record, 143)})
+            return
+        if record is None:
+            self._start(pod, plan)
+            return
+        if plan.seconds is not None and time.time() > record.started + plan.seconds:
+            if self.processes.stop(record):
+                log.info("pod %s ran longer than its activeDeadlineSeconds", record.name)
+                self._write(pod, plan, "Failed", {"terminated": self._terminated(record, 143)}, _DEADLINE)
+            return
+        code = self.processes.exit_code(record)
+        if code is not None:
+            self.processes.clean(record)
+            log.info("pod %s ended with %d", record.name, code)
+            self._write(pod, plan, "Failed" if code else "Succeeded", {"terminated": self._terminated(record, code)})
+
+    def _start(self, pod: Object, plan: PodPlan) -> None:
+        try:
+            if plan.refused is not None:
+                raise plan.refused
+            objects = {each: found for each in plan.needed if (found := self.api.get(each)) is not None}
+            folder = self.processes.folder(plan.namespace, plan.name)
+            files = dict(plan.files(objects, folder))
+        except NotRunError as error:
+            state = {"waiting": {"reason": error.reason, "message": str(error)}}
+            if not _shows(pod, state):
+                self._write(pod, plan, "Pending", state)
+            return
+        for path in plan.mounts:
+            Path(f"{folder}{path}").mkdir(parents=True, exist_ok=True, mode=0o700)
+        cluster = cluster_entry(self.kubeconfig)
+        variables = {**self._image(), **plan.environment(folder)}
+        if plan.account is not None:
+            token = self.api.service_account_token(plan.namespace, plan.account, TOKEN_LIFETIME_SECONDS)
+            files["/kubeconfig"] = worker_kubeconfig(cluster, plan.namespace, token).encode()
+            variables["KUBECONFIG"] = f"{folder}/kubeconfig"
+        self.processes.start(
+            (plan.namespace, plan.name, plan.uid),
+            plan.command(sys.executable, folder, cluster["server"]),
+            variables,
+            files,
+        )
+        log.info("pod %s/%s started", plan.namespace, plan.name)
+        self._write(pod, plan, "Running", {"running": {"startedAt": _text(time.time())}})
+
+    def _image(self) -> dict[str, str]:
+        """The variables of the job's image, with this machine's values."""
+        archive = class_archive(self.jdk, "validate.py", self.spark_lib, sys.executable)
+        return {
+            "PATH": os.environ.get("PATH", ""),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(PACKAGES),
+            "PYTHONUNBUFFERED": "1",
+            "JAVA_HOME": str(self.jdk.home),
+            "REPLICATE_SPARK_JARS": str(self.spark_lib),
+            # A local job has few records, for which compiling well costs more than it gains.
+            "SPARK_SUBMIT_OPTS": shlex.join(("-XX:TieredStopAtLevel=1", *archive)),
+        }
+
+    def _terminated(self, record: PodRecord | None, code: int) -> Object:
+        now = time.time()
+        said = last_lines(record.log if record is not None else None)[-_SAID:] if code else ""
+        return {
+            "exitCode": code,
+            "reason": "Error" if code else "Completed",
+            "startedAt": _text(record.started if record is not None else now),
+            "finishedAt": _text(now),
+            **({"message": said} if said else {}),
+        }
+
+    def _write(self, pod: Object, plan: PodPlan, phase: str, state: Mapping[str, Any], reason: str = "") -> None:
+        status = {"phase": phase, "containerStatuses": [container_status(plan, state)]}
+        if reason:
+            status["reason"] = reason
+        if phase != "Pending":
+            status["startTime"] = pod["metadata"]["creationTimestamp"]
+            status |= {"podIP": POD_IP, "podIPs": [{"ip": POD_IP}]}
+            status["conditions"] = [{"type": "Ready", "status": str(phase == "Running")}]
+        self.api.apply_status(Reference("v1", "Pod", plan.namespace, plan.name), status)
+
+    def _complain(self, about: str, complaint: str) -> None:
+        if self._complaints.get(about) != complaint:
+            log.warning("%s", complaint)
+        self._complaints[about] = complaint
+
+
+def _shows(pod: Object, state: Mapping[str, Any]) -> bool:
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return [each.get("state") for each in containers] == [state]
+
+
+def _text(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
