@@ -11,7 +11,7 @@ from components.flows.resolved import model_digest, resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
-from infra.deploy.promotion.rule.state import unproven
+from infra.deploy.promotion.rule.evidence import unproven
 from infra.stack.in_cluster import in_cluster, spark_of_the_job
 from infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes

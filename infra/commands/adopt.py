@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes
-from infra.deploy.adoption.agreements import AGREEMENTS
+from infra.deploy.adoption.refusals import AGREEMENTS
 from infra.stack.settings import read_settings
 
 

@@ -13,12 +13,10 @@ from components.contract.problems import RefusedError
 from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out, print_changes, print_problems
 from infra.commands.intervention import who
-from infra.deploy.adoption.document import document_of
+from infra.deploy.adoption.carry_out import Moved, Moving, take_over
 from infra.deploy.adoption.facts import read_facts
-from infra.deploy.adoption.moving import Moved, Moving
 from infra.deploy.adoption.plan import Plan, planned
-from infra.deploy.adoption.taking_over import take_over
-from infra.deploy.adoption.text import print_left, print_moved, print_plan
+from infra.deploy.adoption.text import document_of, print_left, print_moved, print_plan
 from infra.deploy.engine import deployment
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_by_gitops, resolved_flows

@@ -11,8 +11,8 @@ from components.kafka.connectors import failures, is_observed, reported_connecto
 from components.render.deployments import deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.kubernetes.preconditions import condition
 from infra.kubernetes.secret_readers import RESTART
-from infra.kubernetes.status import condition
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 _RUNNERS = frozenset(

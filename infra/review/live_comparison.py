@@ -13,7 +13,7 @@ from components.render.monitoring import API_VERSION as MONITORING_API
 from components.render.planned_objects import OURS, PART_OF, Manifest
 from components.render.validation_jobs import VALIDATION_KINDS
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
+from infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
 from infra.review.comparison import Comparison, Drift, compare
 from infra.review.drift import (
     Territory,

@@ -10,8 +10,8 @@ from components.kafka.connectors import failures, is_observed
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference
 from infra.kubernetes.managed_fields import newest_writer, owner_of, status_time
+from infra.kubernetes.preconditions import condition
 from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.status import condition
 from infra.review.comparison import Drift
 from infra.review.drift import drift_at, kubectl
 

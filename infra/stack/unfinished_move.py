@@ -3,7 +3,7 @@
 from components.contract.problems import RefusedError
 from components.flows.resolved import resolve_flows
 from infra.kubernetes.access import api_client
-from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from infra.kubernetes.preconditions import require_no_unfinished_move
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings
 

@@ -234,7 +234,7 @@ def interrupted_at(step: str) -> Iterator[None]:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"infra.deploy.adoption.taking_over.{step}", interrupted)
+        patch.setattr(f"infra.deploy.adoption.carry_out.{step}", interrupted)
         yield
 
 

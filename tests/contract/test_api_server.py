@@ -12,7 +12,7 @@ from components.flows.operators import strimzi
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.deployments import deployments, flow_objects
 from components.topology.parsing import parse_topology
-from infra.kubernetes.required_kinds import require_prometheus_operator, require_spark_operator
+from infra.kubernetes.preconditions import require_prometheus_operator, require_spark_operator
 from infra.stack.settings import read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply

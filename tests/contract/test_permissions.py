@@ -17,7 +17,7 @@ from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import Executors, InCluster, Workload
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
-from infra.kubernetes.required_kinds import KINDS as MONITORING_KINDS
+from infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
 from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import read_objects
 from infra.review.snapshots import Snapshot

@@ -17,7 +17,7 @@ from components.contract.report import CheckName
 from components.topology.parsing import parse_topology
 from infra.commands.console import print_problems
 from infra.deploy.promotion.rule.rules import reasons_against
-from infra.deploy.promotion.run.applied import differences
+from infra.deploy.promotion.run.jobs_in_cluster import differences
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.reports import print_comparisons

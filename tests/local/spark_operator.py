@@ -19,7 +19,7 @@ import yaml
 from components.contract.problems import CannotRunError
 from components.render.validation_jobs import API_VERSION
 from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.kubernetes.required_kinds import require_spark_operator
+from infra.kubernetes.preconditions import require_spark_operator
 from infra.machine.jdk import find_jdk
 from infra.machine.waiting import NotYetError, wait_for
 from tests.definitions import definition

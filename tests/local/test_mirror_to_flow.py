@@ -12,7 +12,7 @@ import yaml
 
 from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
-from infra.deploy.adoption.moving import Moving
+from infra.deploy.adoption.carry_out import Moving
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import Example, end_offsets, make_example_traffic, produce

@@ -18,7 +18,7 @@ from components.flows.resolved import model_digest
 from components.render.acls import Acl
 from infra.deploy.engine import deployment
 from infra.deploy.engine.stack import open_stack
-from infra.deploy.promotion.rule.cluster import StackCluster
+from infra.deploy.promotion.rule.evidence import StackCluster
 from infra.kubernetes.access import api_client
 from infra.local import paths
 from infra.local.acls import apply_acls

@@ -16,7 +16,7 @@ from components.contract.report import (
     error,
     fail,
 )
-from infra.deploy.promotion.rule.cluster import proof_of
+from infra.deploy.promotion.rule.evidence import proof_of
 from spark.report.printing import report_text
 from spark.report.remedies import REMEDIES, with_remedies
 from tests.spark.documents import a_flow

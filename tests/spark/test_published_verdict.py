@@ -29,7 +29,7 @@ from components.contract.report import (
     error,
     fail,
 )
-from infra.deploy.promotion.rule.cluster import proof_of
+from infra.deploy.promotion.rule.evidence import proof_of
 from infra.deploy.promotion.rule.rules import FlowState, StackState, reasons_against
 from infra.review.drift import topic_drift
 from spark.report.publish import config_map, stays

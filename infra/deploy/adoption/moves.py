@@ -1,34 +1,100 @@
-"""Which mirrors of KafkaMirrorMaker2s become flows of a stack. Pure."""
+"""Which mirrors of KafkaMirrorMaker2s become flows of a stack, and which offsets go to which connector. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.contract.parameters import FlowParameters
 from components.contract.problems import Problem
 from components.flows.expansion import Shape
 from components.flows.resolved import ResolvedFlow
+from components.flows.selections import topic_selection
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from components.kafka.overlap import Disjoint, overlap_of_selections
+from components.kafka.patterns import Selection, pattern_error
+from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import is_heartbeat_topic
+from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import nearest
 from components.render.kafka_connectors import is_held_back
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.mirror_topics import flows_of_mirror
 from infra.kubernetes.api import Reference, reference
 from infra.onboard.importing.effective import group_names
-from infra.onboard.importing.mirrors import ends_of_mirrors
+from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.values import Placeholders, providers_of
 from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.offsets.plan import Move, Stored
 from infra.review.object_changes import identity
+
+_EVERYTHING = ".*"
+Fields = Mapping[str, Any]
+
+
+def flows_of_mirror(
+    mirror: Fields, source: Fields, flows: Sequence[ResolvedFlow], placeholders: Placeholders
+) -> tuple[ResolvedFlow, ...]:
+    """The flows that may share a topic with the mirror; undecided cases count as sharing.
+
+    `source` is the mirror's source cluster in the resource.
+    """
+    config = next((each for role, each in effective_configs(mirror, source, placeholders) if role == "source"), {})
+    return tuple(each for each in flows if not isinstance(_overlap(config, each), Disjoint))
+
+
+def _overlap(config: Mapping[str, str], flow: ResolvedFlow) -> object:
+    default = ",".join(default_topics_exclude(flow.expanded.kafka))
+    excluded = config.get("topics.exclude", config.get("topics.blacklist", default))
+    selected = Selection(_patterns(config.get("topics", _EVERYTHING), (_EVERYTHING,)), _patterns(excluded, ()))
+    return overlap_of_selections(selected, topic_selection(flow.settings, flow.expanded.kafka))
+
+
+def _patterns(text: str, unknown: tuple[str, ...]) -> tuple[str, ...]:
+    """The entries of a list, or `unknown` if it is not known, because a placeholder in it has no value here."""
+    entries = tuple(each.strip() for each in text.split(",") if each.strip())
+    return unknown if "${" in text or any(pattern_error(each) for each in entries) else entries
+
+
+Mirrored = Mapping[TopicPartition, int]
+
+
+def connectors_of(flow: FlowParameters, sources: Collection[str], topics: Collection[str]) -> dict[str, str]:
+    """Which of a flow's source connectors replicates each topic. The first one replicates heartbeats."""
+    parts = [(flow.part_selection(part), part.connector) for part in flow.parts]
+    every = next(iter(sources), "")
+    chosen = parts or [(flow.topic_selection, every)]
+    found = {topic: name for topic in topics for selection, name in chosen if topic in selection}
+    found |= {topic: every for topic in topics if is_heartbeat_topic(topic, flow.separator)}
+    return {topic: name for topic, name in found.items() if name in sources}
+
+
+def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stored) -> list[Move]:
+    """What Connect must still store for the connectors. `mirrored` are the offsets of the mirror, `connectors` names
+    the connector of each topic, and `stored` are the offsets that Connect has. Offsets that Connect has but the mirror
+    lacks are left over from an earlier connector, and are deleted.
+    """
+    wanted: dict[tuple[str, TopicPartition], int | None] = {
+        (connectors[each.topic], each): offset for each, offset in mirrored.items() if each.topic in connectors
+    }
+    left = {place: None for place in stored if place[0] in {*connectors.values()} and place not in wanted}
+    return [
+        Move(connector, partition, _next(stored.get((connector, partition))), _next(offset), offset)
+        for (connector, partition), offset in sorted({**left, **wanted}.items())
+        if stored.get((connector, partition)) != offset
+    ]
+
+
+def _next(stored: int | None) -> int:
+    return 0 if stored is None else stored + 1
+
 
 _KIND = "KafkaMirrorMaker2"
 _ROLES: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")
 
-Part = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
-class Move:
+class MirrorMove:
     """One mirror of a KafkaMirrorMaker2, and the flows of the stack that replace it.
 
     `places` are the connectors of the mirror, `waiting` the connectors of the flows that have not started: they do not
@@ -62,18 +128,18 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Moves:
+class MirrorMoves:
     """Which parts of the named `resources` move, which stay as they are, and which cannot move and why."""
 
-    found: tuple[Move, ...] = ()
+    found: tuple[MirrorMove, ...] = ()
     staying: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     resources: frozenset[Reference] = frozenset()
 
 
-def moves_of(facts: Facts, names: Sequence[str]) -> Moves:
+def moves_of(facts: Facts, names: Sequence[str]) -> MirrorMoves:
     """The mirrors of the KafkaMirrorMaker2s `NAME` or `NAMESPACE/NAME` that a flow of the stack replaces."""
-    found: list[Move] = []
+    found: list[MirrorMove] = []
     staying: list[str] = []
     problems: list[Problem] = []
     resources: list[Reference] = []
@@ -84,12 +150,12 @@ def moves_of(facts: Facts, names: Sequence[str]) -> Moves:
             continue
         resources.append(reference(live))
         made = list(_moves(facts, live))
-        found += [each for each in made if isinstance(each, Move)]
+        found += [each for each in made if isinstance(each, MirrorMove)]
         staying += [each for each in made if isinstance(each, str)]
         problems += [each for each in made if isinstance(each, Problem)]
-        if not any(isinstance(each, Move | Problem) for each in made):
+        if not any(isinstance(each, MirrorMove | Problem) for each in made):
             problems.append(_nothing_to_move(facts, live))
-    return Moves(tuple(found), tuple(staying), tuple(problems), frozenset(resources))
+    return MirrorMoves(tuple(found), tuple(staying), tuple(problems), frozenset(resources))
 
 
 def _named(facts: Facts, name: str) -> Manifest | Problem:
@@ -139,7 +205,7 @@ def _declared(facts: Facts, live: Manifest) -> Problem | None:
     return None
 
 
-def _moves(facts: Facts, live: Manifest) -> Iterator[Move | Problem | str]:
+def _moves(facts: Facts, live: Manifest) -> Iterator[MirrorMove | Problem | str]:
     """For each mirror: what it becomes, why it cannot move, or its name if no flow of the stack matches it."""
     normal = ends_of_mirrors(ReadObject("the cluster", live))
     if not isinstance(normal, tuple):
@@ -161,19 +227,21 @@ def _moves(facts: Facts, live: Manifest) -> Iterator[Move | Problem | str]:
             yield "->".join(ends)
 
 
-def _placeholders(facts: Facts, live: Manifest, target: Part) -> Placeholders:
+def _placeholders(facts: Facts, live: Manifest, target: Fields) -> Placeholders:
     providers = providers_of(target.get("config") or {})
     return Placeholders(live["metadata"]["namespace"], providers, facts.config_map_data)
 
 
-def _move(facts: Facts, live: Manifest, index: int, ends: tuple[str, str], flows: tuple[ResolvedFlow, ...]) -> Move:
+def _move(
+    facts: Facts, live: Manifest, index: int, ends: tuple[str, str], flows: tuple[ResolvedFlow, ...]
+) -> MirrorMove:
     resource, mirror = reference(live), live["spec"]["mirrors"][index]
     names = {role: f"{'->'.join(ends)}.{CONNECTOR_CLASSES[role].rpartition('.')[2]}" for role in _ROLES}
     places = tuple(
         ConnectorPlace(names[role], role, resource) for role in _ROLES if mirror.get(f"{role}Connector") is not None
     )
     waiting = tuple(place for flow in flows for place in connector_places(flow) if _waits(facts, place.resource))
-    return Move(live, index, *ends, flows, places, waiting)
+    return MirrorMove(live, index, *ends, flows, places, waiting)
 
 
 def _waits(facts: Facts, resource: Reference) -> bool:
@@ -181,7 +249,7 @@ def _waits(facts: Facts, resource: Reference) -> bool:
     return live is None or is_held_back(live)
 
 
-def _address(cluster: Part) -> str:
+def _address(cluster: Fields) -> str:
     return str(cluster.get("bootstrapServers"))
 
 

@@ -7,16 +7,12 @@ from enum import StrEnum
 from components.changes.effect import Effect
 from components.contract.problems import Problem
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.agreements import Refusal
+from infra.deploy.adoption.effects import before_take_over, effects_of
 from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.meaning import effects_of
-from infra.deploy.adoption.move_refusals import refusals_of_moves
-from infra.deploy.adoption.moves import Move, Moves, moves_of
-from infra.deploy.adoption.refusals import refusals_of
-from infra.deploy.adoption.removed_fields import before_take_over
+from infra.deploy.adoption.moves import MirrorMove, MirrorMoves, moves_of
+from infra.deploy.adoption.refusals import Refusal, refusals_of, refusals_of_moves
 from infra.kubernetes.api import Reference, reference
-from infra.kubernetes.managed_fields import Owner, owned_parts
-from infra.kubernetes.replacing_fields import replacing_fields
+from infra.kubernetes.managed_fields import Owner, owned_parts, replacing_fields
 from infra.onboard.importing.deployment_changes import effects_of_move
 from infra.review.object_changes import FieldChange, field_changes, identity
 
@@ -54,7 +50,7 @@ class Plan:
     refusals: tuple[Refusal, ...]
     unused: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
-    moves: Moves = field(default_factory=Moves)
+    moves: MirrorMoves = field(default_factory=MirrorMoves)
 
     @property
     def taken(self) -> tuple[Reference, ...]:
@@ -91,7 +87,7 @@ def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) 
     return Plan(facts.stack, objects, effects, left, unused, facts.searched, moves)
 
 
-def _effects_of(facts: Facts, move: Move) -> tuple[Effect, ...]:
+def _effects_of(facts: Facts, move: MirrorMove) -> tuple[Effect, ...]:
     names = {flow.name for flow in move.flows}
     chosen = [each for each in facts.declared.deployments.values() if names & {flow.name for flow in each.flows}]
     return effects_of_move(move.live, move.index, chosen, facts.config_map_data)

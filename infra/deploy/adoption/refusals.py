@@ -1,18 +1,127 @@
 """Why adoption is refused, and which agreements allow it. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from components.changes.deployment_state import deployment_state
 from components.changes.effect import Effect, Severity
 from components.contract.problems import Problem
+from components.contract.wording import named
 from components.flows.operators import PAUSE, WORKER_KINDS
+from components.kafka.connectors import failures, is_observed
+from components.render.kafka_connectors import ANNOTATION
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.agreements import REPLACED, Refusal, not_agreed
 from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.other_managers import managed_elsewhere
+from infra.deploy.adoption.moves import MirrorMove, MirrorMoves
 from infra.kubernetes.api import Reference, reference
+from infra.kubernetes.managed_fields import PULUMI, owners
 from infra.onboard.importing.effective import group_names
+from infra.operate.connectors.changes import OFFSETS, wanted_state
+from infra.operate.connectors.places import connector_places
+from infra.operate.connectors.restarts import connector_in
 from infra.review.object_changes import identity
+
+RELEASED, REPLACED = "released", "replaced"
+#: What can be agreed to: an effect of this severity on a flow, a replaced object, or that a tool has released an
+#: object.
+AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
+
+_WHY = {
+    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers restart.",
+    Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
+    Severity.DATA: "Records or offsets would be skipped, left behind or orphaned.",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why adoption is refused; `agreement` is what to pass to `--agree` to do it anyway, "" if nothing helps."""
+
+    problem: Problem
+    agreement: str = ""
+
+
+def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
+    """A refusal for each severity of the effects on a flow."""
+    grave: dict[tuple[str, Severity], list[str]] = defaultdict(list)
+    for effect in effects:
+        if effect.severity is not Severity.NONE:
+            grave[effect.flow, effect.severity].append(effect.code)
+    for (flow, severity), codes in grave.items():
+        agreement = f"{severity}:{flow}"
+        problem = Problem(
+            f"flow {flow}",
+            "not-agreed",
+            f"adopting has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
+            _WHY[severity],
+            f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
+        )
+        yield Refusal(problem, agreement)
+
+
+#: What GitOps tools leave on an object that they apply, and the tool's name.
+_MARKS = {
+    "argocd.argoproj.io/tracking-id": "argocd",
+    "argocd.argoproj.io/instance": "argocd",
+    "kustomize.toolkit.fluxcd.io/name": "kustomize-controller",
+    "helm.toolkit.fluxcd.io/name": "helm-controller",
+}
+_LET_GO = {
+    "argocd": (
+        "make Argo CD release it first, without deleting it: `kubectl delete application NAME -n argocd "
+        "--cascade=orphan`"
+    ),
+    "kustomize-controller": (
+        "make Flux release it first, without deleting it: set `prune: false` in the Kustomization, let it "
+        "reconcile, and delete it"
+    ),
+    "helm-controller": (
+        "make Flux release it first, without deleting it: `flux suspend helmrelease NAME`, and then delete the "
+        "HelmRelease, because a suspended one is not uninstalled"
+    ),
+}
+
+
+def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:
+    """A refusal for each tool that deploys some of these objects."""
+    by_tool: dict[str, list[str]] = defaultdict(list)
+    for body in live:
+        for tool in sorted(set(_tools(body))):
+            by_tool[tool].append(str(reference(body)))
+    for tool, names in sorted(by_tool.items()):
+        first, agreement = named(names), f"{RELEASED}:{tool}"
+        if tool == PULUMI:
+            problem = Problem(
+                first,
+                "other-stack-manages",
+                "Pulumi deployed it, and it is not in the state of this stack",
+                "Another stack, or this one in another backend, would change it back or delete it.",
+                "choose the right backend with `pulumi login`; or make the other stack forget it with `pulumi state "
+                f"delete URN`, which deletes nothing in the cluster, and then pass `--agree {agreement}`.",
+            )
+        else:
+            problem = Problem(
+                first,
+                "gitops-manages",
+                f"{tool} applies it",
+                "It would change the object back to what is in Git, or delete it.",
+                f"{_LET_GO[tool]}. Then pass `--agree {agreement}`.",
+            )
+        yield Refusal(problem, agreement)
+
+
+def _tools(live: Manifest) -> Iterator[str]:
+    """Other tools that deploy a live object, as far as the object shows them."""
+    for owner in owners(live):
+        if owner.by_gitops:
+            yield next(tool for tool in _LET_GO if owner.manager.startswith(tool))
+        elif owner.manager.startswith(PULUMI):
+            yield PULUMI
+    metadata = live["metadata"]
+    for name in {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}:
+        if name in _MARKS:
+            yield _MARKS[name]
 
 
 def refusals_of(
@@ -186,3 +295,142 @@ def _replaced(each: Reference) -> Refusal:
         f"change it to what the stack declares, or pass `--agree {agreement}`.",
     )
     return Refusal(problem, agreement)
+
+
+def refusals_of_moves(facts: Facts, moves: MirrorMoves) -> Iterator[Refusal]:
+    """Everything that prevents the moves, apart from differences between the mirror and the flow."""
+    found = [*moves.problems]
+    for each in moves.found:
+        found += [*_of_resource(each), *_of_connectors(each), *_running_twice(facts, each)]
+        found += _of_other_mirrors(facts, each, moves)
+    yield from (Refusal(each) for each in dict.fromkeys(found))
+
+
+def _of_resource(move: MirrorMove) -> Iterator[Problem]:
+    where, metadata = str(move.resource), move.live["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if annotations.get(PAUSE) == "true":
+        why = "Only the operator can stop its connectors."
+        yield Problem(
+            where,
+            "reconciliation-held",
+            f"the annotation `{PAUSE}` keeps the operator from reconciling it",
+            why,
+            f"find out why it is there, and remove it: `{_annotate(move)} {PAUSE}-`.",
+        )
+    if OFFSETS in annotations:
+        yield Problem(
+            where,
+            "offsets-armed",
+            f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set",
+            "The operator changes the offsets as soon as the connector is stopped, before they are copied.",
+            f"remove the annotation if nobody needs it: `{_annotate(move)} {OFFSETS}-`.",
+        )
+    if metadata.get("deletionTimestamp"):
+        yield Problem(
+            where,
+            "being-deleted",
+            f"it was marked for deletion at {metadata['deletionTimestamp']}",
+            "Its connectors are deleted with it, so the command cannot stop them and read their last offsets.",
+            "find out what prevents the deletion, such as a finalizer.",
+        )
+    for owner in metadata.get("ownerReferences") or []:
+        yield Problem(
+            where,
+            "owned-by-object",
+            f"it belongs to {owner.get('kind')} {owner.get('name')}",
+            "The creator of that object writes this one again, which starts its connectors beside the flow.",
+            "make its owner stop the connectors, or detach it from its owner: remove `metadata.ownerReferences`.",
+        )
+
+
+def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
+    for place in move.places:
+        if wanted_state(move.live, place) == "paused":
+            yield Problem(
+                place.name,
+                "mirror-paused",
+                f"it is paused in {move.resource}",
+                "Somebody paused it for a reason that is not known here, but the flow would run.",
+                "ask whoever paused it, and resume it; or declare `state: stopped` for it.",
+            )
+        _, status = connector_in(place, move.live)
+        for failure in failures(status):
+            yield Problem(
+                place.name,
+                "mirror-failed",
+                failure.of(place.name),
+                "The operator does not stop a failed connector, and a failed task has not stored its last offsets, "
+                "so the flow would copy some records again.",
+                "correct the cause and restart it, then run the command again: `"
+                f"{_annotate(move)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
+            )
+    if not is_observed(move.live):
+        yield Problem(
+            str(move.resource),
+            "operator-behind",
+            "the operator has not processed its newest change",
+            "The current state of its connectors is not known.",
+            "make sure that the operator runs and watches this namespace, and run the command again.",
+        )
+
+
+def _running_twice(facts: Facts, move: MirrorMove) -> Iterator[Problem]:
+    """The flow has started although the mirror still copies."""
+    if all(wanted_state(move.live, place) == "stopped" for place in move.places):
+        return
+    for flow in move.flows:
+        for place in connector_places(flow):
+            live = facts.live.get((place.resource.kind, place.resource.namespace or "", place.resource.name))
+            if live is not None and place.role == "source" and place not in move.waiting and _runs(live):
+                yield Problem(
+                    place.name,
+                    "copied-twice",
+                    f"flow `{flow.name}` and {move.title} both copy",
+                    "Both copy every record that both select, and neither continues where the other has stopped.",
+                    f"stop one of them: `replicate stop {facts.stack} {flow.name}`, or set `state: stopped` for the "
+                    "connectors of the mirror.",
+                )
+
+
+def _of_other_mirrors(facts: Facts, move: MirrorMove, moves: MirrorMoves) -> Iterator[Problem]:
+    """The offsets of the mirror would replace those of another mirror."""
+    for other in moves.found:
+        if other is not move and {*other.waiting} & {*move.waiting}:
+            yield Problem(
+                str(move.resource),
+                "mirrors-share-flow",
+                f"{move.title} and {other.title} would both become flow `{_shared(move, other)}`",
+                "Both copy topics of that flow, but a flow continues where one mirror has stopped. It would copy "
+                "again what the other has copied.",
+                "declare a flow for each mirror, with the topics that only this mirror copies, as `replicate import "
+                "--as-flows` does. If both copy the same topics, stop one of them, and move the other.",
+            )
+    for place in move.waiting:
+        live = facts.live.get((place.resource.kind, place.resource.namespace or "", place.resource.name))
+        mirror = None if live is None else (live["metadata"].get("annotations") or {}).get(ANNOTATION)
+        if mirror not in (None, str(move.resource)):
+            yield Problem(
+                place.name,
+                "waits-for-another-mirror",
+                f"it waits for the offsets of {mirror}",
+                f"Those of {move.resource} would replace them, and records would be copied again.",
+                f"continue with `replicate adopt {facts.stack} --from {mirror.split()[-1]}`, or abandon that move "
+                f"with `replicate destroy {facts.stack}`.",
+            )
+
+
+def _shared(move: MirrorMove, other: MirrorMove) -> str:
+    return next(flow.name for flow in move.flows if flow in other.flows)
+
+
+def _runs(live: Manifest) -> bool:
+    return bool(live["spec"].get("state", "running") == "running")
+
+
+def _task(connector: str, task: int | None) -> str:
+    return f"='{connector}'" if task is None else f"-task='{connector}:{task}'"
+
+
+def _annotate(move: MirrorMove) -> str:
+    return f"kubectl annotate kafkamirrormaker2 {move.resource.name} -n {move.resource.namespace}"

@@ -1,16 +1,19 @@
 """Prints the adoption plan: each object, what it means, and what prevents it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import listed
+from components.changes.effect import gravest, listed
 from components.contract.wording import named, number
-from infra.deploy.adoption.moves import Move
-from infra.deploy.adoption.moving import Moved
+from infra.deploy.adoption.carry_out import Moved
+from infra.deploy.adoption.moves import MirrorMove
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
+from infra.deploy.adoption.refusals import Refusal
 from infra.kubernetes.managed_fields import Owner
 from infra.onboard.importing.deployment_changes import said_of, without_heartbeats
 from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
@@ -74,7 +77,7 @@ def print_left(plan: Plan, console: Console) -> None:
             console.print(escape(left), soft_wrap=True)
 
 
-def _move_lines(move: Move) -> Iterator[str]:
+def _move_lines(move: MirrorMove) -> Iterator[str]:
     names = ", ".join(flow.name for flow in move.flows)
     if not move.waiting:
         yield f"{move.title} was already moved to {names}"
@@ -133,3 +136,58 @@ def _notes(plan: Plan) -> Iterator[str]:
         )
     for agreement in plan.unused:
         yield f"`--agree {agreement}` has no effect here."
+
+
+VERSION = 1
+
+
+def document_of(plan: Plan, changes: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """The plan with its refusals; `changes` counts the objects by what the deployment did, None before it."""
+    return {
+        "version": VERSION,
+        "stack": plan.stack,
+        "done": plan.is_done or changes is not None,
+        "carriedOut": changes is not None,
+        "changes": dict(changes or {}),
+        "severity": gravest(each.severity for each in plan.effects).value,
+        "moves": [
+            {
+                "mirror": f"{each.source}->{each.target}",
+                "resource": str(each.resource),
+                "flows": [flow.name for flow in each.flows],
+                "waiting": [place.name for place in each.waiting],
+            }
+            for each in plan.moves.found
+        ],
+        "objects": [_object(each) for each in plan.objects],
+        "effects": [asdict(each) for each in plan.effects],
+        "refusals": [_refusal(each) for each in plan.refusals],
+        "unusedAgreements": list(plan.unused),
+        "searchedNamespaces": list(plan.searched),
+    }
+
+
+def _object(planned: PlannedTakeOver) -> dict[str, Any]:
+    target = planned.object
+    return {
+        "apiVersion": target.api_version,
+        "kind": target.kind,
+        "namespace": target.namespace,
+        "name": target.name,
+        "fate": planned.fate.value,
+        "known": planned.known,
+        "fields": [asdict(each) for each in planned.fields],
+        "owners": [{**asdict(owner), "parts": list(parts)} for owner, parts in planned.owners.items()],
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    problem = refusal.problem
+    return {
+        "code": problem.code,
+        "where": problem.where,
+        "what": problem.what,
+        "why": problem.why,
+        "remedy": problem.remedy,
+        "agreement": refusal.agreement,
+    }

@@ -13,14 +13,17 @@ from components.topology.in_cluster import Workload
 from infra.deploy.engine.command import Say
 from infra.deploy.engine.failures import NoSuchStackError
 from infra.deploy.engine.stack import KUBERNETES, open_stack, settle_pending_creates
-from infra.deploy.promotion.rule.state import unproven
+from infra.deploy.promotion.rule.evidence import unproven
 from infra.kubernetes.access import api_client
-from infra.kubernetes.api_switch import require_ready_for_v1
-from infra.kubernetes.config_maps import require_config_maps
+from infra.kubernetes.preconditions import (
+    require_config_maps,
+    require_no_unfinished_move,
+    require_prometheus_operator,
+    require_ready_for_v1,
+    require_spark_operator,
+)
 from infra.kubernetes.readiness import wait_until_ready
-from infra.kubernetes.required_kinds import require_prometheus_operator, require_spark_operator
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
-from infra.kubernetes.unfinished_moves import require_no_unfinished_move
 from infra.program import deploy
 from infra.stack.environment import stack_environment
 from infra.stack.in_cluster import in_cluster

@@ -117,7 +117,8 @@ def pending_creates(state: State) -> tuple[PendingCreate, ...]:
 def settle_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say) -> None:
     """Let the engine record what a killed deployment created, and forget the other creations that it had begun.
 
-    The engine only warns about a pending creation, and the provider then refuses to create an object that exists.
+    It reads every object of the stack again. Without it, the engine would only warn about a pending creation, and the
+    provider would refuse to create an object that exists.
     Source: pulumi-kubernetes from 4.29 on, `upsertExistingObjects`.
     """
     pending = pending_creates(stack.export_stack().deployment or {})
@@ -131,7 +132,6 @@ def settle_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say
         present = created(pending, api.get)
     arguments = ["refresh", "--yes", "--skip-preview", "--suppress-outputs", "--clear-pending-creates"]
     for creation in present:
-        arguments += ["--target", creation.urn]
         for value in (creation.urn, creation.object.identifier):
             arguments += ["--import-pending-creates", value]
     workspace = stack.workspace

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from infra.kubernetes.replacing_fields import group_of, replacing_fields
+from infra.kubernetes.managed_fields import group_of, replacing_fields
 from infra.local.provider.manifests import UNKNOWN, Properties
 
 Path = tuple[str | int, ...]

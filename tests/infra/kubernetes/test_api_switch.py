@@ -7,7 +7,7 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import KubernetesApi, Object
-from infra.kubernetes.api_switch import require_ready_for_v1
+from infra.kubernetes.preconditions import require_ready_for_v1
 from tests.builders import a_resolved_flow
 
 OLD: dict[str, Any] = {"config": {"group.id": "g"}}

@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.kubernetes.config_maps import require_config_maps
+from infra.kubernetes.preconditions import require_config_maps
 from tests.builders import a_resolved_flow
 
 METRICS = {"type": "jmxPrometheusExporter", "configMap": "connect-metrics", "key": "rules.yaml"}

@@ -8,7 +8,7 @@ from components.contract.problems import RefusedError
 from components.render.kafka_connectors import held_back
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
-from infra.kubernetes.unfinished_moves import require_no_unfinished_move
+from infra.kubernetes.preconditions import require_no_unfinished_move
 from infra.stack.settings import read_settings
 from infra.stack.unfinished_move import unfinished_move
 from tests.builders import a_resolved_flow

@@ -1,13 +1,29 @@
 """Evidence of a stack: which model its validation proved, and the ConfigMap that records it. Pure."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from infra.deploy.promotion.rule.plan import evidence_name
-from infra.deploy.promotion.rule.rules import PASS, CheckResult, Proof
+from components.contract.problems import CannotRunError, Problem
+from components.contract.published_verdict import config_map_name, entries, read_verdict
+from components.flows.expansion import expand
+from components.flows.operators import REPLICATING_KINDS, strimzi
+from components.flows.resolved import ResolvedFlow, flow_digest, model_digest
+from components.render.planned_objects import OURS
+from components.topology.model import Topology
+from infra.deploy.promotion.rule.plan import Plan, Predecessor, evidence_name, predecessors, read_plan
+from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowState, Proof, StackState, reasons_against
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, Object, Reference
+from infra.kubernetes.managed_fields import newest_writer
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings, read_settings
+
+if TYPE_CHECKING:
+    pass
 
 #: Worst first: a failed check outweighs one that could not run.
 _VERDICTS = ("fail", "error", PASS)
@@ -112,3 +128,222 @@ def time_of(text: str) -> datetime:
 
 def _text(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
+
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, order=True)
+class SpecChange:
+    """When the spec of an object last changed, and which field manager changed it."""
+
+    at: datetime
+    by: str
+
+
+class StackCluster:
+    """The Kubernetes cluster of one stack. Raises CannotRunError if it does not answer or refuses."""
+
+    def __init__(self, settings: StackSettings) -> None:
+        self._settings = settings
+        self._api = api_client(settings, stack_environment(settings).kubernetes_access())
+
+    def validation(self, flow: str, namespace: str) -> Proof | None:
+        """The newest published validation of a flow."""
+        name = config_map_name(flow)
+        data = self._config_map(name, namespace)
+        again = f"delete it, then `replicate validate {self._settings.stack} --publish`."
+        where = self._where(f"configmap {namespace}/{name}")
+        return None if data is None else _read(data, proof_of, where, again)
+
+    def last_change(self, namespace: str) -> SpecChange | None:
+        """The latest change of the spec of any of our objects in a namespace; None if there is no object."""
+        items = [item for kind in REPLICATING_KINDS for item in self._items(kind, namespace)]
+        return max(map(spec_change, items), default=None)
+
+    def _items(self, kind: str, namespace: str) -> list[Object]:
+        """Our objects of one kind; none if the cluster does not have the kind."""
+        version = strimzi(self._settings.topology.strimzi).api_version
+        with self._asking(f"{kind} of namespace {namespace}"):
+            try:
+                return self._api.list_all(version, kind, label_selector=OURS, namespace=namespace)
+            except ApiError as error:
+                if not error.not_found:
+                    raise
+                return []
+
+    def evidence(self, namespace: str) -> Evidence | None:
+        """The recorded evidence of the stack."""
+        name = evidence_name(self._settings.stack)
+        data = self._config_map(name, namespace)
+        again = f"delete it, then `replicate promote --to {self._settings.stack}`, which records it again."
+        return None if data is None else _read(data, read_evidence, self._where(f"configmap {namespace}/{name}"), again)
+
+    def record(self, evidence: Evidence, namespace: str) -> None:
+        """Write the evidence, replacing earlier evidence; creates the namespace if it is missing."""
+        item = evidence_config_map(evidence, namespace)
+        name = item["metadata"]["name"]
+        with self._asking(f"configmap {namespace}/{name}"):
+            if self._api.get(Reference("v1", "Namespace", None, namespace)) is None:
+                metadata = {"name": namespace, "labels": LABELS}
+                self._api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+            if self._config_map(name, namespace) is None:
+                self._api.create(item)
+            else:
+                self._api.replace(item)
+
+    def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:
+        with self._asking(f"configmap {namespace}/{name}"):
+            found = self._api.get(Reference("v1", "ConfigMap", namespace, name))
+        return None if found is None else entries(found)
+
+    def _where(self, what: str) -> str:
+        return f"stack {self._settings.stack}, {what}"
+
+    def _asking(self, where: str) -> AbstractContextManager[None]:
+        return asking_kubernetes(
+            self._where(where),
+            "What a stack has proven is recorded in its own cluster.",
+            "allow the account of the stack's Kubernetes context to read and write it.",
+        )
+
+
+def proof_of(data: Mapping[str, str]) -> Proof:
+    """The proof in a published ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
+    published = read_verdict(data)
+    since = published.passing_since
+    return Proof(
+        published.digest,
+        published.verdict,
+        # If something changed during a run, the run has at least partly judged the earlier state.
+        time_of(published.began),
+        time_of(since) if since is not None else None,
+        {check.name: CheckResult(check.verdict, check.summary, check.accepted) for check in published.checks},
+    )
+
+
+def spec_change(item: Object) -> SpecChange:
+    """Who wrote the spec of an object last, and when; its creation if that is not recorded.
+
+    A change of a status, label or annotation does not change what is replicated.
+    """
+    writer = newest_writer(item, "spec")
+    if writer is None or not writer.since:
+        return SpecChange(datetime.fromisoformat(item["metadata"]["creationTimestamp"]), "")
+    return SpecChange(datetime.fromisoformat(writer.since), writer.manager)
+
+
+def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Record], where: str, again: str) -> Record:
+    try:
+        return reader(data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CannotRunError(
+            "record-unreadable",
+            f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}",
+            where,
+            "Someone edited it, or another version of this project wrote it.",
+            again,
+        ) from error
+
+
+@dataclass(frozen=True)
+class KnownStack:
+    """What is known about a stack: its state for the rule, and the recorded evidence."""
+
+    state: StackState
+    evidence: Evidence | None
+
+
+def known_from_outputs(
+    settings: StackSettings, outputs: Mapping[str, Any], cluster: "StackCluster", evidence_namespace: str
+) -> KnownStack:
+    """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
+    deployed = outputs.get("replications", {})
+    flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
+    evidence = cluster.evidence(evidence_namespace)
+    state = StackState(settings.stack, outputs.get("modelDigest"), flows)
+    return _known(state, evidence, cluster, accepted_findings(settings.topology))
+
+
+def known_as_declared(
+    settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: "StackCluster", evidence_namespace: str
+) -> KnownStack:
+    """What the cluster says about a stack that is known to match the render of its files."""
+    states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
+    state = StackState(settings.stack, model_digest(settings.topology), states)
+    return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
+
+
+def known_from_evidence(settings: StackSettings, cluster: "StackCluster", evidence_namespace: str) -> KnownStack:
+    """What the cluster alone says about a stack, without Pulumi's state."""
+    stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
+    if evidence is None:
+        return KnownStack(StackState(stack, None, recorded=True), None)
+    flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
+    state = StackState(stack, evidence.model_digest, flows, recorded=True)
+    return _known(state, evidence, cluster, accepted_findings(settings.topology))
+
+
+def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
+    """The codes of the findings that each flow of a topology accepts, by the flow's name."""
+    return {flow.name: frozenset(each.finding for each in flow.settings.validation.accept) for flow in expand(topology)}
+
+
+def _known(
+    state: StackState, evidence: Evidence | None, cluster: "StackCluster", accepted: Mapping[str, frozenset[str]]
+) -> KnownStack:
+    """Complete the state with what the cluster says about its flows, and with what each accepts."""
+    proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
+    changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in state.flows}}
+    flows = [
+        replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset()))
+        for flow in sorted(state.flows, key=lambda flow: flow.name)
+    ]
+    flows = [
+        replace(flow, changed_at=change.at, changed_by=change.by) if (change := changes[flow.namespace]) else flow
+        for flow in flows
+    ]
+    same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
+    since = evidence.proven_since if evidence is not None and same else None
+    return KnownStack(replace(state, flows=tuple(flows), recorded_since=since), evidence)
+
+
+def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:
+    """The evidence to record for a stack whose flows were all validated; a soak time that has begun continues."""
+    flows = {
+        flow.name: FlowEvidence(flow.namespace, replace(flow.proof, passing_since=None))
+        for flow in state.flows
+        if flow.proof is not None
+    }
+    passed = all(flow.proof.verdict == PASS for flow in flows.values())
+    return Evidence(
+        stack=state.stack,
+        model_digest=str(state.model_digest),
+        deployed_at=deployed_at,
+        validated_at=max(flow.proof.at for flow in flows.values()),
+        who=who,
+        flows=flows,
+        proven_since=state.proven_since if passed else None,
+        allow_unproven=allow_unproven,
+    )
+
+
+def unproven(settings: StackSettings) -> tuple[Problem, ...]:
+    """Why the stack's model may not be deployed; nothing if no stack comes before it or `allowUnproven` is set.
+
+    Reads the predecessors' clusters, not their Pulumi state, to which it may have no access. Raises CannotRunError if a
+    cluster does not answer.
+    """
+    plan = read_plan(settings.stacks)
+    if plan is None or settings.allow_unproven is not None:
+        return ()
+    return tuple(problem for each in predecessors(plan, settings.stack) for problem in _problems(each, plan, settings))
+
+
+def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
+    # The Kubernetes client has 240 modules, and most deployments have no predecessor.
+    pass
+
+    theirs = read_settings(before.stack, settings.stacks)
+    state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
+    return reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))

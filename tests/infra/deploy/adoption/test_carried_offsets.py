@@ -6,7 +6,7 @@ from typing import Any
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.deploy.adoption.carried_offsets import connectors_of, offset_moves
+from infra.deploy.adoption.moves import connectors_of, offset_moves
 from tests.infra.deploy.adoption.test_moves import KEYS, snapshot
 
 ORDERS, CARDS = TopicPartition("orders", 0), TopicPartition("payments-cards", 1)

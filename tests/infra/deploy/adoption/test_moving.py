@@ -15,8 +15,8 @@ from components.clients.reader import Read
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.deploy.adoption.moves import Move
-from infra.deploy.adoption.moving import Moving
+from infra.deploy.adoption.carry_out import Moving
+from infra.deploy.adoption.moves import MirrorMove
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.settings import StackSettings
@@ -25,14 +25,14 @@ from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
 HERE = TopicPartition("any", 0)
 
 
-def a_moving(folder: Path, *agreed: str) -> tuple[Moving, Move]:
+def a_moving(folder: Path, *agreed: str) -> tuple[Moving, MirrorMove]:
     plan = plan_of(folder)
     now = datetime(2026, 1, 2, tzinfo=UTC)
     settings = cast(StackSettings, None)
     return Moving(settings, plan, "ann", now, 0, frozenset(agreed), lambda _: None), plan.moves.found[0]
 
 
-def readers(move: Move, records: dict[str, list[tuple[Any, Any]]] | NoAnswerError) -> dict[str, OffsetsReader]:
+def readers(move: MirrorMove, records: dict[str, list[tuple[Any, Any]]] | NoAnswerError) -> dict[str, OffsetsReader]:
     """The target, with the records of its topics; keys and values are written as JSON unless they are bytes."""
 
     def read(topic: str) -> list[Read]:
@@ -46,7 +46,7 @@ def readers(move: Move, records: dict[str, list[tuple[Any, Any]]] | NoAnswerErro
     return {"orders": cast(OffsetsReader, fake)}
 
 
-def ahead(move: Move, mirrored: int, stored: int) -> dict[str, OffsetsReader]:
+def ahead(move: MirrorMove, mirrored: int, stored: int) -> dict[str, OffsetsReader]:
     """A mirror that has copied the offset `mirrored`, and a flow for which Connect has stored the offset `stored`."""
     (reader,) = readers(move, {move.topic("offset"): [offset(0, mirrored)]}).values()
     place = move.waiting[0]

@@ -14,11 +14,10 @@ from rich.console import Console
 from components.changes.effect import Severity
 from components.flows.operators import PAUSE
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.agreements import AGREEMENTS
-from infra.deploy.adoption.document import document_of
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Fate, Plan, planned
-from infra.deploy.adoption.text import print_plan
+from infra.deploy.adoption.refusals import AGREEMENTS
+from infra.deploy.adoption.text import document_of, print_plan
 from infra.kubernetes.managed_fields import Owner
 from infra.review.object_changes import identity
 from infra.review.snapshots import Snapshot, current_snapshot

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy.promotion.run import applied
-from infra.deploy.promotion.run.applied import against_applied, differences
+from infra.deploy.promotion.run import jobs_in_cluster
+from infra.deploy.promotion.run.jobs_in_cluster import against_applied, differences
 from infra.review.comparison import Comparison
 from infra.review.drift import not_deleted
 from infra.review.live_comparison import running
@@ -40,7 +40,7 @@ def test_the_remedy_names_required_secrets_only_if_nothing_but_secrets_is_missin
 ) -> None:
     """`replicate render` writes no Secrets, so a user who commits its output would wait forever."""
     compared = Comparison("test", "what runs", (), changes)
-    monkeypatch.setattr(applied, "compare_with_cluster", lambda *_: compared)
+    monkeypatch.setattr(jobs_in_cluster, "compare_with_cluster", lambda *_: compared)
     (problem,) = against_applied(read_settings("test", write_stack(tmp_path, deploy="gitops")))
     assert problem.code == code
     assert ("required-secrets.yaml" in problem.remedy) is (code == "secret-not-applied")

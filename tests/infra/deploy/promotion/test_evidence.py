@@ -8,11 +8,19 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, fail
-from infra.deploy.promotion.rule import cluster as cluster_module
-from infra.deploy.promotion.rule.cluster import SpecChange, StackCluster, proof_of, spec_change
-from infra.deploy.promotion.rule.evidence import Evidence, FlowEvidence, evidence_config_map, read_evidence
+from infra.deploy.promotion.rule import evidence as cluster_module
+from infra.deploy.promotion.rule.evidence import (
+    Evidence,
+    FlowEvidence,
+    SpecChange,
+    StackCluster,
+    evidence_config_map,
+    evidence_of,
+    proof_of,
+    read_evidence,
+    spec_change,
+)
 from infra.deploy.promotion.rule.rules import CheckResult
-from infra.deploy.promotion.rule.state import evidence_of
 from infra.kubernetes.api import Object, Reference
 from infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at

@@ -14,7 +14,7 @@ from components.flows.resolved import model_digest
 from infra import program
 from infra.commands.app import app
 from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.state import unproven
+from infra.deploy.promotion.rule.evidence import unproven
 from infra.deploy.promotion.run import promotion
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems, resolved_flows

@@ -10,8 +10,8 @@ import pytest
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.resolved import model_digest
 from infra.deploy.engine import deployment
+from infra.deploy.promotion.rule.evidence import unproven
 from infra.deploy.promotion.rule.rules import CheckResult
-from infra.deploy.promotion.rule.state import unproven
 from infra.deploy.promotion.run import promotion as run_module
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_flow, a_topology

@@ -13,9 +13,8 @@ from rich.console import Console
 from components.contract.problems import Problem
 from components.flows.resolved import flow_digests, model_digest
 from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule import cluster, state
-from infra.deploy.promotion.rule.cluster import SpecChange
-from infra.deploy.promotion.rule.evidence import Evidence
+from infra.deploy.promotion.rule import evidence
+from infra.deploy.promotion.rule.evidence import Evidence, SpecChange
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.rule.rules import CheckResult, Proof
 from infra.deploy.promotion.run import promotion as run
@@ -57,12 +56,12 @@ class World:
         self.plan()
         for name in ("preview", "up", "wait_ready", "outputs", "outputs_if_deployed"):
             monkeypatch.setattr(deployment, name, getattr(self, name))
-        for module in (run, cluster):
+        for module in (run, evidence):
             monkeypatch.setattr(module, "StackCluster", lambda settings: Cluster(self.stacks[settings.stack]))
         monkeypatch.setattr(run, "against_applied", lambda settings: self.stacks[settings.stack].lacking)
         monkeypatch.setattr(run, "run_validation", self._validate)
         monkeypatch.setattr(run, "datetime", self._clock())
-        monkeypatch.setattr(state, "datetime", self._clock())
+        monkeypatch.setattr(evidence, "datetime", self._clock())
 
     def write_topology(self, name: str, topology: dict[str, Any]) -> None:
         (self.folder / "topologies" / f"{name}.yaml").write_text(yaml.safe_dump(topology))
@@ -156,7 +155,7 @@ class World:
 
 
 class Cluster:
-    """Stands in for `infra.deploy.promotion.rule.cluster.StackCluster`."""
+    """Stands in for `infra.deploy.promotion.rule.evidence.StackCluster`."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack

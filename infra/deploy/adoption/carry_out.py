@@ -17,14 +17,15 @@ from components.kafka import mirror_records
 from components.kafka.connectors import unended_tasks
 from components.kafka.positions import TopicPartition
 from components.render.kafka_connectors import held_back
-from infra.deploy.adoption.carried_offsets import connectors_of, offset_moves
-from infra.deploy.adoption.moves import Move
+from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
 from infra.deploy.adoption.plan import Plan
-from infra.deploy.adoption.taking_over import take_over
 from infra.deploy.engine import deployment
+from infra.deploy.engine.adoption import import_objects
 from infra.deploy.engine.command import Say
 from infra.deploy.engine.deployment import Change
-from infra.kubernetes.api import KubernetesApi, reference
+from infra.kubernetes.access import api_client, asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from infra.kubernetes.managed_fields import yielding
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import Change as StateChange
 from infra.operate.connectors.changes import Request, planned, wanted_state
@@ -33,8 +34,53 @@ from infra.operate.offsets.change import Run
 from infra.operate.offsets.ended_tasks import wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
 from infra.operate.offsets.requests import disarm
+from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
+
+_ATTEMPTS = 5
+_INVALID = 422
+_WHY = "Adoption makes the tools that wrote an object yield to Pulumi."
+_PERMISSION = "let the account of the stack's Kubernetes context patch what `replicate render` writes."
+
+
+def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | None = None) -> Mapping[str, int]:
+    """Do what the plan says; returns the number of objects by what the deployment did to them.
+
+    `change` is applied to each object before it is deployed.
+    """
+    deployment.prepare(settings, say)
+    with api_client(settings, stack_environment(settings).kubernetes_access()) as api:
+        with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION):
+            for each in plan.taken:
+                make_yield(api, each)
+        import_objects(settings, api, plan.taken, say, change)
+    return deployment.up(settings, say, change=change, moving=change is not None)
+
+
+def make_yield(api: KubernetesApi, target: Reference) -> None:
+    """Make every other owner of an object's fields yield to Pulumi, except those that stay. Changes no field. Reads the
+    object again if somebody else changes it meanwhile.
+    """
+    for attempt in range(_ATTEMPTS):
+        live = api.get(target)
+        if live is None or (entries := yielding(live)) == live["metadata"].get("managedFields", []):
+            return
+        version = live["metadata"]["resourceVersion"]
+        try:
+            api.patch(
+                target,
+                [
+                    {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+                    {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+                ],
+            )
+        except ApiError as error:
+            if attempt == _ATTEMPTS - 1 or not (error.conflict or error.status == _INVALID):
+                raise
+        else:
+            return
+
 
 _POLL_SECONDS = 1.0
 #: A worker stores offsets each minute, unless its `offset.flush.interval.ms` says otherwise.
@@ -45,7 +91,7 @@ _STORED_SECONDS = 90.0
 class Moved:
     """A moved mirror, how many of its offsets were copied, and the topics without copied offsets."""
 
-    move: Move
+    move: MirrorMove
     offsets: int
     left_out: tuple[str, ...]
 
@@ -82,12 +128,12 @@ class Moving:
                 self._require_stopped(api, move)
         return deployment.up(self.settings, self.say, moving=True), found
 
-    def _wait_created(self, api: KubernetesApi, move: Move) -> None:
+    def _wait_created(self, api: KubernetesApi, move: MirrorMove) -> None:
         self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
         waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.waiting]
         carry_out(api, waited, move.waiting, self.seconds, _unsaid)
 
-    def _stop(self, api: KubernetesApi, move: Move) -> None:
+    def _stop(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         running = [place for place in move.places if wanted_state(live[place.resource], place) != "stopped"]
         request = Request(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
@@ -96,7 +142,7 @@ class Moving:
         self.say(f"stopping {', '.join(place.name for place in move.places)}")
         carry_out(api, [*changes, *waited], move.places, self.seconds, _unsaid)
 
-    def _wait_ended(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+    def _wait_ended(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """Wait until the tasks have stored their last offsets; their connector is already STOPPED before that."""
         reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
 
@@ -117,7 +163,7 @@ class Moving:
                 f"read the log of its workers; if its tasks cannot end, add `--agree {agreement}`.",
             ) from error
 
-    def _wait_stored(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+    def _wait_stored(self, api: KubernetesApi, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """Give a mirror that has just started time to store its first offsets."""
         live = read_live(api, move.places)
         runs = any(wanted_state(live[place.resource], place) != "stopped" for place in move.places)
@@ -133,7 +179,7 @@ class Moving:
         with contextlib.suppress(DeadlineError):
             wait_for(f"{move.connector} to store offsets", probe, min(self.seconds, _STORED_SECONDS), _POLL_SECONDS)
 
-    def _mirrored(self, move: Move, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
+    def _mirrored(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
         """The offsets of the mirror's source connector. Raises CannotRunError if there is none, unless it is agreed."""
         found, agreement = _offsets(move, readers), f"re-read:{move.flows[0].name}"
         if not found and agreement not in self.agreed:
@@ -147,7 +193,7 @@ class Moving:
             )
         return found
 
-    def _require_no_step_back(self, move: Move, readers: Mapping[str, OffsetsReader]) -> None:
+    def _require_no_step_back(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """A flow may have copied further than its mirror, if it ran before and its connectors were deleted."""
         mirrored = self._mirrored(move, readers)
         for name, reader in readers.items():
@@ -166,7 +212,7 @@ class Moving:
                     f"where the flow was. If you want the records to be copied again, add `--agree {agreement}`.",
                 )
 
-    def _carry(self, api: KubernetesApi, move: Move, readers: Mapping[str, OffsetsReader]) -> Moved:
+    def _carry(self, api: KubernetesApi, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> Moved:
         """Give each source connector of the flows the offsets of the topics that it selects."""
         mirrored = self._mirrored(move, readers)
         topics = {each.topic for each in mirrored}
@@ -186,7 +232,7 @@ class Moving:
         carried = [each for each in mirrored if each.topic in taken]
         return Moved(move, len(carried), tuple(sorted(topics - taken)))
 
-    def _require_stopped(self, api: KubernetesApi, move: Move) -> None:
+    def _require_stopped(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         if again := [each.name for each in move.places if wanted_state(live[each.resource], each) != "stopped"]:
             raise CannotRunError(
@@ -198,7 +244,7 @@ class Moving:
             )
 
 
-def _offsets(move: Move, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
+def _offsets(move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
     """What the mirror's source connector has stored on the target, if the topology names the right cluster."""
     read = _asked(next(iter(readers.values())), move.topic("offset"))
     decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
@@ -214,12 +260,12 @@ def _connectors(reader: OffsetsReader, topics: Collection[str]) -> dict[str, str
     return connectors_of(reader.parameters, [place.name for place in reader.places], topics)
 
 
-def _waiting_connectors(move: Move, reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
+def _waiting_connectors(move: MirrorMove, reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
     waiting = {place.name for place in move.waiting}
     return {topic: each for topic, each in _connectors(reader, topics).items() if each in waiting}
 
 
-def _holding_back(moves: list[Move]) -> Change:
+def _holding_back(moves: list[MirrorMove]) -> Change:
     waiting = {place.resource: str(move.resource) for move in moves for place in move.waiting}
 
     def change(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -233,7 +279,7 @@ def _unsaid(_: str) -> None:
     """Print nothing: a message every second would be too much in the engine's output."""
 
 
-def _names(move: Move) -> str:
+def _names(move: MirrorMove) -> str:
     return ", ".join(flow.name for flow in move.flows)
 
 

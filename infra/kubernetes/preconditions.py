@@ -1,0 +1,157 @@
+"""What a deployment requires of the cluster, so that it does not stop half-way."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from components.contract.problems import CannotRunError, RefusedError
+from components.flows.operators import StrimziApi
+from components.flows.resolved import ResolvedFlow
+from components.render.api_versions import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
+from components.render.kafka_connectors import ANNOTATION, is_held_back
+from components.render.metrics import RULES_KEY
+from components.render.monitoring import API_VERSION
+from components.render.planned_objects import OURS, PART_OF
+from components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
+from components.topology.workers import ExternalLogging, JmxMetrics
+from infra.kubernetes.access import asking_kubernetes
+from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+
+_CONFIG_MAPS = (
+    "The operator reads metrics rules and logging configuration from ConfigMaps, and creates no worker without them."
+)
+_CLUSTER = "the Kubernetes cluster of the stack"
+
+
+def require_config_maps(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> None:
+    """Raise a CannotRunError that names each ConfigMap that workers need and that does not exist.
+
+    Source: Strimzi JmxPrometheusExporterModel.metricsJson, LoggingUtils.
+    """
+    missing = []
+    for namespace, name, key in sorted({wanted for flow in flows for wanted in _wanted(flow)}):
+        where = f"ConfigMap {namespace}/{name}"
+        with asking_kubernetes(where, _CONFIG_MAPS, f"let your user `get` the {where}."):
+            said = lacking(api.get(Reference("v1", "ConfigMap", namespace, name)), key)
+        if said:
+            missing.append(f"{where} {said}")
+    if missing:
+        raise CannotRunError(
+            "config-map-missing",
+            "; ".join(missing),
+            _CLUSTER,
+            _CONFIG_MAPS,
+            "create it; the operator then continues by itself.",
+        )
+
+
+def _wanted(flow: ResolvedFlow) -> Iterator[tuple[str, str, str]]:
+    """Namespace, name and key of each ConfigMap."""
+    connect = flow.settings.connect
+    for given in (connect.metrics, connect.logging):
+        if isinstance(given, JmxMetrics | ExternalLogging) and given.config_map is not None:
+            yield flow.namespace, given.config_map, given.key or RULES_KEY
+
+
+def lacking(config_map: Mapping[str, Any] | None, key: str) -> str:
+    """What a ConfigMap lacks, empty if nothing."""
+    if config_map is None:
+        return f"does not exist; it needs the key `{key}`"
+    return "" if key in (config_map.get("data") or {}) else f"has no key `{key}`"
+
+
+def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> None:
+    """Raise a CannotRunError that names the workers that this deployment cannot switch to `v1` in one step.
+
+    The program also refuses them, but a deployment without a preview gets there only after it has changed other
+    objects.
+    """
+    if not flows or flows[0].strimzi.written_as is not StrimziApi.V1:
+        return
+    namespaces = sorted({flow.namespace for flow in flows})
+    ours = {(flow.namespace, flow.connect_name) for flow in flows}
+    refused = []
+    with asking_kubernetes("the workers of the stack", WHY, "let your user list KafkaConnects and KafkaMirrorMaker2s."):
+        for kind in REQUIRED:
+            for live in api.list_where_allowed(flows[0].strimzi.api_version, kind, namespaces, label_selector=OURS):
+                metadata = live["metadata"]
+                if (metadata["namespace"], metadata["name"]) in ours and lacks_fields_of_v1(live):
+                    refused.append(str(reference(live)))
+    if refused:
+        raise refused_switch(", ".join(refused))
+
+
+def condition(live: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The condition of this type; empty without one."""
+    conditions = (live.get("status") or {}).get("conditions") or []
+    return next((each for each in conditions if each["type"] == kind), {})
+
+
+KINDS = ("PodMonitor", "PrometheusRule")
+_MONITORING = "`monitoring` of the topology declares custom resources of the Prometheus operator."
+_VALIDATION = "`inCluster.workload` of the stack file asks for custom resources of the Spark operator."
+
+
+def require_prometheus_operator(api: KubernetesApi) -> None:
+    """Raise a CannotRunError if the cluster does not have the kinds that `monitoring` of a topology asks for."""
+    for kind in _missing(api, API_VERSION, KINDS, _MONITORING):
+        raise CannotRunError(
+            "prometheus-operator-missing",
+            f"the Kubernetes cluster has no kind {kind}",
+            _CLUSTER,
+            _MONITORING,
+            "install the Prometheus operator, or remove `monitoring`.",
+        )
+
+
+def require_spark_operator(api: KubernetesApi) -> None:
+    """Raise a CannotRunError if the cluster does not have the kinds that `workload: SparkApplication` asks for."""
+    for kind in _missing(api, SPARK_OPERATOR, ("SparkApplication", "ScheduledSparkApplication"), _VALIDATION):
+        raise CannotRunError(
+            "spark-operator-missing",
+            f"the Kubernetes cluster has no kind {kind}",
+            _CLUSTER,
+            _VALIDATION,
+            "install Kubeflow's Spark operator, 2.2 or later, or remove `workload`: then a Job and a CronJob validate.",
+        )
+
+
+def _missing(api: KubernetesApi, version: str, kinds: Iterable[str], why: str) -> Iterable[str]:
+    """Yield the kinds that the cluster does not serve."""
+    for kind in kinds:
+        with asking_kubernetes(f"kind {kind}", why, f"let your user list the kinds of {version}."):
+            try:
+                api.is_namespaced(version, kind)
+            except ApiError as error:
+                if not error.not_found:
+                    raise
+                yield kind
+
+
+_UNFINISHED_MOVE = (
+    "A deployment would start a flow without the offsets it waits for, and the flow would copy every record again."
+)
+
+
+def require_no_unfinished_move(api: KubernetesApi, stack: str, flows: Sequence[ResolvedFlow]) -> None:
+    """Raise a RefusedError that names the connectors of these flows that still wait for offsets."""
+    if not flows:
+        return
+    ours = {(flow.namespace, flow.name) for flow in flows}
+    namespaces = sorted({namespace for namespace, _ in ours})
+    with asking_kubernetes("the connectors of the stack", _UNFINISHED_MOVE, "let your user list KafkaConnectors."):
+        found = api.list_where_allowed(flows[0].strimzi.api_version, "KafkaConnector", namespaces, label_selector=OURS)
+    held = [each for each in found if _flow_of(each["metadata"]) in ours and is_held_back(each)]
+    if held:
+        mirror = str(held[0]["metadata"]["annotations"][ANNOTATION])
+        raise RefusedError(
+            "move-unfinished",
+            f"{', '.join(str(reference(each)) for each in held)} waits for the offsets of {mirror}",
+            f"stack {stack}",
+            _UNFINISHED_MOVE,
+            f"`replicate adopt {stack} --from {mirror.split()[-1]}` continues the move. To give it up, run "
+            f"`replicate destroy {stack}`, and start the connectors of {mirror} again.",
+        )
+
+
+def _flow_of(metadata: Mapping[str, Any]) -> tuple[str, str]:
+    return metadata["namespace"], metadata["labels"].get(PART_OF, "")
