@@ -22,13 +22,12 @@ from components.contract.report import (
     accepting,
 )
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
-from spark.checks.kept import kept_positions
+from spark.checks.parity.proven import kept_positions
 from spark.credentials import Resolve, resolver
 from spark.executor_pods import lost_executors
 from spark.flows import Progress, open_flow
 from spark.jvm import log_of_pods
-from spark.report.advice import advice
-from spark.report.remedies import with_remedies
+from spark.report.remedies import advice, with_remedies
 from spark.sessions import SessionOptions, Spark, spark_jvm
 
 #: A published verdict has room for the ids of this many topics.

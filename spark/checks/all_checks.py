@@ -15,22 +15,20 @@ from components.contract.report import CheckName, CheckOutcome, Depth
 from components.kafka.cycles import Ring, rings_of_topics
 from components.kafka.positions import TopicPartition
 from spark.checks.access import check_access
+from spark.checks.connector_progress import read_movement, with_movement
 from spark.checks.connectors import judge_when_reported
-from spark.checks.evidence import Earlier, why_not_flow
-from spark.checks.first_pass import FirstPass, read_first_pass
+from spark.checks.division import check_division, parts_of
 from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
-from spark.checks.movement import read_movement, with_movement
-from spark.checks.offsets import check_offsets
-from spark.checks.parity import check_parity
-from spark.checks.parts import check_division, parts_of
-from spark.checks.quick_parity import Ends, check_tails, read_ends
-from spark.checks.recreated import compared, recreated_findings
+from spark.checks.offsets.check import check_offsets
+from spark.checks.offsets.readings import SyncsRead, read_syncs
+from spark.checks.offsets.translation import SyncHistory
+from spark.checks.parity.check import check_parity
+from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
+from spark.checks.parity.first_pass import FirstPass, read_first_pass
+from spark.checks.parity.quick import Ends, check_tails, read_ends
 from spark.checks.retention import check_retention
-from spark.checks.sync_reading import SyncsRead, read_syncs
-from spark.checks.topic_identity import topics_now
-from spark.checks.topic_settings import topic_setting_findings
-from spark.checks.translation import SyncHistory
+from spark.checks.topics import compared, recreated_findings, topic_setting_findings
 from spark.connector_objects import read_objects
 from spark.flows import OpenFlow
 from spark.published import Before, published_before

@@ -2,21 +2,30 @@
 flows may be stopped. Growth is not a loop, because producers write. Copies are not a loop, because a restarted worker
 sends some records again. It is a loop if, while the job watches, records arrive on both sides and most of them are
 copies of older records of the same side, whoever else writes.
+
+Also finds the records of a guarded flow that carry a guard's header although the guard of the other direction did not
+append it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from components.contract.report import Finding, fail
+from components.contract.parameters import GuardParameters
+from components.contract.report import SAMPLES, Finding, Severity, fail
 from components.contract.wording import numbered
 from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
 from spark import readers, transforms
+from spark.checks.parity.differences import Difference
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.meanings import Meaning
+from spark.checks.parity.sums import both_clusters, both_sides
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 from spark.local_frames import frame_of
+from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 from spark.waiting import wait_until
 
 #: In a loop, every partition that holds a record grows on both sides within one round trip of the connectors.
@@ -158,3 +167,62 @@ def _arrivals(
         (row.side, TopicPartition(row.topic, row.partition)): Arrivals(row.records, row.distinct, row.new, row.returned)
         for row in readers.rows(frame, where, "looking for records that come back")
     }
+
+
+_MEANINGS: Mapping[str, Meaning] = {
+    MARKED_ON_SOURCE: Meaning(
+        "marked-elsewhere",
+        Severity.FAIL,
+        "record[|s] on {source} [carries|carry] the mark of {target} ({filter}), but {target} has no such record. The "
+        "guard treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
+        "{target}",
+    ),
+    MARKED_ON_TARGET: Meaning(
+        "marked-elsewhere",
+        Severity.FAIL,
+        "record[|s] on {target} [carries|carry] both {filter} and {mark}, but {source} has no such record. The guard "
+        "of the other direction treats [it as a copy, so it is never replicated|them as copies, so they are never "
+        "replicated] to {source}",
+    ),
+    WENT_ROUND: Meaning(
+        "records-loop",
+        Severity.FAIL,
+        "record[|s] on {target} [carries|carry] both {filter} and {mark}. [It|They] went {target} -> {source} -> "
+        "{target}, although the guard should have dropped [it|them]",
+    ),
+}
+
+
+def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
+    """The records with a mark, in partitions where not all of them came from the other direction."""
+    partitions = first_pass.with_other_marks
+    if flow.parameters.guard is None or not partitions:
+        return []
+    flow.progress(f"{flow.name}: comparing the marked records of {numbered(len(partitions), 'partition[|s]')}")
+    source = {each: first_pass.source_logs[each] for each in partitions}
+    target = {each: first_pass.target_logs[each] for each in partitions}
+    starts = frame_of(
+        flow.spark.session,
+        [(each.topic, each.partition, source[each].start, target[each].start) for each in partitions],
+        "topic string, partition int, source_start bigint, target_start bigint",
+    )
+    frame = marked_elsewhere(both_sides(flow, source, target), starts)
+    return [
+        Difference(TopicPartition(row.topic, row.partition), row.kind, row.records, row.first, row.last)
+        for row in readers.rows(frame, both_clusters(flow), "comparing marked records")
+    ]
+
+
+def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
+    """One finding per topic and kind. `source` and `target` are aliases."""
+    grouped: dict[tuple[str, str], list[Difference]] = {}
+    for each in sorted(marked):
+        grouped.setdefault((each.partition.topic, each.kind), []).append(each)
+    findings = []
+    for (topic, kind), members in grouped.items():
+        what = _MEANINGS[kind]
+        count = sum(each.records for each in members)
+        sentence = what.sentence(count, source=source, target=target, filter=guard.filter, mark=guard.mark)
+        where = "; ".join(each.place for each in members[:SAMPLES])
+        findings.append(Finding(what.code, what.severity, f"{topic}: {sentence} ({where})", count))
+    return findings

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from components.kafka import mirror_records
 from components.kafka.positions import TopicPartition
-from spark.checks.translation import Checkpoint, Sync, SyncHistory
+from spark.checks.offsets.translation import Checkpoint, Sync, SyncHistory
 from spark.small_reads import KafkaRecord
 
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.

@@ -5,6 +5,9 @@ further than the target between two syncs, the offsets in between were never wri
 aborted records, compaction and filters leave the same trace. So a gap counts as a loss only in a topic that has none of
 these, and only if it is longer than one offset, which a marker takes. Any other gap cannot be judged. A source that has
 removed nothing has lost nothing.
+
+Exactly-once delivery writes transaction markers to the target. A marker looks like a record to the offset syncs, and
+hides a missing one. So the records between the syncs are counted there.
 """
 
 import itertools
@@ -12,13 +15,68 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pyspark.sql import functions as F  # noqa: N812
+
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.copies import Copies, count_copies
-from spark.checks.translation import Sync, SyncHistory
+from spark import readers
+from spark.checks.offsets.translation import Sync, SyncHistory
+from spark.checks.parity.first_pass import logs_on_target
 from spark.flows import OpenFlow
+from spark.local_frames import frame_of
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Counts of target records: from the record of the `first` sync to that of the `newest` one, and from there on."""
+
+    first: Sync
+    newest: Sync
+    between: int
+    after: int
+
+
+def count_copies(
+    flow: OpenFlow, logs: Mapping[TopicPartition, OffsetRange], syncs: Mapping[TopicPartition, SyncHistory]
+) -> dict[TopicPartition, Copies | None]:
+    """The copies by source partition; `logs` are the target's logs, also by source partition.
+
+    Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
+    while they were counted.
+    """
+    found = {each: syncs[each].stretch(log.start) for each, log in logs.items() if each in syncs}
+    stretches = {each: stretch for each, stretch in found.items() if stretch}
+    if not stretches:
+        return {}
+    source_of = {flow.policy.remote_partition(each): each for each in stretches}
+    ranges = {there: OffsetRange(stretches[each][0].downstream, logs[each].end) for there, each in source_of.items()}
+    newest = frame_of(
+        flow.spark.session,
+        [(*there, stretches[each][-1].downstream) for there, each in source_of.items()],
+        "topic string, partition int, newest bigint",
+    )
+    flow.progress(f"{flow.name}: counting the records between offset syncs")
+    before = F.col("offset") < F.col("newest")
+    frame = (
+        flow.read(flow.target, ranges)
+        .join(F.broadcast(newest), on=["topic", "partition"])
+        .groupBy("topic", "partition")
+        .agg(F.count_if(before).alias("between"), F.count_if(~before).alias("after"))
+    )
+    counted = {
+        source_of[TopicPartition(row.topic, row.partition)]: (row.between, row.after)
+        for row in readers.rows(frame, flow.target.where, "counting the records between offset syncs")
+    }
+    now = logs_on_target(flow, list(stretches))
+    return {
+        each: Copies(stretch[0], stretch[-1], *counted.get(each, (0, 0)))
+        if now[each].start <= stretch[0].downstream
+        else None
+        for each, stretch in stretches.items()
+    }
+
 
 _UNCOUNTED = "the target removed records while those between its transaction markers were counted"
 

@@ -15,10 +15,8 @@ from markupsafe import Markup, escape
 from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
 from components.contract.wording import numbered
-from spark.report.charts import Chart, charts
-from spark.report.failover import failovers, headline
-from spark.report.flow_map import flow_map
-from spark.report.history import past_verdict
+from spark.report.charts import Chart, charts, flow_map
+from spark.report.failover import failovers, headline, past_verdict
 from spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spark.checks.translation import Sync
+from spark.checks.offsets.translation import Sync
 from tests.contract.java_programs import answer
 from tests.contract.property_definitions import KAFKAS
 from tests.model.offset_sync_store import OffsetSyncStore

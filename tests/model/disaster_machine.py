@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from components.kafka import proven_positions
 from components.kafka.proven_positions import KeptPosition, Span
-from spark.checks.evidence import TopicNow
-from spark.checks.first_pass import FirstPass
-from spark.checks.kept import spans
-from spark.checks.sums import Sums
+from spark.checks.parity.evidence import TopicNow
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.proven import spans
+from spark.checks.parity.sums import Sums
 from tests.model.partition import ORDERS, Partition
 from tests.spark.documents import a_flow
 

@@ -11,7 +11,7 @@ from components.contract.parameters import ConnectorParameters
 from components.contract.report import CheckOutcome, Finding, Severity, Verdict, worst
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import connectors, heartbeats, missing_topics
+from spark.checks import connectors, heartbeats, topics
 from spark.checks.own_records import Heartbeat
 from tests.model.logs import Logs, codes, missing, out_of_order
 from tests.model.partition import ORDERS
@@ -129,10 +129,10 @@ def _absent(flow: Working) -> list[Finding]:
     logs = {TopicPartition(ORDERS.topic, each): OffsetRange(0, len(flow.times[each])) for each in missing}
     past = flow.clock - FLOW.refresh_topics_seconds
     since = {each: _first_since(flow.times[each.partition], past) for each in logs}
-    young = missing_topics.young_partitions(logs, since)
+    young = topics.young_partitions(logs, since)
     policy = FLOW.replication_policy
     here, there = {ORDERS.topic: len(flow.partitions)}, {policy.remote(ORDERS.topic): flow.discovered}
-    return missing_topics.absent_partitions(here, there, policy, young, FLOW.refresh_topics_seconds)
+    return topics.absent_partitions(here, there, policy, young, FLOW.refresh_topics_seconds)
 
 
 def _first_since(times: list[int], past: float) -> int:

@@ -8,8 +8,8 @@ from hypothesis.stateful import invariant, precondition, rule
 from components.contract.evidence import Proven
 from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange
-from spark.checks import evidence
-from spark.checks.sums import same_places
+from spark.checks.parity import evidence
+from spark.checks.parity.sums import same_places
 from tests.model.logs import Log, Logs, codes, differences, parity_codes, retention_codes, sums, verdict, verdict_of
 from tests.model.parity_machine import Parity, only_if
 

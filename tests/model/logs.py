@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from components.contract.report import Severity, Verdict, worst
-from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
-from spark.checks.meanings import Difference, Sides
-from spark.checks.parity_findings import parity_findings
+from spark.checks.parity.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.findings import parity_findings
+from spark.checks.parity.sums import Sums, same_places
 from spark.checks.retention import Replicated, judge
-from spark.checks.sums import Sums, same_places
 from spark.transforms import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 

@@ -15,9 +15,9 @@ from hypothesis.stateful import (
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange
-from spark.checks.next_records import Expired, places_on_target, proof_by_next
-from spark.checks.standing import Patience, standings
-from spark.checks.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
+from spark.checks.offsets.checkpoints import Patience, standings
+from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
+from spark.checks.offsets.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
 from tests.model.partition import GROUP, ORDERS, Partition, records_in
 from tests.spark.documents import a_flow
 

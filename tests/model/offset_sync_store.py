@@ -6,7 +6,7 @@ Source: org.apache.kafka.connect.mirror.OffsetSyncStore, Kafka 3.9 to 4.3.
 
 from dataclasses import dataclass, field
 
-from spark.checks.translation import Sync
+from spark.checks.offsets.translation import Sync
 
 SYNCS_PER_PARTITION = 64
 #: What `translate` returns for an offset that is older than every sync.

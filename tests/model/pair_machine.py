@@ -13,14 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from components.contract.parameters import GuardParameters
 from components.contract.report import Severity, Verdict, worst
 from components.kafka.positions import OffsetRange
-from spark.checks.causes import with_expired, with_replaced
-from spark.checks.first_pass import FirstPass
-from spark.checks.marks import mark_findings
-from spark.checks.meanings import Difference, Sides
-from spark.checks.parity_findings import parity_findings
+from spark.checks.loops import mark_findings
+from spark.checks.offsets.translation import SyncHistory
+from spark.checks.parity.causes import with_expired, with_replaced
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.findings import parity_findings
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.sums import Sums
 from spark.checks.retention import Replicated, judge
-from spark.checks.sums import Sums
-from spark.checks.translation import SyncHistory
 from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
 from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
 from tests.model.logs import differences, sums

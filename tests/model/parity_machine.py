@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from components.contract.report import Severity, Verdict
-from spark.checks.meanings import RESTARTS
+from spark.checks.parity.differences import RESTARTS
 from tests.model.logs import Logs, codes, healthy, keys_that_differ, missing, out_of_order, strays, verdict
 
 FEW = st.integers(1, 12)

@@ -6,7 +6,7 @@ It knows which records a moved group would skip, so that tests can compare the j
 from dataclasses import dataclass, field
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.translation import Checkpoint, Position, Record, Sync, SyncHistory
+from spark.checks.offsets.translation import Checkpoint, Position, Record, Sync, SyncHistory
 from tests.model.offset_sync_store import TOO_OLD, OffsetSyncStore
 
 ORDERS = TopicPartition("orders", 0)

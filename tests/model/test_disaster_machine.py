@@ -6,13 +6,13 @@ import pytest
 
 from components.kafka import proven_positions
 from components.kafka.proven_positions import Place, Span
-from spark.checks import kept
+from spark.checks.parity import proven
 from tests.model import disaster_machine
 from tests.model.disaster_machine import Disaster
 from tests.model.machine import UNTIL_FOUND, run
 
 RUNS = 300
-_place_in, _equal = proven_positions.place_in, kept._equal
+_place_in, _equal = proven_positions.place_in, proven._equal
 
 
 def one_too_far(span: Span, committed: int) -> Place | None:
@@ -39,7 +39,7 @@ BUGS: dict[str, tuple[object, str, Any]] = {
     "a group continues one record too far": (proven_positions, "place_in", one_too_far),
     "markers are taken for records": (proven_positions, "place_in", as_if_dense),
     "a span has no end": (proven_positions, "place_in", endless),
-    "every span is called dense": (kept, "_equal", lambda *given: _equal(*given)._replace(dense=True)),
+    "every span is called dense": (proven, "_equal", lambda *given: _equal(*given)._replace(dense=True)),
     "a group whose offset was reset continues at its old position": (
         proven_positions,
         "place_after_loss",

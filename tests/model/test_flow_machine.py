@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spark.checks import connectors, missing_topics
+from spark.checks import connectors, topics
 from tests.model.flow_machine import Flow
 from tests.model.machine import UNTIL_FOUND, run
 
@@ -13,8 +13,8 @@ RUNS = 60
 BUGS: dict[str, tuple[object, str, Any]] = {
     "a connector that does not run is no finding": (connectors, "_not_running", lambda *_: []),
     "a failed task is no finding": (connectors, "failures", lambda _: []),
-    "a new partition must already be on the target": (missing_topics, "young_topics", lambda *_: set()),
-    "partitions that the target lacks are no finding": (missing_topics, "absent_partitions", lambda *_: []),
+    "a new partition must already be on the target": (topics, "young_topics", lambda *_: set()),
+    "partitions that the target lacks are no finding": (topics, "absent_partitions", lambda *_: []),
 }
 
 

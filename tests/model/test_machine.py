@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spark.checks import translation
-from spark.checks.translation import Candidates, SyncHistory
+from spark.checks.offsets import translation
+from spark.checks.offsets.translation import Candidates, SyncHistory
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spark.checks import meanings
-from spark.checks.first_pass import FirstPass
+from spark.checks.parity import differences
+from spark.checks.parity.first_pass import FirstPass
 from tests.model import pair_machine
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_machine import Marks
@@ -15,7 +15,7 @@ RUNS = 300
 BUGS: dict[str, tuple[object, str, Any]] = {
     "marks are ignored": (FirstPass, "with_other_marks", property(lambda _: [])),
     "a mark on the source is no finding": (pair_machine, "mark_findings", lambda *_: []),
-    "a missing record counts as expired": (meanings, "_IN_GUARDED", {}),
+    "a missing record counts as expired": (differences, "_IN_GUARDED", {}),
 }
 
 

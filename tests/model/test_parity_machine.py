@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from spark.checks import meanings, retention, words
-from spark.checks.meanings import Sides
+from spark.checks import retention
+from spark.checks.parity import differences, meanings
+from spark.checks.parity.differences import Sides
 from tests.model import logs
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.parity_machine import Parity
@@ -18,12 +19,17 @@ def nothing_is_lost(_: Any) -> Any:
 #: The replaced function, its replacement, and the kind of history that shows the bug.
 BUGS: dict[str, tuple[object, str, object, str]] = {
     "a restart is a second connector": (Sides, "restarted", property(lambda _: False), "none"),
-    "a missing head counts as expired": (meanings, "_missing_head", lambda *_: words.EXPIRED_ON_TARGET, "dropped"),
-    "a stray record counts as expired": (words, "EXTRA", words.EXPIRED_ON_SOURCE, "stray"),
+    "a missing head counts as expired": (
+        differences,
+        "_missing_head",
+        lambda *_: meanings.EXPIRED_ON_TARGET,
+        "dropped",
+    ),
+    "a stray record counts as expired": (meanings, "EXTRA", meanings.EXPIRED_ON_SOURCE, "stray"),
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
     "keys of a compacted topic always agree": (logs, "by_key", lambda *_: [], "dropped"),
     "no record is ever lost to retention": (logs, "judge", nothing_is_lost, "lost"),
-    "a recreated remote topic counts as expired": (words, "REMADE", words.EXPIRED_ON_TARGET, "target anew"),
+    "a recreated remote topic counts as expired": (meanings, "REMADE", meanings.EXPIRED_ON_TARGET, "target anew"),
 }
 
 

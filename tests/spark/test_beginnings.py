@@ -6,16 +6,15 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.beginnings import arrived, known_starts, owed_ends, without_start
-from spark.checks.first_pass import FirstPass
-from spark.checks.meanings import Difference, Sides
-from spark.checks.parity_findings import parity_findings
+from spark.checks.offsets.checkpoints import Patience, standings
+from spark.checks.offsets.translation import Position, Sync, SyncHistory
+from spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.findings import final_partitions, parity_findings, totals
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.sums import Sums
 from spark.checks.retention import Replicated, losses
-from spark.checks.rows import final_partitions, totals
-from spark.checks.standing import Patience, standings
-from spark.checks.sums import Sums
-from spark.checks.translation import Position, Sync, SyncHistory
-from spark.report.advice import advice
+from spark.report.remedies import advice
 from tests.spark.documents import a_flow, a_pair
 
 ORDERS = TopicPartition("orders", 0)

@@ -6,10 +6,10 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange
-from spark.checks.causes import by_newest, made_anew, with_expired, with_late, with_replaced
-from spark.checks.meanings import Difference, Sides
-from spark.checks.parity_findings import parity_findings
-from spark.checks.translation import Sync, SyncHistory
+from spark.checks.offsets.translation import Sync, SyncHistory
+from spark.checks.parity.causes import by_newest, made_anew, with_expired, with_late, with_replaced
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.findings import parity_findings
 from tests.spark.test_parity_findings import ORDERS, sides
 
 

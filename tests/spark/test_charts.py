@@ -8,7 +8,7 @@ import pytest
 from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import CheckName, error
 from spark.report.charts import HEIGHT, WIDTH, Chart, charts, nice_step
-from spark.report.history import past_verdict
+from spark.report.failover import past_verdict
 from spark.report.page import page
 from tests.spark.reports import a_report, flow
 from tests.spark.test_page import HOSTILE, Parsed

@@ -4,8 +4,8 @@ import pytest
 
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
-from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
-from spark.checks.translation import Checkpoint
+from spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
+from spark.checks.offsets.translation import Checkpoint
 from spark.credentials import resolver
 from spark.flows import open_flow
 from spark.sessions import Spark

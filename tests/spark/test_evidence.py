@@ -14,7 +14,7 @@ from components.contract.evidence import EVIDENCE, Evidence, Proven, ProvenTopic
 from components.contract.published_verdict import verdict_data
 from components.contract.report import Finding, FlowOutcome, Severity, error
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.evidence import (
+from spark.checks.parity.evidence import (
     OVERLAP,
     Earlier,
     TopicNow,
@@ -26,7 +26,7 @@ from spark.checks.evidence import (
     why_not_flow,
     why_not_topic,
 )
-from spark.checks.sums import Sums
+from spark.checks.parity.sums import Sums
 from spark.published import before_of
 from tests.spark.documents import a_flow, a_pair
 from tests.spark.reports import flow, parity

@@ -15,9 +15,8 @@ from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from spark import transforms
-from spark.checks import few_records
-from spark.checks.few_records import BySide, LeftToSparkError, are_few, sums
-from spark.checks.sums import Sums, same_places
+from spark.checks.parity import sums
+from spark.checks.parity.sums import BySide, LeftToSparkError, Sums, are_few, batch_sums, same_places
 from spark.credentials import resolver
 from spark.guards import SOURCE, TARGET
 from spark.job import Options, check_flow
@@ -168,7 +167,7 @@ def test_python_and_spark_agree_about_both_sides(
     changes = {"guard": guard.model_dump() if guard else None, "changedHeaders": list(apart)}
     flow = FlowParameters.model_validate(a_flow_document(**changes))
     assert (flow.guard, tuple(flow.changed_headers)) == (guard, apart)
-    in_python = {side: sums(as_json(records), side, flow) for side, records in logs.items()}
+    in_python = {side: batch_sums(as_json(records), side, flow) for side, records in logs.items()}
     in_spark = sums_by_spark(spark, logs, guard, apart)
     seen = []
     for scene in range(SCENES):
@@ -186,22 +185,22 @@ def test_a_header_with_an_undecodable_name_is_left_to_spark() -> None:
     """Java and Python replace such bytes with different characters."""
     flow = FlowParameters.model_validate(a_flow_document())
     with pytest.raises(LeftToSparkError):
-        sums(as_json([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])]), SOURCE, flow)
+        batch_sums(as_json([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])]), SOURCE, flow)
 
 
 def test_records_that_are_too_large_are_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = FlowParameters.model_validate(a_flow_document())
     records = list(as_json([RECORD._replace(value=b"v" * 300, headers=()) for _ in range(2)]))
-    monkeypatch.setattr(few_records, "AT_MOST_CHARACTERS", 900)
-    assert len(sums(records, SOURCE, flow)) == 1
-    monkeypatch.setattr(few_records, "AT_MOST_CHARACTERS", 800)
+    monkeypatch.setattr(sums, "AT_MOST_CHARACTERS", 900)
+    assert len(batch_sums(records, SOURCE, flow)) == 1
+    monkeypatch.setattr(sums, "AT_MOST_CHARACTERS", 800)
     with pytest.raises(LeftToSparkError):
-        sums(records, SOURCE, flow)
+        batch_sums(records, SOURCE, flow)
 
 
 def test_both_sides_together_decide_whether_records_are_few() -> None:
     flow = FlowParameters.model_validate(a_flow_document())
-    half = few_records.AT_MOST_RECORDS // 2
+    half = sums.AT_MOST_RECORDS // 2
     ranges = [{TopicPartition("t", 0): OffsetRange(7, 7 + size)} for size in (half, half + 1)]
     assert are_few(flow, ranges[0], ranges[0])
     assert not are_few(flow, *ranges)

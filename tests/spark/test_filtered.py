@@ -10,8 +10,8 @@ from components.kafka.record_forms import Step
 from components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
 from infra.local.endpoints import Endpoints
 from spark import transforms
-from spark.checks.parity import nothing_to_compare
-from spark.checks.sums import Sums
+from spark.checks.parity.check import nothing_to_compare
+from spark.checks.parity.sums import Sums
 from spark.guards import COMPARED, FILTERED, SOURCE, TARGET
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.contract.report import Severity
-from spark.checks.missing_topics import foreign_topic_findings, left_out, long_names
+from spark.checks.topics import foreign_topic_findings, left_out, long_names
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}

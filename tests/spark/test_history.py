@@ -21,7 +21,7 @@ from components.contract.published_verdict import (
     read_history,
 )
 from components.contract.report import CheckName, Depth, Verdict, error, fail
-from spark.report.history import past_verdict
+from spark.report.failover import past_verdict
 from spark.report.publish import config_map
 from tests.spark.reports import flow, heartbeats, offsets, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, outcome, size

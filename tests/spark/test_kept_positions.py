@@ -22,10 +22,10 @@ from components.contract.published_verdict import entries
 from components.contract.report import CheckOutcome, Finding, FlowOutcome, Severity, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import KeptPosition, Span
-from spark.checks.evidence import TopicNow
-from spark.checks.first_pass import FirstPass
-from spark.checks.kept import kept_positions, spans
-from spark.checks.sums import Sums
+from spark.checks.parity.evidence import TopicNow
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.proven import kept_positions, spans
+from spark.checks.parity.sums import Sums
 from spark.report.publish import config_map
 from tests.spark.documents import a_flow
 from tests.spark.reports import flow, offsets, parity

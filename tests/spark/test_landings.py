@@ -3,8 +3,18 @@
 import pytest
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.landings import Around, is_unknown, landing_past, proof_at
-from spark.checks.translation import Candidates, Checkpoint, Landing, Position, Record, landing
+from spark.checks.offsets.translation import (
+    Around,
+    Candidates,
+    Checkpoint,
+    Landing,
+    Position,
+    Record,
+    is_unknown,
+    landing,
+    landing_past,
+    proof_at,
+)
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 100)

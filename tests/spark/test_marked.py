@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from components.contract.parameters import GuardParameters
 from components.kafka.positions import TopicPartition
 from spark import transforms
-from spark.checks.marks import mark_findings
-from spark.checks.meanings import Difference
+from spark.checks.loops import mark_findings
+from spark.checks.parity.differences import Difference
 from spark.guards import SOURCE, TARGET
 from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 

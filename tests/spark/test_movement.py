@@ -6,7 +6,7 @@ from components.contract.report import CheckName, CheckOutcome, Severity
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark.checks.movement import Movement, with_movement
+from spark.checks.connector_progress import Movement, with_movement
 from spark.checks.own_records import newest_stored
 from spark.small_reads import KafkaRecord
 from tests.spark.outcomes import Check, named

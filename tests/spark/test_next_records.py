@@ -6,8 +6,8 @@ import pytest
 
 from components.contract.report import error
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.next_records import Expired, places_on_target, proof_by_next
-from spark.checks.translation import Checkpoint, Guess, Landing, Position, Proof, Record
+from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
+from spark.checks.offsets.translation import Checkpoint, Guess, Landing, Position, Proof, Record
 
 
 def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: bool = True) -> Expired:

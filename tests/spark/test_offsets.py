@@ -1,7 +1,7 @@
 """offsets-translate for a flow that has no offsets to translate."""
 
 from components.contract.report import Coverage, Verdict
-from spark.checks.offsets import nothing_to_translate
+from spark.checks.offsets.check import nothing_to_translate
 from tests.spark.documents import a_flow
 
 

@@ -7,7 +7,7 @@ import pytest
 from components.contract.report import CheckOutcome, Severity, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints, Region
-from spark.checks.open_transactions import open_transaction_findings, unread
+from spark.checks.parity.first_pass import open_transaction_findings, unread
 from tests.spark.outcomes import Check, CheckWhile, Doing, codes_of, failures, named
 from tests.spark.scenes import RECORDS, Scene, transaction
 

@@ -4,8 +4,8 @@ import pytest
 
 from components.kafka.positions import TopicPartition
 from spark.checks import own_records
+from spark.checks.offsets.translation import Checkpoint, Sync, SyncHistory
 from spark.checks.own_records import Heartbeat, heartbeats_seen, latest_checkpoints, sync_histories
-from spark.checks.translation import Checkpoint, Sync, SyncHistory
 from spark.small_reads import KafkaRecord
 from tests.spark import forging
 

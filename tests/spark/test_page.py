@@ -12,7 +12,7 @@ import pytest
 
 from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, Report, error, fail, note
 from spark.report import failover
-from spark.report.flow_map import flow_map
+from spark.report.charts import flow_map
 from spark.report.page import page
 from spark.report.remedies import MARK
 from tests.spark.reports import a_report, flow, group, offsets, parity, proven, topic, troubled

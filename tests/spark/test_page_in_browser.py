@@ -10,7 +10,7 @@ import pytest
 from components.contract.published_verdict import History
 from components.contract.report import CheckName, FlowOutcome, Report
 from infra.machine.waiting import NotYetError, wait_for
-from spark.report.history import past_verdict
+from spark.report.failover import past_verdict
 from spark.report.page import page
 from tests.spark.browser import Browser, running
 from tests.spark.reports import TIME, flow, group, heartbeats, offsets, troubled

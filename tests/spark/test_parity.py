@@ -6,12 +6,12 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.first_pass import FirstPass, read_as_far
-from spark.checks.meanings import Difference
-from spark.checks.missing_topics import absent_topics, young_topics
-from spark.checks.parity import counted, not_compared, nothing_to_compare
-from spark.checks.rows import counted_partitions, final_partitions, totals
-from spark.checks.sums import Sums, same_places
+from spark.checks.parity.check import counted, not_compared, nothing_to_compare
+from spark.checks.parity.differences import Difference
+from spark.checks.parity.findings import counted_partitions, final_partitions, totals
+from spark.checks.parity.first_pass import FirstPass, read_as_far
+from spark.checks.parity.sums import Sums, same_places
+from spark.checks.topics import absent_topics, young_topics
 from spark.transforms import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)

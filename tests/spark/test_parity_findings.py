@@ -6,13 +6,8 @@ import pytest
 
 from components.contract.report import Severity
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.meanings import Difference, Sides
-from spark.checks.parity_findings import (
-    parity_findings,
-    parity_samples,
-    unread_on_source,
-    unread_on_target,
-)
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.findings import parity_findings, parity_samples, unread_on_source, unread_on_target
 
 ORDERS = TopicPartition("orders", 0)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from components.contract.parameters import FlowParameters
 from components.contract.report import Verdict
-from spark.checks.parts import behind, check_division, labels
+from spark.checks.division import behind, check_division, labels
 from tests.spark.documents import Json, a_cluster, a_flow
 
 TOPICS = ["logs-a", "logs-b", "orders", "other"]

@@ -4,7 +4,7 @@ import pytest
 
 from components.contract.report import CheckOutcome, Depth, Report, Severity, Verdict
 from infra.local.endpoints import Endpoints
-from spark.checks import quick_parity
+from spark.checks.parity import quick
 from spark.report.failover import headline
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.pair_scenes import RECORDS, PairScene
@@ -79,7 +79,7 @@ def test_an_old_timestamp_among_the_newest_records_leaves_the_tail_unproven(
     check_quickly: Check, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time of such a record does not show where the target holds the newest records."""
-    monkeypatch.setattr(quick_parity, "REACH", 50)
+    monkeypatch.setattr(quick, "REACH", 50)
     scene = Scene(endpoints, "quick-old").replicate(records=LONG, partitions=1)
     for region, topic in ((scene.source, scene.name), (scene.target, scene.remote(scene.name))):
         scene.write(region, topic, 0, [-1000, *range(LONG, LONG + 80)])

@@ -12,7 +12,7 @@ from components.contract.report import FlowOutcome, Report, Severity, TopicIds
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
-from spark.checks.recreated import compared, recreated_findings
+from spark.checks.topics import compared, recreated_findings
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.report.publish import config_map, publish

@@ -25,9 +25,9 @@ from components.contract.report import (
 )
 from spark.command_line import entry, show
 from spark.job import Options, run
-from spark.report.advice import advice
 from spark.report.printing import print_report, report_text
 from spark.report.publish import config_map
+from spark.report.remedies import advice
 from tests.spark.documents import a_document, a_flow, a_pair
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report" / "schema.json").read_text())

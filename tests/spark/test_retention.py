@@ -7,9 +7,8 @@ import pytest
 
 from components.contract.report import Coverage, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.copies import Copies
-from spark.checks.retention import Loss, Replicated, judge, losses
-from spark.checks.translation import Sync, SyncHistory
+from spark.checks.offsets.translation import Sync, SyncHistory
+from spark.checks.retention import Copies, Loss, Replicated, judge, losses
 
 ORDERS = TopicPartition("orders", 0)
 

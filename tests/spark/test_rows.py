@@ -2,11 +2,12 @@
 
 from components.contract.report import ROWS, CheckOutcome, error, note
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.first_pass import FirstPass
-from spark.checks.meanings import Difference
-from spark.checks.rows import PartitionRecords, final_partitions, group_rows, topic_rows
-from spark.checks.sums import Sums
-from spark.checks.translation import Position, Proof
+from spark.checks.offsets.check import group_rows
+from spark.checks.offsets.translation import Position, Proof
+from spark.checks.parity.differences import Difference
+from spark.checks.parity.findings import PartitionRecords, final_partitions, topic_rows
+from spark.checks.parity.first_pass import FirstPass
+from spark.checks.parity.sums import Sums
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 3)
 

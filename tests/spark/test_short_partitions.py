@@ -10,7 +10,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark import readers, short_partitions
-from spark.checks import few_records
+from spark.checks.parity import sums
 from spark.credentials import resolver
 from spark.flows import OpenFlow, open_flow
 from spark.sessions import Spark
@@ -110,9 +110,9 @@ def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(
     scene.write(scene.target, scene.remote("shorter"), 1, [5, 5])
     scene.sync("shorter", 0, (79, 77))
     outcomes = []
-    for many, few in ((MANY, few_records.AT_MOST_RECORDS), (MANY, 0), (1, 0)):
+    for many, few in ((MANY, sums.AT_MOST_RECORDS), (MANY, 0), (1, 0)):
         monkeypatch.setattr(short_partitions, "MANY", many)
-        monkeypatch.setattr(few_records, "AT_MOST_RECORDS", few)
+        monkeypatch.setattr(sums, "AT_MOST_RECORDS", few)
         (parity,) = (each for each in check(scene.parameters()).checks if each.name == "parity")
         outcomes.append((parity.findings, parity.samples, {**parity.counts, "readSeconds": 0}, parity.rows))
     assert outcomes[0] == outcomes[1] == outcomes[2]

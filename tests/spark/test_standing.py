@@ -6,7 +6,7 @@ import pytest
 
 from components.contract.report import error, fail
 from components.kafka.positions import TopicPartition
-from spark.checks.standing import (
+from spark.checks.offsets.checkpoints import (
     Patience,
     Standing,
     Waiting,
@@ -14,7 +14,7 @@ from spark.checks.standing import (
     past_translation,
     standings,
 )
-from spark.checks.translation import Checkpoint, Position, Proof, Sync, SyncHistory
+from spark.checks.offsets.translation import Checkpoint, Position, Proof, Sync, SyncHistory
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)

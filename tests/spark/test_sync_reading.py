@@ -4,8 +4,8 @@ import pytest
 
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
-from spark.checks.sync_reading import SyncsRead, read_syncs
-from spark.checks.translation import Sync
+from spark.checks.offsets.readings import SyncsRead, read_syncs
+from spark.checks.offsets.translation import Sync
 from spark.credentials import resolver
 from spark.flows import open_flow
 from spark.sessions import Spark

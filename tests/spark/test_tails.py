@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from components.kafka.positions import OffsetRange
-from spark.checks import words
-from spark.checks.tails import Tail, unfound
-from spark.checks.translation import Record, Sync, SyncHistory
+from spark.checks.offsets.translation import Record, Sync, SyncHistory
+from spark.checks.parity import meanings
+from spark.checks.parity.quick import Tail, unfound
 
 SOURCE = OffsetRange(0, 14)
 
@@ -42,42 +42,46 @@ ARRIVED = SyncHistory((Sync(13, 13),))
         pytest.param(
             a_tail([12, 10, 11, 12, 13]), {}, id="the first copies begin in the middle of what was sent again"
         ),
-        pytest.param(a_tail([10, 13]), {words.MISSING: [11, 12]}, id="a hole"),
-        pytest.param(a_tail([11, 12, 13]), {words.MISSING: [10]}, id="the oldest is missing, and nothing has expired"),
+        pytest.param(a_tail([10, 13]), {meanings.MISSING: [11, 12]}, id="a hole"),
         pytest.param(
-            a_tail([11, 12, 13], target_log=OffsetRange(11, 14)), {words.EXPIRED_ON_TARGET: [10]}, id="it has expired"
+            a_tail([11, 12, 13]), {meanings.MISSING: [10]}, id="the oldest is missing, and nothing has expired"
+        ),
+        pytest.param(
+            a_tail([11, 12, 13], target_log=OffsetRange(11, 14)),
+            {meanings.EXPIRED_ON_TARGET: [10]},
+            id="it has expired",
         ),
         pytest.param(
             a_tail([12, 13], target_log=OffsetRange(1, 3)),
-            {words.MISSING: [10, 11]},
+            {meanings.MISSING: [10, 11]},
             id="more are missing than have expired",
         ),
-        pytest.param(a_tail([10, 11]), {words.LAGGING: [12, 13]}, id="late"),
-        pytest.param(a_tail([7, 8]), {words.LAGGING: [10, 11, 12, 13]}, id="nothing of it has arrived"),
+        pytest.param(a_tail([10, 11]), {meanings.LAGGING: [12, 13]}, id="late"),
+        pytest.param(a_tail([7, 8]), {meanings.LAGGING: [10, 11, 12, 13]}, id="nothing of it has arrived"),
         pytest.param(
             a_tail([], target_log=EMPTIED, history=ARRIVED),
-            {words.EXPIRED_ON_TARGET: [10, 11, 12, 13]},
+            {meanings.EXPIRED_ON_TARGET: [10, 11, 12, 13]},
             id="it arrived and has expired",
         ),
         pytest.param(
-            a_tail([], target_log=EMPTIED), {words.LAGGING: [10, 11, 12, 13]}, id="nothing shows that it had arrived"
+            a_tail([], target_log=EMPTIED), {meanings.LAGGING: [10, 11, 12, 13]}, id="nothing shows that it had arrived"
         ),
-        pytest.param(a_tail([10, 12, 11, 13]), {words.REORDERED: [12]}, id="two are swapped"),
+        pytest.param(a_tail([10, 12, 11, 13]), {meanings.REORDERED: [12]}, id="two are swapped"),
         pytest.param(
-            a_tail([10, 13], whole=False), {words.TAIL_NOT_PROVEN: [11, 12]}, id="too many records to read them all"
-        ),
-        pytest.param(
-            a_tail([10, 12, 11, 13], whole=False), {words.TAIL_NOT_PROVEN: [12]}, id="another copy may be elsewhere"
+            a_tail([10, 13], whole=False), {meanings.TAIL_NOT_PROVEN: [11, 12]}, id="too many records to read them all"
         ),
         pytest.param(
-            a_tail([10, 13], compacted=True), {words.TAIL_NOT_PROVEN: [11, 12]}, id="it may have been compacted"
+            a_tail([10, 12, 11, 13], whole=False), {meanings.TAIL_NOT_PROVEN: [12]}, id="another copy may be elsewhere"
+        ),
+        pytest.param(
+            a_tail([10, 13], compacted=True), {meanings.TAIL_NOT_PROVEN: [11, 12]}, id="it may have been compacted"
         ),
         pytest.param(a_tail([5, 5, 6], source=[5, 5, 6]), {}, id="equal records are counted"),
-        pytest.param(a_tail([5, 6], source=[5, 5, 6]), {words.MISSING: [5]}, id="one of two equal ones is missing"),
+        pytest.param(a_tail([5, 6], source=[5, 5, 6]), {meanings.MISSING: [5]}, id="one of two equal ones is missing"),
         pytest.param(a_tail([1], source=[]), {}, id="the source has no newest record"),
     ],
 )
 def test_each_source_record_is_found_in_order_on_the_target_or_reported(
-    tail: Tail, found: dict[words.Meaning, list[int]]
+    tail: Tail, found: dict[meanings.Meaning, list[int]]
 ) -> None:
     assert {what: [int(each.digest) for each in every] for what, every in unfound(tail).items()} == found

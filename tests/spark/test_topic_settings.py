@@ -21,7 +21,7 @@ from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.kafka.topic_sync import Difference, Setting, config_differences, copied_acl, missing_acls
 from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.traffic import create_topics
-from spark.checks.topic_settings import acl_findings, config_findings, topic_setting_findings
+from spark.checks.topics import acl_findings, config_findings, topic_setting_findings
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 from tests.spark.documents import a_flow

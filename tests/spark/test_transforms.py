@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark import pairing, transforms
-from spark.checks.sums import Sums, same_places
+from spark.checks.parity.sums import Sums, same_places
 from spark.guards import SOURCE, TARGET
 from tests.spark.summed import sums_of_sides
 

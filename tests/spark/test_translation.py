@@ -3,7 +3,7 @@
 import pytest
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.translation import (
+from spark.checks.offsets.translation import (
     Candidates,
     Checkpoint,
     Guess,

@@ -4,13 +4,14 @@ import pytest
 
 from components.contract.report import Coverage
 from components.contract.wording import agreeing, numbered
-from spark.checks import marks, words
-from spark.checks.meanings import Difference
-from spark.checks.words import Meaning
+from spark.checks import loops
+from spark.checks.parity import meanings
+from spark.checks.parity.differences import Difference
+from spark.checks.parity.meanings import Meaning
 from tests.spark.test_landings import ORDERS
 
-_ALL = {f"{name} {each.code}": each for name, each in vars(words).items() if isinstance(each, Meaning)}
-_ALL |= {f"{kind} {each.code}": each for kind, each in marks._MEANINGS.items()}
+_ALL = {f"{name} {each.code}": each for name, each in vars(meanings).items() if isinstance(each, Meaning)}
+_ALL |= {f"{kind} {each.code}": each for kind, each in loops._MEANINGS.items()}
 _NAMES = {"source": "useast", "target": "uswest", "filter": "from-uswest", "mark": "from-useast"}
 
 

@@ -17,7 +17,7 @@ from infra.operate.status.history import (
     history_lines,
     print_histories,
 )
-from spark.report.history import past_verdict
+from spark.report.failover import past_verdict
 from tests.spark.reports import flow, offsets, parity
 
 OUTCOMES = (

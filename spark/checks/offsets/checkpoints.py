@@ -12,7 +12,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
 from components.contract.wording import numbered
 from components.kafka.positions import TopicPartition
-from spark.checks.translation import Checkpoint, Position, Proof, SyncHistory
+from spark.checks.offsets.translation import Checkpoint, Position, Proof, SyncHistory
 
 BEFORE_START = "group-before-the-start"
 PAST_TRANSLATION = "group-past-translation"

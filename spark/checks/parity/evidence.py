@@ -1,7 +1,7 @@
-"""When an earlier comparison of a partition still counts, and where the next one may continue. Pure. Up to two
-positions, both sides were equal. Kafka changes a log only at its two ends, unless it compacts the log. So it is enough
-to compare what follows, as long as both logs still reach from before these positions to after them. The newest proven
-records are compared again, which shows if a log was truncated at its end and rewritten.
+"""When an earlier comparison of a partition still counts, and where the next one may continue. Up to two positions,
+both sides were equal. Kafka changes a log only at its two ends, unless it compacts the log. So it is enough to compare
+what follows, as long as both logs still reach from before these positions to after them, and the topics have the same
+ids. The newest proven records are compared again, which shows if a log was truncated at its end and rewritten.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from components.contract.evidence import Evidence, Proven, ProvenTopic
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.sums import Sums
+from spark.checks.parity.sums import Sums
+from spark.flows import OpenFlow
+from spark.kafka_errors import ClusterError
 
 REMADE = "the topic was deleted and created again"
 _NOTHING_PROVEN = "the newest verdict holds no evidence for these records"
@@ -173,3 +175,31 @@ def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
     all.
     """
     return any(log.start == each.source_start and not each.unmoved for each, log in proven)
+
+
+#: The id of a topic that brokers older than Kafka 2.8 created.
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def topics_now(flow: OpenFlow) -> dict[str, TopicNow]:
+    """The replicated topics by their names on the source, without topics that have no id. None if the user may not see
+    their configuration.
+    """
+    remote = {name: flow.policy.remote(name) for name in flow.partitions}
+    here = flow.source.describe(list(remote))
+    there = flow.target.describe([name for name in remote.values() if name in flow.remote_partitions])
+    ids = {
+        name: (here[name].id, there[on_target].id)
+        for name, on_target in remote.items()
+        if name in here and on_target in there
+    }
+    try:
+        policies = flow.source.cleanup_policies(ids)
+    except ClusterError as error:
+        if error.code != "not-authorized":
+            raise
+        # Other checks report that. Here, nothing counts as proven.
+        return {}
+    return {
+        name: TopicNow(*both, "compact" in policies.get(name, "")) for name, both in ids.items() if _NO_ID not in both
+    }

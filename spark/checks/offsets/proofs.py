@@ -1,16 +1,22 @@
-"""Reads the records that prove or disprove checkpoints: at most two small ranges per position."""
+"""Reads the records that prove or disprove checkpoints: at most two small ranges per position.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+If the source has removed the record at a translated offset, the record that the group reads next can prove it. A group
+skips nothing if the target holds that record at or after the translated offset: the records that follow it on the
+source follow it on the target, which `parity` judges.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 from components.contract.report import SAMPLES, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.landings import Around, is_unknown, landing_past, proof_at
-from spark.checks.next_records import Expired, proofs_by_next
-from spark.checks.probes import offsets_by_time, records_near
-from spark.checks.translation import (
+from components.kafka.record_identity import identity
+from spark.checks.offsets.translation import (
+    SOURCE_REACH,
     TARGET_REACH,
+    Around,
     Candidates,
     Guess,
     Landing,
@@ -18,10 +24,133 @@ from spark.checks.translation import (
     Proof,
     Record,
     SyncHistory,
+    is_unknown,
     landing,
+    landing_past,
+    proof_at,
     source_range,
 )
+from spark.clusters import Cluster
 from spark.flows import OpenFlow
+from spark.guards import COMPARED, SOURCE, TARGET, compared_headers, role_of
+
+#: Ranges by source partition; one partition may have several.
+Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
+
+
+def offsets_by_time(
+    cluster: Cluster, times: Mapping[Position, int], named: Callable[[TopicPartition], TopicPartition] = lambda at: at
+) -> dict[Position, int]:
+    """The first offset at or after each position's time (ms); -1 if there is none. One request serves each partition
+    once. `named` gives the cluster's name of a source partition."""
+    found: dict[Position, int] = {}
+    left = dict(times)
+    while left:
+        once = {position.partition: position for position in left}
+        answer = cluster.offsets_at({named(partition): left[position] for partition, position in once.items()})
+        found |= {position: answer[named(partition)] for partition, position in once.items()}
+        for position in once.values():
+            del left[position]
+    return found
+
+
+def records_near(
+    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
+) -> dict[TopicPartition, list[Record]]:
+    """The records of the ranges without their content, by source partition; with `compared`, only those that the guard
+    lets cross."""
+    side = SOURCE if cluster is flow.source else TARGET
+    guard, changed = flow.parameters.guard, flow.parameters.changed_headers
+    found: dict[TopicPartition, list[Record]] = {}
+    for each in cluster.records(ranges, "reading single records", isolation):
+        if compared and role_of(side, guard, each.headers) != COMPARED:
+            continue
+        topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
+        headers = compared_headers(side, guard, changed, each.headers)
+        digest = identity(each.key, each.value, headers, each.time_ms).hex()
+        partition = TopicPartition(topic, each.partition.partition)
+        found.setdefault(partition, []).append(Record(each.offset, each.time_ms, digest))
+    return found
+
+
+@dataclass(frozen=True)
+class Expired:
+    """A position whose proof has expired on the source, and both logs. `guess` is where the landing's record was."""
+
+    position: Position
+    proof: Proof
+    landed: Landing
+    guess: Guess
+    source_log: OffsetRange
+    target_log: OffsetRange
+
+    @property
+    def downstream(self) -> int:
+        assert self.position.checkpoint is not None
+        return self.position.checkpoint.downstream
+
+    @property
+    def unread(self) -> OffsetRange:
+        """The first source offsets that the group has not read."""
+        waiting = max(self.position.committed, self.source_log.start)
+        return OffsetRange(waiting, waiting + SOURCE_REACH + 1).within(self.source_log)
+
+
+def proof_by_next(expired: Expired, unread: Sequence[Record], on_target: Sequence[Record]) -> Proof:
+    """The proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
+    `on_target` has records of the target near the place where that record should be.
+    """
+    if not unread:
+        nothing_left = expired.guess.exact and expired.unread.end == expired.source_log.end
+        return _proven(expired, expired.target_log.end) if nothing_left else expired.proof
+    first = min(unread)
+    # If records are equal, the target may hold another one of them there.
+    if sum(each.digest == first.digest for each in unread) > 1:
+        return expired.proof
+    places = [each.offset for each in on_target if each.digest == first.digest and each.offset >= expired.downstream]
+    return _proven(expired, min(places)) if places else expired.proof
+
+
+def _proven(expired: Expired, place: int) -> Proof:
+    """The group reads again what the target holds from the translated offset up to `place`."""
+    standing = expired.guess.offset + expired.landed.after
+    return replace(expired.proof, finding=None, source_offset=standing, read_again=place - expired.downstream)
+
+
+def places_on_target(expired: Expired, first: Record, by_time: int) -> list[OffsetRange]:
+    """Where the target should hold the `first` unread record: by its distance from the landing, and by its time.
+    `by_time` is -1 if the target holds no record from that time on."""
+    by_distance = expired.landed.record.offset + first.offset - expired.guess.offset
+    places = [each for each in (by_distance, by_time) if each >= 0]
+    around = [OffsetRange(each - TARGET_REACH, each + SOURCE_REACH).within(expired.target_log) for each in places]
+    return [each for each in around if each.size]
+
+
+def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, Proof], int, int]:
+    """The proofs of the positions, and how many ranges and records were read for them."""
+    if not expired:
+        return {}, 0, 0
+    ranges = [(each.position.partition, each.unread) for each in expired]
+    on_source = records_near(flow, flow.source, ranges)
+    unread = {
+        each.position: Candidates(each.unread, on_source.get(each.position.partition, [])).within() for each in expired
+    }
+    remote = flow.policy.remote_partition
+    times = {position: min(found).time_ms for position, found in unread.items() if found}
+    by_time = offsets_by_time(flow.target, times, remote)
+    places = [
+        (remote(each.position.partition), place)
+        for each in expired
+        if unread[each.position]
+        for place in places_on_target(each, min(unread[each.position]), by_time[each.position])
+    ]
+    on_target: Mapping[TopicPartition, Sequence[Record]] = records_near(flow, flow.target, places)
+    proofs = {
+        each.position: proof_by_next(each, unread[each.position], on_target.get(each.position.partition, []))
+        for each in expired
+    }
+    records = sum(len(found) for found in (*on_source.values(), *on_target.values()))
+    return proofs, sum(1 for _, offsets in (*ranges, *places) if offsets.size), records
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,22 @@ from typing import NamedTuple
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import pairing, readers, transforms
-from spark.checks.beginnings import known_starts, owed_ends, without_start
-from spark.checks.both_sides import both_clusters, both_sides
-from spark.checks.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
-from spark.checks.evidence import OVERLAP
-from spark.checks.first_pass import STILL_SECONDS, FirstPass, logs_on_target
-from spark.checks.meanings import Difference, Sides
-from spark.checks.open_transactions import settled, unread
-from spark.checks.translation import SyncHistory
+from spark.checks.offsets.translation import SyncHistory
+from spark.checks.parity.causes import (
+    by_newest,
+    known_starts,
+    made_anew,
+    owed_ends,
+    times_sent_again,
+    with_expired,
+    with_late,
+    with_replaced,
+    without_start,
+)
+from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.evidence import OVERLAP
+from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, logs_on_target, settled, unread
+from spark.checks.parity.sums import both_clusters, both_sides
 from spark.flows import OpenFlow
 from spark.guards import SOURCE
 from spark.local_frames import frame_of

@@ -1,33 +1,116 @@
 """parity of a quick validation: the target holds the newest records of each partition, in the same order.
 
 It reads at most TAIL offsets of each source partition, and at most twice REACH of its remote partition, whatever the
-topics hold. It does not look at what comes before, or at whether the target holds records that the source lacks.
+topics hold. It does not look at what comes before, or at whether the target holds records that the source lacks. A
+target that lost nothing holds a copy of each newest record, and the last copies are in the source's order: a task that
+restarts begins at an earlier record, and sends all that follow it again.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import parts, words
-from spark.checks.first_pass import logs_on_target, wait_while_moving
-from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
-from spark.checks.open_transactions import Settled, open_transaction_findings, settled
-from spark.checks.probes import records_near
-from spark.checks.rows import PartitionRecords, topic_rows
-from spark.checks.tails import Tail, unfound
-from spark.checks.translation import Record, SyncHistory
+from spark.checks import division
+from spark.checks.offsets.proofs import records_near
+from spark.checks.offsets.translation import Record, SyncHistory
+from spark.checks.parity import meanings
+from spark.checks.parity.findings import PartitionRecords, topic_rows
+from spark.checks.parity.first_pass import (
+    Settled,
+    logs_on_target,
+    open_transaction_findings,
+    settled,
+    wait_while_moving,
+)
+from spark.checks.topics import absent_from_target, foreign_topic_findings
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The newest records of a source log, and the target's records among which their copies should be. `whole`: every
+    copy that the target holds is among them. `compacted`: the topic is compacted.
+    """
+
+    source: Sequence[Record]
+    target: Sequence[Record]
+    source_log: OffsetRange
+    target_log: OffsetRange
+    history: SyncHistory
+    whole: bool
+    compacted: bool
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the offset syncs show that the whole source log was once on the target."""
+        latest = self.history.latest
+        if latest is None:
+            return False
+        return latest.upstream + self.target_log.end - latest.downstream >= self.source_log.end
+
+    @property
+    def certain(self) -> bool:
+        """Whether a record that was not found is certainly not on the target."""
+        return self.whole and not self.compacted
+
+
+def unfound(tail: Tail) -> Mapping[meanings.Meaning, Sequence[Record]]:
+    """The source records that the target lacks or holds in another order, by what that means."""
+    places: dict[str, list[int]] = {}
+    for index, record in enumerate(tail.target):
+        places.setdefault(record.digest, []).append(index)
+    turned: list[int] = []
+    absent: list[int] = []
+    wanted: Counter[str] = Counter()
+    last = -1
+    for index, record in enumerate(tail.source):
+        at = places.get(record.digest, [])
+        wanted[record.digest] += 1
+        later = bisect_right(at, last)
+        if later < len(at):
+            last = at[later]
+        else:
+            (turned if wanted[record.digest] <= len(at) else absent).append(index)
+    found: dict[meanings.Meaning, list[Record]] = {}
+    for index in turned:
+        found.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
+            tail.source[index]
+        )
+    for what, indexes in _absent(tail, absent).items():
+        found.setdefault(what, []).extend(tail.source[index] for index in indexes)
+    return found
+
+
+def _absent(tail: Tail, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
+    """What it means that these records are not on the target, by their index among the newest ones."""
+    if not absent:
+        return {}
+    if not tail.certain:
+        return {meanings.TAIL_NOT_PROVEN: absent}
+    held = sorted(set(range(len(tail.source))) - set(absent))
+    if not held:
+        emptied = tail.target_log.start > 0 and not tail.target_log.size
+        return {meanings.EXPIRED_ON_TARGET if emptied and tail.arrived else meanings.LAGGING: absent}
+    head = [each for each in absent if each < held[0]]
+    expired = head if len(head) <= tail.target_log.start else []
+    late = [each for each in absent if each > held[-1]]
+    missing = [each for each in absent if each not in {*expired, *late}]
+    every = ((meanings.EXPIRED_ON_TARGET, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
+    return {what: indexes for what, indexes in every if indexes}
+
 
 #: This many offsets at the end of each source partition are compared.
 TAIL = 100
 #: This many offsets of the target are read from where the oldest of them should be, and as many at its end.
 REACH = 1_000
 #: Kinds of records that may still arrive.
-_EARLY = {words.MISSING, words.LAGGING, words.TAIL_NOT_PROVEN}
+_EARLY = {meanings.MISSING, meanings.LAGGING, meanings.TAIL_NOT_PROVEN}
 
 
 @dataclass(frozen=True)
@@ -65,7 +148,7 @@ def check_tails(
     tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
     found = {each: unfound(tail) for each, tail in tails.items()}
     findings += _findings(flow, found)
-    findings += parts.behind(flow.parameters, {**_lags(found), **absent_records})
+    findings += division.behind(flow.parameters, {**_lags(found), **absent_records})
     findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
     if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
         what = "the source holds no records in any selected partition: there is nothing to compare"
@@ -144,14 +227,14 @@ def _on_target(
 
 
 def _findings(
-    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]]
+    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]]
 ) -> list[Finding]:
     """One finding per topic and meaning."""
-    grouped: dict[tuple[str, words.Meaning], list[tuple[int, list[Record]]]] = {}
+    grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[Record]]]] = {}
     for partition, by_meaning in found.items():
         for what, records in by_meaning.items():
             grouped.setdefault((partition.topic, what), []).append((partition.partition, list(records)))
-    labels = parts.labels(flow.parameters, flow.partitions)
+    labels = division.labels(flow.parameters, flow.partitions)
     findings = []
     for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
         count = sum(len(records) for _, records in members)
@@ -164,10 +247,10 @@ def _findings(
     return findings
 
 
-def _lags(found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]]) -> dict[str, int]:
+def _lags(found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]]) -> dict[str, int]:
     lags: dict[str, int] = {}
     for partition, by_meaning in found.items():
-        if late := len(list(by_meaning.get(words.LAGGING, ()))):
+        if late := len(list(by_meaning.get(meanings.LAGGING, ()))):
             lags[partition.topic] = lags.get(partition.topic, 0) + late
     return lags
 
@@ -176,7 +259,7 @@ def _outcome(
     flow: OpenFlow,
     ends: Ends,
     tails: Mapping[TopicPartition, Tail],
-    found: Mapping[TopicPartition, Mapping[words.Meaning, Iterable[Record]]],
+    found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]],
     findings: list[Finding],
     topics_in_rings: int,
 ) -> CheckOutcome:

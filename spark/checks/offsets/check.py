@@ -16,7 +16,7 @@ disappeared in a working flow.
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from components.contract.evidence import Translated
@@ -28,18 +28,16 @@ from components.contract.report import (
     CheckOutcome,
     Coverage,
     Finding,
+    Scalar,
     Severity,
     error,
     not_judged,
     note,
 )
-from components.contract.wording import numbered
+from components.contract.wording import agreeing, numbered
 from components.kafka.positions import TopicPartition
-from spark.checks import proofs
-from spark.checks.checkpoint_reading import CheckpointsRead, read_checkpoints
-from spark.checks.group_notes import unjudged_records, without_copies
-from spark.checks.rows import group_rows
-from spark.checks.standing import (
+from spark.checks.offsets import proofs
+from spark.checks.offsets.checkpoints import (
     BEFORE_START,
     PAST_TRANSLATION,
     Patience,
@@ -49,11 +47,45 @@ from spark.checks.standing import (
     past_translation,
     standings,
 )
-from spark.checks.sync_reading import SyncsRead, read_syncs
-from spark.checks.translation import Position, Proof
+from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
+from spark.checks.offsets.translation import Position, Proof
+from spark.checks.parity.findings import Rows
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
 
+
+def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:
+    """The note about groups that would start on the target without an offset, because the flow writes none there."""
+    if flow.checkpoints.sync_group_offsets:
+        return None
+    without = {each.group for each in positions if each.on_target is None and not each.active}
+    if not without:
+        return None
+    begin = agreeing(len(without), "[the group begins|the groups begin] at the offset that `auto.offset.reset` of ")
+    return note(
+        "group-offsets-not-copied",
+        f"{numbered(len(without), 'group[|s] [has|have] no offset on ')}{flow.target.alias}, because the flow does not "
+        f"copy group offsets (`syncGroupOffsets: false`). After a failover, {begin}"
+        f"{agreeing(len(without), '[its|their]')} consumers selects",
+        len(without),
+    )
+
+
+def unjudged_records(flow: FlowParameters, positions: int) -> Finding | None:
+    """The note that records which reached a guarded flow's target another way were not judged. `positions` is the
+    number of committed offsets."""
+    if flow.guard is None or not positions:
+        return None
+    return note(
+        "own-records-not-judged",
+        f"records on {flow.target.alias} that did not come through this flow were not judged. A group that continues "
+        f"on {flow.target.alias} skips those before its offset there, unless it has read them on {flow.source.alias}",
+        positions,
+    )
+
+
+#: Findings that make a row count as wrong.
+_WRONG = {Severity.FAIL, Severity.ERROR}
 Commits = Mapping[tuple[str, TopicPartition], int]
 
 
@@ -260,3 +292,35 @@ def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
     """The number of committed offsets that could not be judged, by the code of the finding that gives the reason."""
     codes = {each.code for each in findings if each.severity is Severity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})
+
+
+def group_rows(
+    positions: Iterable[Position], proofs: Mapping[Position, Proof], standing: Iterable[tuple[Position, Finding]]
+) -> Rows:
+    """The groups, those with most failures and errors first, then by records that they read again.
+
+    `standing` has the findings about a position, apart from the finding of its proof.
+    """
+    wrong = {position for position, finding in standing if finding.severity in _WRONG}
+    by_group: dict[str, list[Position]] = {}
+    for each in positions:
+        by_group.setdefault(each.group, []).append(each)
+    rows = [_group_row(group, every, proofs, wrong) for group, every in by_group.items()]
+    return tuple(row for *_, row in sorted(rows, key=lambda each: each[:3]))
+
+
+def _group_row(
+    group: str, positions: Sequence[Position], proofs: Mapping[Position, Proof], wrong: set[Position]
+) -> tuple[int, int, str, Mapping[str, Scalar]]:
+    """The row after its sort key."""
+    proven = [proofs[each] for each in positions if each in proofs and proofs[each].proven]
+    disproven = {each for each in positions if (proof := proofs.get(each)) and proof.finding is not None}
+    bad, again = len(disproven | (wrong & set(positions))), sum(each.read_again for each in proven)
+    row: dict[str, Scalar] = {
+        "group": group,
+        "committedOffsets": len(positions),
+        "proven": len(proven),
+        "wrong": bad,
+        "readAgain": again,
+    }
+    return -bad, -again, group, row

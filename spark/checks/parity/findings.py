@@ -1,13 +1,15 @@
-"""The findings of parity, from the differences between the two sides. Pure."""
+"""The findings of parity and the rows of its table, from the differences between the two sides."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Finding, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import words
-from spark.checks.causes import is_replaced
-from spark.checks.meanings import (
+from spark.checks.parity import meanings
+from spark.checks.parity.causes import is_replaced
+from spark.checks.parity.differences import (
+    BEFORE_START,
     NEWEST,
     ON_TARGET_ONLY,
     REORDERED,
@@ -16,10 +18,11 @@ from spark.checks.meanings import (
     Sides,
     meaning,
 )
+from spark.checks.parity.first_pass import FirstPass
 
 
 def undecided(
-    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: words.Meaning
+    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: meanings.Meaning
 ) -> set[TopicPartition]:
     """The partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
     return {each.partition for each in differences if meaning(each, sides[each.partition]) in why}
@@ -29,7 +32,7 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
     """The number of records per topic that have not reached the target yet."""
     found: dict[str, int] = {}
     for each in differences:
-        if meaning(each, sides[each.partition]) == words.LAGGING:
+        if meaning(each, sides[each.partition]) == meanings.LAGGING:
             found[each.partition.topic] = found.get(each.partition.topic, 0) + each.records
     return found
 
@@ -72,7 +75,7 @@ def parity_findings(
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
     """One finding per topic and meaning, which names partitions and offsets. `labels` replace the names of topics."""
-    grouped: dict[tuple[str, words.Meaning], list[Difference]] = {}
+    grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
     for each in differences:
         if not is_replaced(each, sides[each.partition]):
             grouped.setdefault((each.partition.topic, meaning(each, sides[each.partition])), []).append(each)
@@ -97,3 +100,64 @@ def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scal
         {**where, "offset": offset, "timestampMs": time_ms, "digest": digest}
         for _, where, (offset, time_ms, digest) in chosen
     )
+
+
+Rows = tuple[Mapping[str, Scalar], ...]
+
+
+@dataclass(frozen=True)
+class PartitionRecords:
+    """How many records each side holds of a partition, and whether they are equal."""
+
+    source: int
+    target: int
+    equal: bool
+
+
+def final_partitions(
+    first_pass: FirstPass, differences: Sequence[Difference]
+) -> dict[TopicPartition, PartitionRecords]:
+    """The partitions after their comparison.
+
+    A partition with offsets that could not be read does not count as equal. A partition that is equal from the start
+    of the flow on counts as equal.
+    """
+    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first_pass.disagreeing}
+    for difference in differences:
+        found[difference.partition].append(difference)
+    on_target = {
+        each: target_records(sums.records, found[each]) if each in found else first_pass.target[each].records
+        for each, sums in first_pass.source.items()
+    }
+    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first_pass.unread)
+    return {
+        each: PartitionRecords(sums.records, on_target[each], each not in unequal)
+        for each, sums in first_pass.source.items()
+    }
+
+
+def counted_partitions(first_pass: FirstPass) -> dict[TopicPartition, PartitionRecords]:
+    """The partitions if nothing is compared after the first pass."""
+    unequal = {*first_pass.disagreeing, *first_pass.unread}
+    return {
+        each: PartitionRecords(sums.records, first_pass.target[each].records, each not in unequal)
+        for each, sums in first_pass.source.items()
+    }
+
+
+def totals(partitions: Iterable[PartitionRecords]) -> dict[str, int]:
+    every = list(partitions)
+    return {
+        "sourceRecords": sum(each.source for each in every),
+        "targetRecords": sum(each.target for each in every),
+        "agreeingPartitions": sum(each.equal for each in every),
+    }
+
+
+def topic_rows(partitions: Mapping[TopicPartition, PartitionRecords]) -> Rows:
+    """The topics by source name, those with most unequal partitions first."""
+    by_topic: dict[str, list[PartitionRecords]] = {}
+    for partition, records in partitions.items():
+        by_topic.setdefault(partition.topic, []).append(records)
+    order = sorted(by_topic.items(), key=lambda each: (sum(one.equal for one in each[1]) - len(each[1]), each[0]))
+    return tuple({"topic": topic, "partitions": len(every), **totals(every)} for topic, every in order)

@@ -18,27 +18,28 @@ from types import MappingProxyType
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import parts, words
-from spark.checks.comparison import Comparison, compared
-from spark.checks.evidence import TopicNow
-from spark.checks.first_pass import FirstPass
-from spark.checks.kept import spans
-from spark.checks.loops import Loop, loop_findings
-from spark.checks.marks import mark_findings, read_marks
-from spark.checks.meanings import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
-from spark.checks.missing_topics import absent_from_target, foreign_topic_findings
-from spark.checks.open_transactions import open_transaction_findings
-from spark.checks.parity_findings import (
+from spark.checks import division
+from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
+from spark.checks.offsets.translation import SyncHistory
+from spark.checks.parity import meanings
+from spark.checks.parity.comparison import Comparison, compared
+from spark.checks.parity.differences import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
+from spark.checks.parity.evidence import TopicNow
+from spark.checks.parity.findings import (
+    counted_partitions,
+    final_partitions,
     lags,
     parity_findings,
     parity_samples,
+    topic_rows,
+    totals,
     undecided,
     unread_on_source,
     unread_on_target,
 )
-from spark.checks.proving import earlier_counts, earlier_summary, in_full_findings, proven_topics
-from spark.checks.rows import counted_partitions, final_partitions, topic_rows, totals
-from spark.checks.translation import SyncHistory
+from spark.checks.parity.first_pass import FirstPass, open_transaction_findings
+from spark.checks.parity.proven import earlier_counts, earlier_summary, in_full_findings, proven_topics, spans
+from spark.checks.topics import absent_from_target, foreign_topic_findings
 from spark.flows import OpenFlow
 from spark.guards import SOURCE, TARGET
 
@@ -77,10 +78,10 @@ def check_parity(
         findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
         comparison = compared(flow, first_pass, catch_up_seconds, syncs)
         findings += parity_findings(
-            comparison.differences, comparison.sides, parts.labels(flow.parameters, flow.partitions)
+            comparison.differences, comparison.sides, division.labels(flow.parameters, flow.partitions)
         )
         late = lags(comparison.differences, comparison.sides)
-        findings += parts.behind(flow.parameters, {**late, **absent_records})
+        findings += division.behind(flow.parameters, {**late, **absent_records})
     differences, sides = comparison.differences, comparison.sides
     unread = {**unread_on_source(differences, sides), **first_pass.unread}
     findings += open_transaction_findings(unread, flow.parameters.source.alias)
@@ -120,8 +121,8 @@ def _coverage(
     """The partitions that were judged, including those that the target lacks; looping topics count as judged."""
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
-    by_compaction = undecided(differences, sides, words.COMPACTED) - unread.keys() - unknown
-    expired = undecided(differences, sides, words.EXPIRED_OR_LOST, words.EXPIRED_OR_NEVER_CAME)
+    by_compaction = undecided(differences, sides, meanings.COMPACTED) - unread.keys() - unknown
+    expired = undecided(differences, sides, meanings.EXPIRED_OR_LOST, meanings.EXPIRED_OR_NEVER_CAME)
     expired -= unread.keys() | unknown | by_compaction
     not_judged = {
         "compacted": len(by_compaction),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import words
+from spark.checks.parity import meanings
 
 #: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
@@ -86,98 +86,99 @@ class Sides:
 
 
 #: What a difference means if the source topic was recreated.
-_OF_ANOTHER_SOURCE: Mapping[words.Meaning, words.Meaning] = {
-    **dict.fromkeys((words.MISSING, words.DIFFERENT, words.NEWEST_MISSING), words.NOT_OF_NEW_SOURCE),
+_OF_ANOTHER_SOURCE: Mapping[meanings.Meaning, meanings.Meaning] = {
+    **dict.fromkeys((meanings.MISSING, meanings.DIFFERENT, meanings.NEWEST_MISSING), meanings.NOT_OF_NEW_SOURCE),
     **dict.fromkeys(
-        (words.EXTRA, words.NEWEST_OUTDATED, words.NEWEST_UNDELETED, words.NEWEST_FOREIGN), words.OF_OLD_SOURCE
+        (meanings.EXTRA, meanings.NEWEST_OUTDATED, meanings.NEWEST_UNDELETED, meanings.NEWEST_FOREIGN),
+        meanings.OF_OLD_SOURCE,
     ),
-    words.EXPIRED_ON_TARGET: words.EXPIRED_OR_NEVER_CAME,
+    meanings.EXPIRED_ON_TARGET: meanings.EXPIRED_OR_NEVER_CAME,
 }
 #: What a difference means on a target that has records of its own.
-_IN_GUARDED: Mapping[words.Meaning, words.Meaning] = {
-    words.EXTRA: words.MARKED_ELSEWHERE,
-    words.EXPIRED_ON_TARGET: words.EXPIRED_OR_LOST,
+_IN_GUARDED: Mapping[meanings.Meaning, meanings.Meaning] = {
+    meanings.EXTRA: meanings.MARKED_ELSEWHERE,
+    meanings.EXPIRED_ON_TARGET: meanings.EXPIRED_OR_LOST,
 }
 ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
 REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
 
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 #: Kinds of keys of a compacted topic, by the newest record of each key (see `newest`).
-NEWEST: Mapping[str, Callable[[Sides], words.Meaning]] = {
-    "newest-missing": lambda sides: words.COMPACTED if sides.target.start > 0 else words.NEWEST_MISSING,
-    "newest-outdated": lambda _: words.NEWEST_OUTDATED,
-    "newest-undeleted": lambda _: words.NEWEST_UNDELETED,
-    "newest-foreign": lambda sides: words.COMPACTED if sides.source.start > 0 else words.NEWEST_FOREIGN,
-    "newest-unproven": lambda _: words.COMPACTED,
+NEWEST: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
+    "newest-missing": lambda sides: meanings.COMPACTED if sides.target.start > 0 else meanings.NEWEST_MISSING,
+    "newest-outdated": lambda _: meanings.NEWEST_OUTDATED,
+    "newest-undeleted": lambda _: meanings.NEWEST_UNDELETED,
+    "newest-foreign": lambda sides: meanings.COMPACTED if sides.source.start > 0 else meanings.NEWEST_FOREIGN,
+    "newest-unproven": lambda _: meanings.COMPACTED,
 }
 _NEWEST_ON_TARGET = NEWEST.keys() - {"newest-missing"}
 # Compaction keeps the newest record of each key, so it does not explain these kinds.
 _JUDGED_WHEN_COMPACTED = UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked", REORDERED}
 
-_MEANINGS: Mapping[str, Callable[[Sides], words.Meaning]] = {
-    BEFORE_START: lambda sides: words.BEFORE_START_OR_EXPIRED if sides.target.start > 0 else words.BEFORE_START,
-    NOT_BEGUN: lambda _: words.NOT_BEGUN,
-    UNPROVEN: lambda _: words.UNPROVEN,
-    "missing-hole": lambda _: words.MISSING,
-    "missing-tail": lambda sides: words.REMADE if sides.remade else words.LAGGING,
+_MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
+    BEFORE_START: lambda sides: meanings.BEFORE_START_OR_EXPIRED if sides.target.start > 0 else meanings.BEFORE_START,
+    NOT_BEGUN: lambda _: meanings.NOT_BEGUN,
+    UNPROVEN: lambda _: meanings.UNPROVEN,
+    "missing-hole": lambda _: meanings.MISSING,
+    "missing-tail": lambda sides: meanings.REMADE if sides.remade else meanings.LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
-    "duplicated": lambda _: words.DUPLICATED,
-    "aborted": lambda _: words.ABORTED,
-    "unmarked": lambda _: words.UNMARKED,
-    REORDERED: lambda _: words.REORDERED,
-    "extra-head": lambda sides: words.EXPIRED_ON_SOURCE if sides.source.start > 0 else words.EXTRA,
+    "duplicated": lambda _: meanings.DUPLICATED,
+    "aborted": lambda _: meanings.ABORTED,
+    "unmarked": lambda _: meanings.UNMARKED,
+    REORDERED: lambda _: meanings.REORDERED,
+    "extra-head": lambda sides: meanings.EXPIRED_ON_SOURCE if sides.source.start > 0 else meanings.EXTRA,
     "extra": lambda sides: (
-        words.EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else words.EXTRA
+        meanings.EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else meanings.EXTRA
     ),
 }
 
 
-def _missing_head(difference: Difference, sides: Sides) -> words.Meaning:
+def _missing_head(difference: Difference, sides: Sides) -> meanings.Meaning:
     """Whether the missing records have expired on the target: each took one of the offsets before its log start."""
-    return words.EXPIRED_ON_TARGET if difference.records <= sides.target.start else words.MISSING
+    return meanings.EXPIRED_ON_TARGET if difference.records <= sides.target.start else meanings.MISSING
 
 
-def _nothing_equal(sides: Sides) -> words.Meaning:
+def _nothing_equal(sides: Sides) -> meanings.Meaning:
     """In a guarded flow, the target may still hold records of its own."""
     if sides.target_records:
-        return words.DIFFERENT
+        return meanings.DIFFERENT
     if sides.remade:
-        return words.REMADE
+        return meanings.REMADE
     expired = sides.target.start > 0 and (sides.guarded or not sides.target.size)
-    return words.EXPIRED_ON_TARGET if expired else words.LAGGING
+    return meanings.EXPIRED_ON_TARGET if expired else meanings.LAGGING
 
 
-def _of_newest(difference: Difference, sides: Sides) -> words.Meaning:
+def _of_newest(difference: Difference, sides: Sides) -> meanings.Meaning:
     if sides.source_unread is not None and difference.kind in _NEWEST_ON_TARGET:
-        return words.UNDECIDED
+        return meanings.UNDECIDED
     if sides.remade and difference.kind == "newest-missing":
-        return words.REMADE
+        return meanings.REMADE
     return NEWEST[difference.kind](sides)
 
 
-def meaning(difference: Difference, sides: Sides) -> words.Meaning:
+def meaning(difference: Difference, sides: Sides) -> meanings.Meaning:
     """What a difference means, given what both logs still hold and what may explain it."""
     found = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(found, found)
     if sides.guarded:
         found = _IN_GUARDED.get(found, found)
-    return words.DIFFERENT if sides.replaced and found == words.MISSING else found
+    return meanings.DIFFERENT if sides.replaced and found == meanings.MISSING else found
 
 
-def _of_both_logs(difference: Difference, sides: Sides) -> words.Meaning:
+def _of_both_logs(difference: Difference, sides: Sides) -> meanings.Meaning:
     if difference.kind in NEWEST:
         return _of_newest(difference, sides)
     if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
-        return words.COMPACTED_APART
+        return meanings.COMPACTED_APART
     if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY:
-        return words.UNDECIDED
+        return meanings.UNDECIDED
     if difference.kind == "missing-head":
         return _missing_head(difference, sides)
     if difference.kind == "duplicated" and 2 * difference.records >= sides.held and not sides.restarted:
-        return words.REPEATED
+        return meanings.REPEATED
     if difference.kind == REORDERED and sides.restarted and (sides.compacted or sides.target.start > 0):
-        return words.ORDER_NOT_PROVEN
+        return meanings.ORDER_NOT_PROVEN
     if difference.kind == "duplicated" and sides.exactly_once:
-        return words.DUPLICATED_EXACTLY_ONCE
+        return meanings.DUPLICATED_EXACTLY_ONCE
     return _MEANINGS[difference.kind](sides)

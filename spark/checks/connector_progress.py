@@ -10,8 +10,8 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckOutcome, Finding, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import TopicPartition
+from spark.checks.offsets.translation import SyncHistory
 from spark.checks.own_records import newest_stored
-from spark.checks.translation import SyncHistory
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 

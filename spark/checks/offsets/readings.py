@@ -1,0 +1,64 @@
+"""Reads the offset syncs and the checkpoints of a flow: first all of them, later only those written since."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.offsets.translation import SyncHistory
+from spark.checks.own_records import CheckpointsFound, latest_checkpoints, sync_histories
+from spark.flows import OpenFlow
+
+
+@dataclass(frozen=True)
+class SyncsRead:
+    """`histories` are by partition of the source. `topic_id` and `ends` are those of the offset-syncs topic itself: the
+    ends are the offsets up to which it was read.
+    """
+
+    histories: Mapping[TopicPartition, SyncHistory] = field(default_factory=dict)
+    topic_id: str = ""
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
+    """The offset syncs of every source partition; none if the flow has none or their topic does not exist.
+
+    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
+    """
+    own, cluster = flow.parameters.offset_syncs, flow.sync_cluster
+    topic = cluster.describe([own.topic]).get(own.topic) if own.enabled else None
+    if topic is None:
+        return SyncsRead()
+    known = before if before is not None and before.topic_id == topic.id else SyncsRead()
+    logs = cluster.offsets(TopicPartition(own.topic, number) for number in range(topic.partitions))
+    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    records = cluster.records(since.items(), f"reading offset syncs from {own.topic}")
+    return SyncsRead(sync_histories(records, known.histories), topic.id, {each: log.end for each, log in logs.items()})
+
+
+@dataclass(frozen=True)
+class CheckpointsRead:
+    """The checkpoints that were `found`. `topic_id` and `ends` are those of the checkpoints topic itself: the ends are
+    the offsets up to which it was read.
+    """
+
+    found: CheckpointsFound = field(default_factory=CheckpointsFound)
+    topic_id: str = ""
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> CheckpointsRead:
+    """The newest checkpoints by group and remote partition; none if their topic does not exist.
+
+    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
+    """
+    name = flow.parameters.checkpoints.topic
+    topic = flow.target.describe([name]).get(name)
+    if topic is None:
+        return CheckpointsRead()
+    known = before if before is not None and before.topic_id == topic.id else CheckpointsRead()
+    logs = flow.target.offsets(TopicPartition(name, number) for number in range(topic.partitions))
+    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    records = flow.target.records(since.items(), f"reading checkpoints from {name}")
+    found = latest_checkpoints(records, known.found)
+    return CheckpointsRead(found, topic.id, {each: log.end for each, log in logs.items()})

@@ -1,0 +1,1 @@
+"""parity: the target holds the same records as the source."""

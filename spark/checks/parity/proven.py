@@ -1,0 +1,163 @@
+"""What a comparison of both sides has proven: where the next validation may continue, and where groups would continue
+if the source were lost. Nothing more is read.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from components.contract.evidence import KeptPositions, ProvenTopic, SpannedTopic, Translated
+from components.contract.parameters import FlowParameters
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
+from components.contract.wording import agreeing, numbered
+from components.kafka.positions import TopicPartition
+from components.kafka.proven_positions import KeptPosition, Place, Span, further, place_in
+from spark.checks.parity.comparison import Comparison
+from spark.checks.parity.evidence import TopicNow, by_records, by_sums, topics_proven, why_never
+from spark.checks.parity.first_pass import FirstPass
+
+
+def proven_topics(
+    flow: FlowParameters,
+    first_pass: FirstPass,
+    comparison: Comparison,
+    now: Mapping[str, TopicNow],
+    now_seconds: int,
+) -> dict[str, ProvenTopic]:
+    """Where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
+    if why_never(flow):
+        return {}
+    differ, found = set(first_pass.disagreeing), {}
+    for each, source in first_pass.source_logs.items():
+        topic, logs = now.get(each.topic), (source, first_pass.target_logs[each])
+        if topic is None or each in first_pass.unread:
+            continue
+        if each in differ:
+            position = comparison.reached.get(each)
+            kinds = comparison.kinds.get(each, {})
+            proven = by_records(logs, position, kinds, now_seconds, compacted=topic.compacted) if position else None
+        else:
+            before = first_pass.proven.get(each)
+            target = logs[1].after(before.target) if before else logs[1]
+            proven = by_sums(
+                before,
+                logs,
+                (first_pass.source_read.get(each, source), target),
+                (first_pass.source[each], first_pass.target[each]),
+                now_seconds,
+                compacted=topic.compacted,
+            )
+        if proven is not None:
+            found[each] = proven
+    return topics_proven(found, now)
+
+
+def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
+    """How many source records earlier validations have compared, and what both sides have removed since."""
+    proven = first_pass.proven
+    return {
+        "provenPartitions": len(proven),
+        "provenRecords": sum(each.records for each in proven.values()),
+        "removedSinceOnSource": sum(
+            first_pass.source_logs[at].start - each.source_start for at, each in proven.items()
+        ),
+        "removedSinceOnTarget": sum(
+            first_pass.target_logs[at].start - each.target_start for at, each in proven.items()
+        ),
+    }
+
+
+def earlier_summary(first_pass: FirstPass) -> str:
+    """What the outcome relies on besides what was compared now; empty if nothing."""
+    counts = earlier_counts(first_pass)
+    if not first_pass.proven:
+        return ""
+    since = datetime.fromtimestamp(min(each.since for each in first_pass.proven.values()), UTC)
+    said = (
+        f"; {numbered(counts['provenRecords'], 'source record[|s]')} of "
+        f"{numbered(counts['provenPartitions'], 'partition[|s]')} proven before, since "
+        f"{since.isoformat(timespec='seconds')}, and not compared again"
+    )
+    if removed := counts["removedSinceOnSource"] + counts["removedSinceOnTarget"]:
+        said += f"; since then {numbered(removed, 'offset[|s] of both sides [was|were]')} removed"
+    return said
+
+
+def in_full_findings(first_pass: FirstPass) -> list[Finding]:
+    """Notes that say why partitions were compared in full although the newest verdict had proven something."""
+    by_reason: dict[str, list[TopicPartition]] = {}
+    for each, why in sorted(first_pass.in_full.items()):
+        by_reason.setdefault(why, []).append(each)
+    found = []
+    for why, partitions in by_reason.items():
+        named = ", ".join(map(str, partitions[:SAMPLES])) + (", …" if len(partitions) > SAMPLES else "")
+        was = agreeing(len(partitions), "[was|were]")
+        found.append(note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions)))
+    return found
+
+
+def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> KeptPositions | None:
+    """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
+    pass. Without parity, it is not known that the target holds the records in the same order.
+    """
+    found = {each.name: each for each in checks}
+    parity, offsets = found.get(CheckName.PARITY), found.get(CheckName.OFFSETS)
+    if offsets is None or parity is None or parity.verdict is not Verdict.PASS or parity.accepted:
+        return None
+    if not parity.spans:
+        # For example, the topics' ids cannot be read: that is no reason to discard what is known.
+        return None
+    positions = {}
+    for each in offsets.translated:
+        topic = parity.spans.get(each.topic)
+        span = topic.spans.get(each.partition) if topic is not None else None
+        place = _place(each, span)
+        if span is not None and place is not None:
+            positions[each.group, each.topic, each.partition] = KeptPosition(each.committed, *place)
+    return KeptPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
+
+
+def _place(each: Translated, span: Span | None) -> Place | None:
+    translated = Place(each.offset, each.read_again) if each.offset is not None else None
+    return further(place_in(span, each.committed) if span is not None else None, translated)
+
+
+def spans(
+    flow: FlowParameters,
+    first_pass: FirstPass,
+    reached: Mapping[TopicPartition, tuple[int, int, int]],
+    kinds: Mapping[TopicPartition, Mapping[str, int]],
+    topics: Mapping[str, TopicNow],
+) -> dict[str, SpannedTopic]:
+    """The spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
+    if why_never(flow):
+        return {}
+    differ, found = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
+    for each in first_pass.source_logs:
+        if each.topic not in topics or each in first_pass.unread:
+            continue
+        if each not in differ:
+            found.setdefault(each.topic, {})[each.partition] = _equal(first_pass, each)
+        elif each in reached:
+            source, target = first_pass.source_logs[each], first_pass.target_logs[each]
+            compacted = topics[each.topic].compacted
+            proven = by_records((source, target), reached[each], kinds.get(each, {}), 0, compacted=compacted)
+            if proven is not None:
+                span = Span(proven.source_start, proven.source, proven.target_start, proven.target, dense=False)
+                found.setdefault(each.topic, {})[each.partition] = span
+    return {name: SpannedTopic(topics[name].source_id, topics[name].target_id, every) for name, every in found.items()}
+
+
+def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:
+    """The span of a partition whose sums are equal, now and in what earlier validations have proven about it."""
+    before = first_pass.proven.get(partition)
+    target = first_pass.target_logs[partition]
+    source = first_pass.source_read.get(partition, first_pass.source_logs[partition])
+    begin = (source.start, target.start)
+    read_on_target, dense = target, True
+    if before is not None:
+        begin = (before.source_start, before.target_start)
+        read_on_target = target.after(before.target)
+        dense = before.dense and before.records == before.target - before.target_start
+    here, there = first_pass.source[partition].records, first_pass.target[partition].records
+    dense = dense and (here, there) == (source.size, read_on_target.size)
+    return Span(begin[0], max(begin[0], source.end), begin[1], max(begin[1], target.end), dense)

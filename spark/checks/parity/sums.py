@@ -1,0 +1,229 @@
+"""Counts and digests of both sides of partitions: read by Spark, or by one consumer per cluster if the records are few.
+
+Spark takes seconds to start, and more for its first query. So the sums of few records are added up in Python. Those
+digests differ from Spark's, and take bytes as base64, as the JVM's JSON has them: they are compared only with each
+other. `target` is always by source partition.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from pyspark.sql import DataFrame
+
+from components.contract.parameters import FlowParameters
+from components.contract.wording import numbered
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark import readers, transforms
+from spark.clusters import Cluster
+from spark.estimates import estimates
+from spark.flows import OpenFlow
+from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
+from spark.small_reads import JsonRecord, headers_of
+from spark.transforms import LOW_HALF, PLACED_MODULUS
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Count and order-free digest of the compared records of one side of a partition.
+
+    `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
+    the offset of the first record. The other fields are not compared: records that the guard sets `aside` and their
+    digest, records that carry both marks (`looped`) or that a filter drops (`filtered`), and times.
+    """
+
+    records: int = 0
+    low: int = 0
+    high: int = 0
+    aside: int = field(default=0, compare=False)
+    looped: int = field(default=0, compare=False)
+    oldest_ms: int | None = field(default=None, compare=False)
+    newest_ms: int | None = field(default=None, compare=False)
+    low_placed: int = field(default=0, compare=False)
+    high_placed: int = field(default=0, compare=False)
+    first: int | None = field(default=None, compare=False)
+    low_aside: int = field(default=0, compare=False)
+    high_aside: int = field(default=0, compare=False)
+    filtered: int = field(default=0, compare=False)
+
+
+def same_places(source: Sums, target: Sums) -> bool:
+    """Whether equal records are at the same distances on both sides, so that their order is the same.
+
+    If each record of the target is `shift` offsets further on, the sum of digest times offset differs by `shift` times
+    the sum of the digests. Markers and records sent again change the distances, and then this is False.
+    """
+    if source.first is None or target.first is None:
+        return True
+    shift = target.first - source.first
+    pairs = ((source.low, source.low_placed, target.low_placed), (source.high, source.high_placed, target.high_placed))
+    return all((placed + shift * digests - there) % PLACED_MODULUS == 0 for digests, placed, there in pairs)
+
+
+Ranges = Mapping[TopicPartition, OffsetRange]
+BySide = dict[str, dict[TopicPartition, Sums]]
+#: Of both sides. Reading and adding them up takes two thirds of the time in which Spark starts and plans its first
+#: query.
+AT_MOST_RECORDS = 500_000
+#: Keys, values and headers of one side, which pass from the JVM to Python as text: 64 MiB as base64.
+AT_MOST_CHARACTERS = 4 * 64 * 1024 * 1024 // 3
+_NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
+
+
+class LeftToSparkError(Exception):
+    """The records are too large, or Java and Python may read a header's name differently."""
+
+
+def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
+    """Whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates them."""
+    return not flow.drops and sum(each.size for ranges in sides for each in ranges.values()) <= AT_MOST_RECORDS
+
+
+def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
+    """The sums of both sides by source partition, like `target`; raises LeftToSparkError."""
+    named = {flow.policy.remote_partition(each): each for each in target}
+    remote = {there: target[here] for there, here in named.items()}
+
+    def read(side: str, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
+        return batch_sums(
+            cluster.json_batches(ranges.items(), "reading the records of both sides"), side, flow.parameters
+        )
+
+    with ThreadPoolExecutor(2, "few-records") as both:
+        here = both.submit(read, SOURCE, flow.source, source)
+        there = both.submit(read, TARGET, flow.target, remote)
+        return {SOURCE: here.result(), TARGET: {named[at]: found for at, found in there.result().items()}}
+
+
+def batch_sums(batches: Iterable[Sequence[JsonRecord]], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
+    """The sums of each partition that holds a record; each batch is of one partition. Raises LeftToSparkError."""
+    found: dict[TopicPartition, _Adding] = {}
+    left, role_without_headers = AT_MOST_CHARACTERS, role_of(side, flow.guard, ())
+    for batch in filter(None, batches):
+        partition = TopicPartition(batch[0]["topic"], batch[0]["partition"])
+        adding = found.setdefault(partition, _Adding())
+        for each in batch:
+            key, value, time_ms = each["key"], each["value"], each["timestamp"]
+            content, role = f"{key!r} {value!r} {time_ms}", role_without_headers
+            if each["headers"]["headers"]:
+                headers = headers_of(each)
+                if any(_NOT_UTF_8 in name for name, _ in headers):
+                    raise LeftToSparkError
+                role = role_of(side, flow.guard, headers)
+                content += "".join(map(repr, compared_headers(side, flow.guard, flow.changed_headers, headers)))
+            left -= len(content)
+            digest = int.from_bytes(blake2b(content.encode(), digest_size=8).digest(), "big")
+            adding.add(role, each["offset"], time_ms, digest)
+        if left < 0:
+            raise LeftToSparkError
+    return {partition: adding.sums() for partition, adding in found.items()}
+
+
+class _Adding:
+    """Adds up one side of a partition while its records are read, as `transforms.partition_sums` defines the sums."""
+
+    def __init__(self) -> None:
+        self.counts = {COMPARED: 0, ASIDE: 0, LOOPED: 0}
+        self.low = self.high = self.low_placed = self.high_placed = self.low_aside = self.high_aside = 0
+        self.oldest_ms: int | None = None
+        self.newest_ms: int | None = None
+        self.first: int | None = None
+
+    def add(self, role: str, offset: int, time_ms: int, digest: int) -> None:
+        self.counts[role] += 1
+        low, high = digest & LOW_HALF, digest >> 32
+        if role == ASIDE:
+            self.low_aside += low
+            self.high_aside += high
+        if role != COMPARED:
+            return
+        self.low += low
+        self.high += high
+        self.low_placed += low * offset
+        self.high_placed += high * offset
+        if self.first is None or self.oldest_ms is None or self.newest_ms is None:
+            self.first, self.oldest_ms, self.newest_ms = offset, time_ms, time_ms
+            return
+        if offset < self.first:
+            self.first = offset
+        if time_ms < self.oldest_ms:
+            self.oldest_ms = time_ms
+        elif time_ms > self.newest_ms:
+            self.newest_ms = time_ms
+
+    def sums(self) -> Sums:
+        return Sums(
+            self.counts[COMPARED],
+            self.low,
+            self.high,
+            self.counts[ASIDE],
+            self.counts[LOOPED],
+            self.oldest_ms,
+            self.newest_ms,
+            self.low_placed % PLACED_MODULUS,
+            self.high_placed % PLACED_MODULUS,
+            self.first,
+            self.low_aside,
+            self.high_aside,
+        )
+
+
+#: The source partition of each partition of a side.
+Named = Mapping[str, Mapping[TopicPartition, TopicPartition]]
+
+
+def both_clusters(flow: OpenFlow) -> str:
+    return f"{flow.source.where} and {flow.target.where}"
+
+
+def both_sides(flow: OpenFlow, source: Ranges, target: Ranges) -> DataFrame:
+    """The digests of both sides' records in one frame, so that a single Spark job reads them."""
+    here = flow.digests(flow.read(flow.source, source), SOURCE)
+    return here.unionByName(flow.digests(flow.read(flow.target, _remote(flow, target)), TARGET))
+
+
+def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
+    """The sums of both sides by source partition, like `target`; none for a partition without records."""
+    if not flow.spark.running and are_few(flow.parameters, source, target):
+        with suppress(LeftToSparkError):
+            return sums_of_few(flow, source, target)
+    frame, named = _summed(flow, source, target)
+    found: BySide = {SOURCE: {}, TARGET: {}}
+    with estimates(
+        flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
+    ):
+        rows = readers.rows(frame, both_clusters(flow), "reading the records of both sides")
+    for row in rows:
+        found[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
+            row.records,
+            row.low,
+            row.high,
+            row.aside,
+            row.looped,
+            row.oldest_ms,
+            row.newest_ms,
+            row.low_placed,
+            row.high_placed,
+            row.first,
+            row.low_aside,
+            row.high_aside,
+            row.filtered,
+        )
+    return found
+
+
+def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, Named]:
+    """The sums of each partition, by the topic's name on its own cluster, and the source partition of each by side.
+
+    Only the sums are renamed: renaming each record costs more than adding it up.
+    """
+    sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
+    digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}
+    remote = {flow.policy.remote_partition(each): each for each in target}
+    return transforms.sums_by_side(digests), {SOURCE: {each: each for each in source}, TARGET: remote}
+
+
+def _remote(flow: OpenFlow, target: Ranges) -> Ranges:
+    return {flow.policy.remote_partition(each): offsets for each, offsets in target.items()}
