@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 
 from components.contract.problems import CannotRunError
 from infra.local.acls import REQUEST_SECONDS, retried

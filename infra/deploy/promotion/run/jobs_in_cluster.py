@@ -23,6 +23,7 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.stack.environment import stack_environment
 from infra.stack.in_cluster import in_cluster, stack_validation
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 
 #: How long a controller may take to notice that a run has exceeded its deadline.
@@ -197,7 +198,8 @@ def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
 
     Raises CannotRunError if the cluster does not answer.
     """
-    return tuple(sorted(differences(compare_with_cluster(settings.stack, settings.stacks))))
+    with OpenStack(settings) as opened:
+        return tuple(sorted(differences(compare_with_cluster(opened))))
 
 
 def differences(compared: Comparison) -> Iterator[Problem]:
