@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench alerts monitoring drills schema catalogue model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo test check format bench alerts monitoring drills schema reference model faults properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING and SIZE as environment variables, so that neither make nor a shell
 # runs what a value contains.
@@ -23,6 +23,7 @@ help:
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
+	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
@@ -100,8 +101,9 @@ drift: $(READY)
 schema: $(READY)
 	$(BIN)/replicate schema
 
-catalogue: $(READY)
-	$(BIN)/python -m tests.problem_catalogue
+# The pages and tables of reference that the code knows. A test fails while one is stale.
+reference: $(READY)
+	$(BIN)/python -m tests.reference
 
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)

@@ -1,4 +1,4 @@
-"""Writes infra/PROBLEMS.md: every code with its meaning, an example and the remedy. `make catalogue` runs it.
+"""Writes infra/PROBLEMS.md: every code with its meaning, an example and the remedy. `make reference` runs it.
 
 What a check reports comes from the files in tests/bad_input, as the check answers them. What a command could not do
 and what `import` does not take over come from the calls in the sources, with `…` for what differs from case to case; if
@@ -27,7 +27,7 @@ _HEAD = """\
 # Problems: the codes of mistakes and of what a command could not do
 
 **What do I do when a message names a code?** Find it here, or run `replicate explain CODE`. Effects of `diff` and
-findings of `validate` are not here; each says what to do itself. `make catalogue` writes this page.
+findings of `validate` are not here; each says what to do itself. `make reference` writes this page.
 
 ## What `check` finds
 """

@@ -45,8 +45,13 @@ IMAGE_BY_DIGEST = re.compile(r"[a-z0-9][\w.:/-]*@sha256:[0-9a-f]{64}")
 class JobResources(Model):
     """Resources of the job's container."""
 
-    requests: Mapping[str, Quantity] = Field(default={"cpu": "500m", "memory": "2Gi"})
-    limits: Mapping[str, Quantity] = Field(default={"memory": "2Gi"})
+    requests: Mapping[str, Quantity] = Field(
+        default={"cpu": "500m", "memory": "2Gi"}, description="What the pod requests; default: 500m CPU, 2Gi memory."
+    )
+    limits: Mapping[str, Quantity] = Field(
+        default={"memory": "2Gi"},
+        description="What the pod may use at most; default: 2Gi memory. It must hold the heap and 384 MiB.",
+    )
 
 
 def _heap(value: Any) -> Any:
@@ -73,8 +78,8 @@ class Executors(Model):
 class JobHistory(Model):
     """How many finished runs of the schedule stay, with their logs."""
 
-    successful: NonNegativeInt = 1
-    failed: NonNegativeInt = 3
+    successful: NonNegativeInt = Field(default=1, description="How many scheduled runs that passed stay.")
+    failed: NonNegativeInt = Field(default=3, description="How many scheduled runs that did not pass stay.")
 
 
 class Workload(StrEnum):

@@ -127,7 +127,7 @@ class Rack(Model):
 class Tracing(Model):
     """Distributed tracing of the workers. Source: Strimzi OpenTelemetryTracing."""
 
-    type: Literal["opentelemetry"]
+    type: Literal["opentelemetry"] = Field(description="Always `opentelemetry`.")
 
 
 @with_config(ConfigDict(extra="forbid"))

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.bench.adoption_watch import Phase
-from tests.bench.tables import replace_table
+from tests.pages import put
 from tests.repository import ROOT
 
-PAGE = ROOT / "infra" / "README.md"
+PAGE = ROOT / "infra" / "operate" / "DRILLS.md"
 ADOPTED = (
     "| what ran | verdict before, after | records | tasks announced to restart / restarted | other restarts "
     "| longest pause of the copying | twice | missing |\n"
@@ -84,6 +84,8 @@ def read(file: Path) -> list[Row]:
 
 
 def write_tables(rows: Sequence[Row], page: Path = PAGE) -> None:
-    replace_table(page, ADOPTED, (row.line for row in rows))
+    """Put the tables of adoptions and of the commands into a page."""
+    put(page, "adoption", "\n".join([ADOPTED, *(row.line for row in rows)]))
     for commands in (row.commands for row in rows if row.commands):
-        replace_table(page, COMMANDS, (f"| `{command}` | {seconds:.0f} s |" for command, seconds in commands.items()))
+        lines = (f"| `{command}` | {seconds:.0f} s |" for command, seconds in commands.items())
+        put(page, "five minutes", "\n".join([COMMANDS, *lines]))

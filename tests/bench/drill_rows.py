@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.bench.drill_counting import Count
 from tests.bench.drill_shapes import SHAPES
-from tests.bench.tables import replace_table
+from tests.pages import put
 from tests.repository import ROOT
 
-PAGE = ROOT / "infra" / "operate" / "README.md"
+PAGE = ROOT / "infra" / "operate" / "DRILLS.md"
 HEADER = (
     "| shape | way | groups | skipped | read again: announced / seen | MirrorMaker's own: skipped / read again |\n"
     "| --- | --- | --- | --- | --- | --- |"
@@ -85,5 +85,5 @@ def read(file: Path) -> list[Row]:
 
 
 def write_table(rows: Iterable[Row], page: Path = PAGE) -> None:
-    """Replace the table of the drills in a page; its header begins like HEADER."""
-    replace_table(page, HEADER, (row.line for row in rows))
+    """Put the table of the drills into a page."""
+    put(page, "drills", "\n".join([HEADER, *(row.line for row in rows)]))

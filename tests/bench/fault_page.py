@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.bench.fault_rows import Row
 from tests.bench.fault_stack import SHAPES, Variant
+from tests.pages import put, section
 
-_BEGIN, _END = "<!-- faults: begin -->", "<!-- faults: end -->"
 _SHAPES = {f"{shape.lower()}-": shape for shape in SHAPES if shape != "filtered"}
 VARIANTS = tuple(Variant(*given) for given in product(("default", "identity"), (False, True)))
 _FAULTS = ("| fault | exit code | what the report says | remedy |", "| --- | --- | --- | --- |")
@@ -97,9 +97,6 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def write_table(readme: Path, rows: Sequence[Row], when: str) -> None:
-    """Put the rows into the tables between the two marks of a page."""
-    page = readme.read_text()
-    before, _, rest = page.partition(_BEGIN)
-    old, _, after = rest.partition(_END)
-    readme.write_text("\n\n".join([before + _BEGIN, *sections(rows, when, old), _END]) + after)
+def write_table(page: Path, rows: Sequence[Row], when: str) -> None:
+    """Put the rows into the tables of a page."""
+    put(page, "faults", "\n\n".join(sections(rows, when, section(page.read_text(), "faults"))))

@@ -2,7 +2,7 @@
 
 It runs on a local stack of its own, with every shape deployed once. Each fault is made alone, judged by the job, and
 undone. Each row is kept in `.local/faults/rows.jsonl` as soon as it is known; `--write` puts the table of all kept
-rows into spark/README.md. `--clean` makes no fault, and counts alarms instead (tests/bench/fault_clean.py).
+rows into spark/FAULTS.md. `--clean` makes no fault, and counts alarms instead (tests/bench/fault_clean.py).
 """
 
 import argparse
@@ -111,7 +111,7 @@ def write(rows: Sequence[Row]) -> None:
     """Put the tables of these rows into the job's page, compared with what is expected now."""
     known = {(str(each), fault.name): (fault, each) for each in VARIANTS for fault in faults_of(each)}
     found = [compared(row, *known[row.variant, row.name]) if (row.variant, row.name) in known else row for row in rows]
-    write_table(_ROOT / "spark" / "README.md", found, datetime.now(UTC).strftime("%d %B %Y"))
+    write_table(_ROOT / "spark" / "FAULTS.md", found, datetime.now(UTC).strftime("%d %B %Y"))
 
 
 def print_end(console: Console, rows: Sequence[Row], seconds: float) -> None:

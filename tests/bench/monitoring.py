@@ -174,7 +174,7 @@ def main() -> int:
     given = parsed()
     if given.write:
         rows = kept(_ROWS)
-        page, when = _ROOT / "infra" / "README.md", datetime.now(UTC).strftime("%d %B %Y")
+        page, when = _ROOT / "infra" / "operate" / "ALERTS.md", datetime.now(UTC).strftime("%d %B %Y")
         write_table(page, rows, [each.what for each in FAULTS], when, given.factor)
         if _DASHBOARD.exists():
             _PICTURE.write_text(picture(dashboard_recording.kept(_DASHBOARD)))

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.pages import put
+
 _WIDTH = 120
 _HEAD = ("| fault | alert | fires after | other alerts | with the whole `for` |", "| --- | --- | --- | --- | --- |")
 #: The start of the only entry for a fault that could not be made.
@@ -78,20 +80,10 @@ def write_table(
     """Put the tables between their marks: the rows of these faults, the faults without a row, and the queries."""
     made = f"Made by `make monitoring` on {when}."
     if rows.get("faults") or rows.get("clean"):
-        _put(page, "faults", [made, *_of_faults(rows, faults, factor)])
+        put(page, "monitoring faults", "\n\n".join([made, *_of_faults(rows, faults, factor)]))
     if asked := rows.get("asked"):
-        _put(
-            page,
-            "queries",
-            [made, *_of_queries(sorted(asked.values(), key=lambda row: (row["metrics"], row["names"])))],
-        )
-
-
-def _put(page: Path, which: str, sections: Sequence[str]) -> None:
-    begin, end = (f"<!-- monitoring {which}: {edge} -->" for edge in ("begin", "end"))
-    before, _, rest = page.read_text().partition(begin)
-    _, _, after = rest.partition(end)
-    page.write_text("\n\n".join([before + begin, *sections, end]) + after)
+        queries = _of_queries(sorted(asked.values(), key=lambda row: (row["metrics"], row["names"])))
+        put(page, "monitoring queries", "\n\n".join([made, *queries]))
 
 
 def _of_faults(rows: Mapping[str, Mapping[str, Any]], faults: Sequence[str], factor: int) -> Iterator[str]:

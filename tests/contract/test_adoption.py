@@ -22,8 +22,7 @@ from infra.local.provider.servicer import serve
 from infra.stack.settings import read_settings
 from tests.contract.api_servers import ApiServer
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
 V1 = "kafka.strimzi.io/v1"
@@ -172,14 +171,12 @@ def test_a_plan_names_everything_and_changes_nothing(world: World) -> None:
 
 
 def test_the_plan_in_the_readme_is_what_the_command_prints(world: World) -> None:
-    blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
-    (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
-    (shown,) = [each.text for each in blocks if "Pulumi knows 0" in each.text]
+    resource, plan = shown("name: mm2, namespace: kafka"), shown("Pulumi knows 0")
     text = resource.replace("namespace: kafka", f"namespace: {world.namespace}")
     world.made_by("helm", text)
     world.imported(text)
     said = world.said("adopt", "prod")
-    for line in shown.replace("kafka/mm2", f"{world.namespace}/mm2").splitlines():
+    for line in plan.replace("kafka/mm2", f"{world.namespace}/mm2").splitlines():
         for part in filter(None, line.strip(" )").split("…")):
             assert part.strip() in said
 

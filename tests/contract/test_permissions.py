@@ -1,4 +1,4 @@
-"""The ClusterRole in infra/README.md grants exactly what an account needs for all objects that we render."""
+"""The ClusterRole in infra/deploy/README.md grants exactly what an account needs for all objects that we render."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -24,8 +24,7 @@ from infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.definitions import definition
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
 ACCOUNT = "deployer"
 IMAGE = f"validation@sha256:{'0' * 64}"
@@ -34,11 +33,7 @@ SECONDS = 30.0
 
 
 def shown_role() -> dict[str, Any]:
-    blocks = [
-        yaml.safe_load(each.text) for each in Readme(ROOT / "infra" / "README.md").blocks() if "yaml" in each.language
-    ]
-    (role,) = [block for block in blocks if block.get("kind") == "ClusterRole"]
-    return dict(role)
+    return dict(yaml.safe_load(shown("kind: ClusterRole")))
 
 
 def objects() -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ _FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SPAN = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_HEADING_LINE = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 #: Words that end a command on a shell line.
 _NEXT = {"|", "||", "&&", ";", ">", ">>"}
 
@@ -97,3 +98,21 @@ def _is_elsewhere(path: Path) -> bool:
 
 #: Every README of the repository, the first screen first.
 READMES = [Readme(path) for path in sorted(ROOT.glob("**/README.md")) if not _is_elsewhere(path)]
+#: The pages that a program writes, in whole or in part.
+GENERATED = [
+    Readme(path) for path in sorted(ROOT.glob("**/[A-Z]*.md")) if path.name != "README.md" and not _is_elsewhere(path)
+]
+
+
+def shown(part: str) -> str:
+    """Return the only block of a README that contains this text, wherever the page is."""
+    (text,) = [block.text for readme in READMES for block in readme.blocks() if part in block.text]
+    return text
+
+
+def chapter(title: str) -> str:
+    """Return the text below the only heading with this title, up to the next heading of its level or a higher one."""
+    (found,) = [match for readme in READMES for match in _HEADING_LINE.finditer(readme.text) if match[2] == title]
+    rest = found.string[found.end() :]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    return rest[: end.start()] if end else rest

@@ -9,15 +9,10 @@ from typer.testing import CliRunner
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
 from infra.review.explain import described, known_codes
-from tests import problem_catalogue
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
 
 #: What PySpark or Spark's JVM said is in them; tests meet them in processes of their own only.
 _ONLY_FROM_THE_JVM = {"spark-not-started", "spark-refused"}
-
-
-def test_the_catalogue_is_current() -> None:
-    assert problem_catalogue.PAGE.read_text() == problem_catalogue.catalogue(), "run `make catalogue`"
 
 
 def test_the_catalogue_has_every_code_once() -> None:

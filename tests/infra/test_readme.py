@@ -24,7 +24,7 @@ from infra.stack.settings import read_settings, stack_names
 from infra.stack.stack_checks import problems
 from spark.arguments import parser as job_arguments
 from tests.components.recorder import record
-from tests.infra.readmes import READMES, Block, Command, Readme
+from tests.infra.readmes import GENERATED, READMES, Block, Command, Readme
 from tests.repository import ROOT, STACKS
 from tests.test_structure import imports_of
 
@@ -36,6 +36,7 @@ OTHER_PROGRAMS = {"bash", "cd", "docker", "git", "kubectl", "mvn", "pip", "pulum
 #: Commands that read the stack files alone: their output is compared.
 READ_ONLY = {"check", "explain", "environments"}
 LINES_OF_THE_FIRST_PAGE = 150
+LINES_OF_A_PAGE = 300
 #: Marks a path in a code span that is a placeholder and not a name.
 _PLACEHOLDER = re.compile(r"[<>…*{}]|\b[A-Z]{3,}\b")
 
@@ -213,9 +214,9 @@ def test_a_read_only_command_prints_the_output_that_a_readme_shows(command: Comm
     assert [line for line in command.output if line != "…" and line.rstrip() not in printed] == [], answer.stderr
 
 
-@each_readme
+@pytest.mark.parametrize("readme", [*READMES, *GENERATED], ids=[page.name for page in [*READMES, *GENERATED]])
 def test_a_link_leads_to_an_existing_file_and_heading(readme: Readme) -> None:
-    anchors = {other.path: other.anchors() for other in READMES}
+    anchors = {other.path: other.anchors() for other in [*READMES, *GENERATED]}
     for target in readme.links():
         if target.startswith(("https://", "http://")):
             continue
@@ -273,7 +274,15 @@ def test_every_file_of_the_walk_of_a_key_runs_when_a_flow_is_deployed() -> None:
     assert [file for file in files[1:] if str(ROOT / file) not in ran] == []
 
 
-@pytest.mark.parametrize("readme", READMES[1:], ids=[readme.name for readme in READMES[1:]])
+@pytest.mark.parametrize("readme", READMES, ids=[readme.name for readme in READMES])
+def test_a_page_is_short_enough_to_be_read(readme: Readme) -> None:
+    assert len(readme.text.splitlines()) <= LINES_OF_A_PAGE
+
+
+_LATER_PAGES = [*READMES[1:], *GENERATED]
+
+
+@pytest.mark.parametrize("readme", _LATER_PAGES, ids=[readme.name for readme in _LATER_PAGES])
 def test_a_page_begins_with_the_question_that_it_answers(readme: Readme) -> None:
     assert readme.text.splitlines()[2].startswith("**What do I do when ")
 

@@ -19,7 +19,7 @@ from tests.repository import ROOT
 from tests.spark.scenes import passwords
 
 JOB = ROOT / "spark" / "validate.py"
-README = (ROOT / "spark" / "README.md").read_text()
+README = (ROOT / "infra" / "validate" / "README.md").read_text()
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 #: The packages that the job needs besides those in the zip.
 NEEDED = ("pyspark", "pydantic", "rich", "kubernetes")

@@ -13,7 +13,7 @@ from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
 from components.render.planned_objects import PlannedObject
 from components.topology.parsing import parse_topology
-from tests.repository import ROOT, STACKS
+from tests.repository import ROOT
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))
 ANY = "any"
@@ -91,7 +91,7 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def test_the_readmes_table_names_every_document_and_only_existing_tests() -> None:
-    text = (STACKS / "README.md").read_text()
+    text = (ROOT / "tests" / "components" / "render" / "documents" / "README.md").read_text()
     table = text[text.index("| in the guide | here | held by |") :].partition("\n\n")[0].splitlines()[2:]
     named = {name.strip() for row in table for name in row.split("|")[-2].split(",")}
     tests = {each.stem for each in (ROOT / "tests").rglob("test_*.py")}

@@ -74,7 +74,7 @@ def test_diff_ends_with_the_exit_codes_that_its_help_lists(tmp_path: Path) -> No
 def test_help_and_page_say_the_same_about_the_exit_code_of_a_move(command: str) -> None:
     said = CliRunner().invoke(app, [command, "--help"], terminal_width=200).output
     (codes,) = re.findall(r"The exit code is .*?or done\.", " ".join(said.split()))
-    assert codes in " ".join((ROOT / "infra" / "operate" / "README.md").read_text().split())
+    assert codes in " ".join((ROOT / "infra" / "operate" / "move" / "README.md").read_text().split())
 
 
 @pytest.mark.parametrize("command", ["check", "explain", "acls", "environments"])

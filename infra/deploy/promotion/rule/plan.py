@@ -27,7 +27,7 @@ _YEAR_MINUTES = 525_600
 class Wave(Model):
     """Stacks that are promoted together; the next wave waits until each is proven and its soak time has passed."""
 
-    stacks: tuple[str, ...]
+    stacks: tuple[str, ...] = Field(description="Names of the stacks of this wave.")
     soak_minutes: float = Field(
         default=0,
         ge=0,
@@ -40,8 +40,8 @@ class Wave(Model):
 class Environment(Model):
     """Waves of stacks in order; the first wave follows the last wave of the previous environment."""
 
-    name: str = Field(min_length=1)
-    waves: tuple[Wave, ...] = ()
+    name: str = Field(min_length=1, description="Name of the environment, and of its environment on GitHub.")
+    waves: tuple[Wave, ...] = Field(default=(), description="Waves, in order.")
     may_skip: tuple[str, ...] = Field(
         default=(),
         description=(
@@ -58,7 +58,7 @@ class Plan(Model):
         default="replication-evidence",
         description="Namespace of the ConfigMap with the evidence, in each stack's own Kubernetes cluster.",
     )
-    environments: tuple[Environment, ...]
+    environments: tuple[Environment, ...] = Field(description="Environments, in order.")
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,11 @@ from infra.deploy.adoption.plan import Plan, planned
 from infra.deploy.adoption.text import print_plan
 from infra.review.snapshots import current_snapshot
 from tests.infra.deploy.adoption.test_moves import codes
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
 
 def test_the_plan_in_the_readme_is_what_the_command_prints(tmp_path: Path) -> None:
-    blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
-    (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
-    (shown,) = [each.text for each in blocks if "becomes mm2:" in each.text]
+    resource, moving = shown("name: mm2, namespace: kafka"), shown("becomes mm2:")
     (tmp_path / "running.yaml").write_text(resource)
     words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors"), "--as-flows"]
     assert CliRunner().invoke(app, words).exit_code == 0
@@ -33,14 +30,13 @@ def test_the_plan_in_the_readme_is_what_the_command_prints(tmp_path: Path) -> No
     printed = StringIO()
     print_plan(plan, Console(file=printed, width=1000))
     said = " ".join(printed.getvalue().split())
-    for part in filter(None, (each.strip() for each in " ".join(shown.split()).split("…"))):
+    for part in filter(None, (each.strip() for each in " ".join(moving.split()).split("…"))):
         assert part in said
 
 
 def plan_of_several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
     """The plan of the command that `import --as-flows` prints for resources of these topics, and the output."""
-    blocks = list(Readme(ROOT / "infra" / "README.md").blocks())
-    (resource,) = [each.text for each in blocks if "name: mm2, namespace: kafka" in each.text]
+    resource = shown("name: mm2, namespace: kafka")
     mirrors = []
     for name, selected in topics.items():
         body = yaml.safe_load(resource)

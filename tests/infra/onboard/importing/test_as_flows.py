@@ -9,11 +9,9 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
-BLOCKS = list(Readme(ROOT / "infra" / "README.md").blocks())
-(RESOURCE,) = [each.text for each in BLOCKS if "name: mm2, namespace: kafka" in each.text]
+RESOURCE = shown("name: mm2, namespace: kafka")
 
 
 def imported(folder: Path, text: str, *words: str) -> tuple[int, str, dict[str, Any]]:

@@ -12,13 +12,10 @@ from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
-from tests.infra.readmes import READMES
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
-PAGE = next(readme for readme in READMES if readme.path == ROOT / "infra" / "README.md")
-CHAPTER = PAGE.text.partition("## I already run MirrorMaker")[2].partition("\n## ")[0]
-RESOURCE = CHAPTER.partition("```yaml\n")[2].partition("```")[0]
-SHOWN = CHAPTER.partition("```text\n")[2].partition("```")[0]
+RESOURCE = shown("metadata: {name: mm2,")
+SHOWN = shown("Not taken over: 1 thing")
 
 
 def run(folder: Path, *arguments: str, text: str | None = None) -> tuple[int, str]:

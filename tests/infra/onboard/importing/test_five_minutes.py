@@ -8,23 +8,20 @@ from pathlib import Path
 
 import yaml
 
-from tests.infra.readmes import Readme
+from tests.infra.readmes import chapter, shown
 from tests.repository import ROOT
 
-README = Readme(ROOT / "infra" / "README.md")
-TITLE = "### Five minutes from somebody's YAML to a verdict\n"
+TITLE = "Five minutes from somebody's YAML to a verdict"
 #: `pip` has already run on the test machine, and `kubectl` needs clusters.
 ELSEWHERE = {"kubectl", "pip"}
 
 
 def commands() -> list[list[str]]:
-    section = README.text.split(TITLE)[1].split("\n### ")[0]
-    return [shlex.split(line[2:], comments=True) for line in section.splitlines() if line.startswith("$ ")]
+    return [shlex.split(line[2:], comments=True) for line in chapter(TITLE).splitlines() if line.startswith("$ ")]
 
 
 def test_every_command_that_needs_no_cluster_runs_as_shown(tmp_path: Path) -> None:
-    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
-    (tmp_path / "running.yaml").write_text(resource)
+    (tmp_path / "running.yaml").write_text(shown("metadata: {name: mm2,"))
     folder, done = tmp_path, []
     for words in commands():
         if words[0] in ELSEWHERE or {"validate", "--validate"} & set(words):
@@ -44,10 +41,8 @@ def test_every_command_that_needs_no_cluster_runs_as_shown(tmp_path: Path) -> No
 
 
 def test_the_validation_logins_in_the_readme_are_imported(tmp_path: Path) -> None:
-    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
-    (logins,) = [block.text for block in README.blocks() if "username: validator" in block.text]
-    (tmp_path / "running.yaml").write_text(resource)
-    (tmp_path / "logins.yaml").write_text(logins)
+    (tmp_path / "running.yaml").write_text(shown("metadata: {name: mm2,"))
+    (tmp_path / "logins.yaml").write_text(shown("username: validator"))
     (words,) = [each for each in commands() if "--validation-login" in each]
     run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:-1]]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -23,8 +23,7 @@ from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.move.night import a_call, a_night
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import shown
 
 NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -266,9 +265,8 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     night = replace(
         night, stack=OpenStack(replace(night.settings, stack="prod-us-west-2")), members={"checkout-web": 0}
     )
-    blocks = [each.text for each in Readme(ROOT / "infra" / "operate" / "README.md").blocks()]
-    (dry_run,) = [" ".join(each.split()) for each in blocks if "does not answer: Connection refused" in each]
-    (committed,) = [" ".join(each.split()) for each in blocks if "✓ 1 position committed on uswest\n" in each]
+    dry_run = " ".join(shown("does not answer: Connection refused").split())
+    committed = " ".join(shown("✓ 1 position committed on uswest\n").split())
     after_disaster(a_call(night, mode="disaster", dry_run=True), night)
     assert " ".join(capsys.readouterr().out.split()) == dry_run
     after_disaster(a_call(night, mode="disaster"), night)

@@ -18,7 +18,7 @@ from infra.operate.move.failover import plan, refuse_unsuited
 from infra.operate.move.text import document, next_steps, position_line, print_plan, topics_of
 from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from tests.builders import a_resolved_flow
-from tests.infra.readmes import READMES
+from tests.infra.readmes import shown
 
 NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
@@ -267,5 +267,4 @@ def test_the_readme_shows_a_plan_as_it_is_printed() -> None:
     found = (a_connector(tasks=tasks), a_connector(name="orders-checkpoint", role="checkpoint"))
     printed = StringIO()
     print_plan(plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS), Console(file=printed, width=300))
-    (shown,) = [each.text for readme in READMES for each in readme.blocks() if "✓ drained" in each.text]
-    assert printed.getvalue() == shown
+    assert printed.getvalue() == shown("✓ drained")

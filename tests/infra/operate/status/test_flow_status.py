@@ -32,7 +32,7 @@ from infra.operate.status.facts import (
 from infra.operate.status.flow_status import flow_status
 from infra.operate.status.text import print_status
 from tests.builders import a_cluster, a_resolved_flow, a_topology
-from tests.infra.readmes import READMES
+from tests.infra.readmes import shown
 
 NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
@@ -270,9 +270,9 @@ def test_the_readme_shows_what_the_command_prints() -> None:
         groups=(GroupFacts("checkout-app", {ORDERS: 8}), GroupFacts("checkout-web", {ORDERS: 31})),
         verdict=VerdictFacts(Verdict.PASS, NOW - timedelta(hours=3), current=True),
     )
-    (shown,) = [each.text for readme in READMES for each in readme.blocks() if " orders verdict " in each.text]
+    example = shown(" orders verdict ")
     status = StackStatus(stack="prod-us-west-2", flows=(flow_status(FLOW, found),))
-    assert " ".join(shown.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
+    assert " ".join(example.split()) == " ".join(text_of(StatusDocument(asked_at="", stacks=(status,))).split())
 
 
 def test_a_flow_whose_cluster_address_is_unknown_could_not_fail_over() -> None:

@@ -7,27 +7,23 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.commands.app import COMMANDS, app
-from tests.infra.readmes import Readme
-from tests.repository import ROOT
+from tests.infra.readmes import READMES, chapter, shown
 from tests.workflows.workflow import commit, git
-
-README = Readme(ROOT / "infra" / "README.md")
 
 #: Commands that write something new, or belong to the local stack or to a plan of promotion.
 _FOR_A_NEW_PROJECT = {"init", "schema", "environments", "local"}
 
 
 def test_a_table_says_what_each_command_reads_for_those_who_stay_with_yaml() -> None:
-    _, _, chapter = README.text.partition("## What do I do when we stay with YAML?")
-    table = "\n".join(line for line in chapter.partition("\n## ")[0].splitlines() if line.startswith("| "))
+    text = chapter("What do I do when we stay with YAML?")
+    table = "\n".join(line for line in text.splitlines() if line.startswith("| "))
     named = {span.removeprefix("replicate ").split()[0] for span in re.findall("`([^`]+)`", table)}
     assert set(COMMANDS) - _FOR_A_NEW_PROJECT <= named
 
 
 def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (resource,) = [block.text for block in README.blocks() if "metadata: {name: mm2," in block.text]
-    (shown,) = [block.text for block in README.blocks() if "kafka against origin/main" in block.text]
-    (call,) = [each for each in README.commands() if each.whole and "--yaml" in each.words]
+    resource, review = shown("metadata: {name: mm2,"), shown("kafka against origin/main")
+    (call,) = [each for readme in READMES for each in readme.commands() if each.whole and "--yaml" in each.words]
     git(tmp_path, "init", "--quiet")
     (tmp_path / "kafka").mkdir()
     file = tmp_path / "kafka" / "mm2.yaml"
@@ -37,4 +33,4 @@ def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch
     file.write_text(resource.replace("orders,payments-.*", "orders").replace("groupsPattern", "groupPattern"))
     monkeypatch.chdir(tmp_path)
     printed = CliRunner().invoke(app, list(call.words[1:])).output
-    assert " ".join(re.sub(r" \([0-9a-f]{10}\)", "", printed).split()) == " ".join(shown.split())
+    assert " ".join(re.sub(r" \([0-9a-f]{10}\)", "", printed).split()) == " ".join(review.split())
