@@ -20,10 +20,11 @@ from typer.core import TyperGroup
 
 from components.contract import exported_series
 from components.render.monitoring import monitoring_objects
-from components.topology import clusters, connectors, in_cluster, model, transforms, workers
+from components.topology.in_cluster import InCluster
+from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from infra.commands.app import COMMANDS, app
-from infra.deploy.promotion.rule import plan
+from infra.deploy.promotion.rule.plan import Plan
 from tests import problem_catalogue
 from tests.builders import a_flow, a_topology
 from tests.infra.onboard.importing import table as imports
@@ -50,26 +51,26 @@ keys of a topology. `make reference` writes this page.
 A key with dots is nested: `offsetSyncs.lagMax` is `offsetSyncs: {lagMax: …}`. A name in angle brackets is yours to
 choose.
 """
-#: Headings and the models below them. A model that has a heading is not unfolded in the tables of others.
-_MODELS: Mapping[str, tuple[type[BaseModel], ...]] = {
-    "A topology file": (model.Topology,),
-    "A cluster": (clusters.Cluster,),
-    "A replication": (model.Flow, model.PrefixlessPair, model.Split, model.MirrorMaker2),
-    "A part of a `split`": (model.SplitPart,),
-    "One of several `sources` of a `mirrorMaker2`": (model.MirrorSource,),
-    "A source connector": (connectors.SourceConnector,),
-    "A checkpoint or heartbeat connector": (connectors.OptionalConnector,),
-    "One of several source connectors": (connectors.SourcePart,),
-    "`connect`: the workers": (workers.ConnectCluster,),
-    "`quota`": (workers.Quota,),
-    "`transforms`": (transforms.Transforms,),
-    "A transform": (transforms.Transform,),
-    "A converter": (transforms.Converter,),
-    "`monitoring`": (model.Monitoring,),
-    "A promotion plan": (plan.Plan,),
-    "An environment of a plan": (plan.Environment,),
-    "A wave of an environment": (plan.Wave,),
-    "`inCluster` in `replication:validation` of a stack file": (in_cluster.InCluster,),
+#: Headings and the models below them, by class name. A model that has a heading is not unfolded in the tables of others.
+_MODELS: Mapping[str, tuple[str, ...]] = {
+    "A topology file": ("Topology",),
+    "A cluster": ("Cluster",),
+    "A replication": ("Flow", "PrefixlessPair", "Split", "MirrorMaker2"),
+    "A part of a `split`": ("SplitPart",),
+    "One of several `sources` of a `mirrorMaker2`": ("MirrorSource",),
+    "A source connector": ("SourceConnector",),
+    "A checkpoint or heartbeat connector": ("OptionalConnector",),
+    "One of several source connectors": ("SourcePart",),
+    "`connect`: the workers": ("ConnectCluster",),
+    "`quota`": ("Quota",),
+    "`transforms`": ("Transforms",),
+    "A transform": ("Transform",),
+    "A converter": ("Converter",),
+    "`monitoring`": ("Monitoring",),
+    "A promotion plan": ("Plan",),
+    "An environment of a plan": ("Environment",),
+    "A wave of an environment": ("Wave",),
+    "`inCluster` in `replication:validation` of a stack file": ("InCluster",),
 }
 
 
@@ -113,15 +114,24 @@ def _option(parameter: Any, context: Any) -> tuple[str, str, str]:
 
 def keys_page() -> str:
     """Return the page of all keys."""
-    own = {each for models in _MODELS.values() for each in models}
+    known = {one.__name__: one for root in (Topology, Plan, InCluster) for one in _reached(root)}
+    own = {known[name] for names in _MODELS.values() for name in names}
     parts = [_KEYS]
-    for title, models in _MODELS.items():
+    for title, names in _MODELS.items():
+        models = [known[name] for name in names]
         if len(models) == 1:
             shown = table(("key", "default", "meaning"), list(_rows(models[0], "", own)))
         else:
             shown = table(("key", "kinds", "default", "meaning"), list(_rows_of_kinds(models, own)))
         parts.append(f"## {title}\n\n{shown}\n")
     return "\n".join(parts)
+
+
+def _reached(one: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield one
+    for field in one.model_fields.values():
+        for nested in _models(field.annotation):
+            yield from _reached(nested)
 
 
 def _rows_of_kinds(kinds: Sequence[type[BaseModel]], own: set[type[BaseModel]]) -> Iterator[tuple[str, str, str, str]]:
