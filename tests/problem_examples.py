@@ -34,9 +34,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "infra/deploy/adoption/test_plan": ("test_an_agreement_allows_only_what_it_names",),
     "infra/commands/test_cli": ("test_diff_reports_every_stack_whose_cluster_cannot_be_reached",),
-    "infra/deploy/engine/test_engine_locks": (
-        "test_the_lock_of_a_living_engine_is_kept_and_the_error_names_its_process",
-    ),
     "infra/onboard/importing/test_command": ("test_a_source_without_a_mirror_maker_is_refused",),
     "infra/onboard/importing/test_connect_rest": (
         "test_a_connector_without_a_configuration_is_named",

@@ -51,7 +51,7 @@ keys of a topology. `make reference` writes this page.
 A key with dots is nested: `offsetSyncs.lagMax` is `offsetSyncs: {lagMax: …}`. A name in angle brackets is yours to
 choose.
 """
-#: Headings and the models below them, by class name. A model that has a heading is not unfolded in the tables of others.
+#: Headings and the models below them, by class name. A model with a heading is not unfolded in the tables of others.
 _MODELS: Mapping[str, tuple[str, ...]] = {
     "A topology file": ("Topology",),
     "A cluster": ("Cluster",),
