@@ -36,7 +36,7 @@ class _Holding(KubernetesApi):
     ],
     ids=["none", "one", "another key"],
 )
-def test_a_missing_config_map_or_key_is_named(held: dict[str, Any], said: str) -> None:
+def test_a_missing_config_map_or_its_key_is_named(held: dict[str, Any], said: str) -> None:
     with pytest.raises(CannotRunError, match="config-map-missing") as caught:
         require_config_maps(_Holding(**held), [a_resolved_flow(connect={"metrics": METRICS, "logging": LOGGING})])
     assert said in caught.value.what
