@@ -15,16 +15,13 @@ from components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import CONNECTOR_CLASSES
 from components.render.acls import flows_without_addresses
-from components.render.alerts import alert_rule, flow_alerts, of_flow
+from components.render.alerts import alert_rules
 from components.render.config_layers import Config, values
 from components.render.connector_config import changeable_layers
 from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
-from components.render.exporter_alerts import exporter_alerts
 from components.render.kafka_connectors import connector_roles
-from components.render.login_alerts import explained
 from components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
-from components.render.pair_alerts import pair_alerts
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
 from components.topology.model import Monitoring, Topology
 
@@ -136,11 +133,7 @@ def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
 
 
 def _rules(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, monitoring: Monitoring) -> PlannedObject:
-    alerts = [*flow_alerts(flow, stack)]
-    if monitoring.exporter:
-        alerts += [*exporter_alerts(flow, stack), *pair_alerts(flow, flows, stack)]
-        alerts = [explained(each, of_flow(flow, stack)) for each in alerts]
-    rules = [alert_rule(alert, flow, stack, monitoring.runbooks) for alert in alerts]
+    rules = [*alert_rules(flow, flows, stack, monitoring.runbooks, exporter=monitoring.exporter)]
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}
     body = manifest(API_VERSION, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)
