@@ -20,7 +20,7 @@ from infra.stack.stack_checks import raise_mistakes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from infra.operate.status.exporting import Newest
+    from infra.operate.status.exporter import Newest
 
 _INTERRUPTED = 130
 _PORTS = 65_536
@@ -62,7 +62,7 @@ def exporter(
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.status.exporting import Newest, serving
+    from infra.operate.status.exporter import Newest, serving
     from infra.operate.status.look import rounds
 
     def read() -> list[OpenStack]:
@@ -94,8 +94,7 @@ def exporter(
 
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
-    from infra.operate.status.drifting import changed_by_hand
-    from infra.operate.status.exporter import not_asked
+    from infra.operate.status.exporter import changed_by_hand, not_asked
     from infra.operate.status.look import look
 
     printed: set[str] = set()

@@ -13,14 +13,12 @@ from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import who
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.connectors.changes import Request
+from infra.operate.connectors.changes import ConnectorPlace, Request
 from infra.operate.connectors.operator import read_live
-from infra.operate.connectors.places import ConnectorPlace
-from infra.operate.offsets.change import Run, left_behind
+from infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
 from infra.operate.offsets.file import OffsetsFile, csv_text, json_text
 from infra.operate.offsets.plan import Known, Move, of_those
 from infra.operate.offsets.reader import OffsetsReader
-from infra.operate.offsets.requests import PURPOSE, refuse
 from infra.stack.files.positions import shown
 
 

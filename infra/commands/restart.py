@@ -29,9 +29,9 @@ def restart(
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
     # They load a client of Kubernetes, which takes longer than TAB may.
+    from infra.operate.connectors.changes import planned_restarts
     from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
     from infra.operate.connectors.operator import restart as carry_out
-    from infra.operate.connectors.restarts import planned_restarts
 
     with OpenStack(read_settings(stack, project.stacks)) as opened:
         places = chosen_places(opened.declared_flow(flow), connector or ())

@@ -14,7 +14,7 @@ from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_names
 
 if TYPE_CHECKING:
-    from infra.operate.status.document import StatusDocument
+    from infra.operate.status.flow_status import StatusDocument
 
 
 def status(

@@ -19,9 +19,8 @@ from infra.local import stack
 from infra.local.endpoints import Region
 from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
-from infra.operate.connectors.changes import Request, planned
+from infra.operate.connectors.changes import Request, connector_places, planned
 from infra.operate.connectors.operator import carry_out, cluster_of, read_live
-from infra.operate.connectors.places import connector_places
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_file
 from spark.documents import chosen_flows

@@ -17,7 +17,7 @@ from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.operate.status.exporting import Newest
+from infra.operate.status.exporter import Newest
 from infra.operate.status.facts import FlowFacts
 from infra.operate.status.flow_status import flow_status
 from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target

@@ -26,9 +26,8 @@ from infra.deploy.engine.failures import engine_failure
 from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.kubernetes.readiness import wait_until_ready
 from infra.machine.steps import run_step
-from infra.operate.connectors.changes import planned
+from infra.operate.connectors.changes import connector_places, planned
 from infra.operate.connectors.operator import carry_out, chosen_places, read_live
-from infra.operate.connectors.places import connector_places
 from infra.operate.move.facts import Mode
 from infra.operate.move.source_only import export
 from infra.stack.flow_choice import flow_named

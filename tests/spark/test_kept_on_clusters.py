@@ -11,8 +11,7 @@ from components.contract.published_verdict import config_map_name
 from components.contract.report import Depth, FlowOutcome, Report, Verdict
 from components.kafka.proven_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
-from infra.operate.move.disaster import disaster_plan
-from infra.operate.move.disaster_facts import Silence, read_evidence
+from infra.operate.move.disaster import Silence, disaster_plan, read_evidence
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.published import published_data

@@ -30,10 +30,8 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import Change as StateChange
 from infra.operate.connectors.changes import Request, planned, wanted_state
 from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operate.offsets.change import Run
-from infra.operate.offsets.ended_tasks import wait_until_ended
+from infra.operate.offsets.change import Run, disarm, wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
-from infra.operate.offsets.requests import disarm
 from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings

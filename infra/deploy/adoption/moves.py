@@ -24,7 +24,7 @@ from infra.onboard.importing.effective import group_names
 from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.values import Placeholders, providers_of
-from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.offsets.plan import Move, Stored
 from infra.review.object_changes import identity
 

@@ -17,9 +17,7 @@ from infra.deploy.adoption.moves import MirrorMove, MirrorMoves
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import PULUMI, owners
 from infra.onboard.importing.effective import group_names
-from infra.operate.connectors.changes import OFFSETS, wanted_state
-from infra.operate.connectors.places import connector_places
-from infra.operate.connectors.restarts import connector_in
+from infra.operate.connectors.changes import OFFSETS, connector_in, connector_places, wanted_state
 from infra.review.object_changes import identity
 
 RELEASED, REPLACED = "released", "replaced"

@@ -12,9 +12,7 @@ from components.properties.definitions import nearest
 from infra.kubernetes.access import FIELD_MANAGER
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import Change, disowned
-from infra.operate.connectors.places import ConnectorPlace, connector_places
-from infra.operate.connectors.restarts import Restart, connector_in
+from infra.operate.connectors.changes import Change, ConnectorPlace, Restart, connector_in, connector_places, disowned
 from infra.stack.session import OpenStack
 
 _WHY = "The command changes the state of connectors in their resources."

@@ -12,7 +12,7 @@ from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack
 from infra.operate.move.facts import Bound, Group, Move, Plan, Precondition, unproven
 from infra.operate.move.failover import LeftAloneError, groups_precondition, moves_of, refuse_running
-from infra.operate.move.fence_plan import not_seen
+from infra.operate.move.fence import not_seen
 from infra.operate.move.source_only import SourceOnly
 
 #: How many ranges of records that only the source has are listed.

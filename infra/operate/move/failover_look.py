@@ -20,7 +20,7 @@ from components.render.job_parameters import connector_login
 from infra.kubernetes.api import KubernetesApi
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.connectors.operator import cluster_of
-from infra.operate.move.disaster_facts import Evidence, read_evidence, why_silent
+from infra.operate.move.disaster import Evidence, read_evidence, why_silent
 from infra.operate.move.facts import Group, Growth, Looked
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say

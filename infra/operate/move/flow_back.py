@@ -12,7 +12,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.return_positions import Beginning
 from infra.operate.move.facts import Checked, Precondition, unproven
 from infra.operate.move.failback import on_one_side
-from infra.operate.move.fence_plan import not_seen
+from infra.operate.move.fence import not_seen
 from infra.operate.move.source_only import SourceOnly
 from infra.operate.offsets.plan import Known, Move
 

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from infra.operate.connectors.changes import Request
+from infra.operate.connectors.changes import ConnectorPlace, Request
 from infra.operate.connectors.operator import disown, read_live, seen
-from infra.operate.connectors.places import ConnectorPlace
 from infra.operate.move.failover_look import Scene
 from infra.operate.move.flow_back_look import offsets_reader
 from infra.operate.move.groups import Who
-from infra.operate.offsets.change import Run, left_behind
+from infra.operate.offsets.change import PURPOSE, Run, config_map_reference, left_behind
 from infra.operate.offsets.plan import Move
-from infra.operate.offsets.requests import PURPOSE, config_map_reference
 from infra.operate.partition_logs import Say
 
 

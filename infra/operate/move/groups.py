@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
-from infra.operate.connectors.changes import Change, Request, planned
+from infra.operate.connectors.changes import Change, ConnectorPlace, Request, connector_in, connector_places, planned
 from infra.operate.connectors.operator import carry_out, read_live
-from infra.operate.connectors.places import ConnectorPlace, connector_places
-from infra.operate.connectors.restarts import connector_in
 from infra.operate.move.facts import Looked, Move, Plan
 from infra.operate.move.failover_look import Scene, read_groups
 from infra.operate.move.group_moves import commit_moves

@@ -13,7 +13,7 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka import mirror_records
 from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.positions import TopicPartition
-from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.operate.offsets.plan import Known, Move, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs

@@ -8,7 +8,7 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import Cluster, ConfigValue, kafka_principal, validation_principal
-from infra.operate.connectors.places import connector_places
+from infra.operate.connectors.changes import connector_places
 from infra.operate.move.facts import Mode
 from infra.operate.rehearse import credential_places
 from infra.operate.rehearse.model import RunbookModel

@@ -1,16 +1,27 @@
-"""What `replicate exporter` reports for a look: the document of `replicate status` as metric families. Pure."""
+"""Serves what `replicate exporter` reports: the newest status document and drift, as metric families. A scrape never
+causes a look.
+"""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias
 
+from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
+from components.changes.effect import Severity
 from components.contract import exported_series as series
 from components.contract.exported_series import Series
+from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PUBLISHED
-from infra.operate.status.document import (
+from components.flows.resolved import ResolvedFlow
+from infra.operate.status.flow_status import (
     ConnectorStatus,
     FlowStatus,
     GroupsStatus,
@@ -22,14 +33,54 @@ from infra.operate.status.document import (
     StatusDocument,
     VerdictStatus,
 )
+from infra.review.comparison import Drift
+from infra.review.live_comparison import compare_with_cluster
+from infra.stack.session import OpenStack
+
+#: Drift that other series report: states of connectors, and what the validation found.
+_REPORTED = frozenset(
+    {
+        "connector-failed",
+        "connector-state",
+        "connector-without-task",
+        "foreign-partitions",
+        "foreign-topic",
+        "not-ready",
+        "validation-failed",
+        "validation-unproven",
+    }
+)
+
+
+def changed_by_hand(stack: OpenStack) -> Mapping[str, int]:
+    """Count, for each flow, the objects and fields that somebody changed, added or deleted.
+
+    Raises CannotRunError if the stack's cluster does not answer, or refuses.
+    """
+    return by_flow(compare_with_cluster(stack).drift, stack.declared_flows)
+
+
+def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:
+    """Count the findings of each flow; those of shared workers count for every flow that they run. Pure. An announced
+    state counts once it has expired. Objects that belong to no flow, such as the dashboard, do not count.
+    """
+    found = Counter(each.flow for each in drift if _counts(each))
+    return {flow.name: sum(found[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}
+
+
+def _counts(each: Drift) -> bool:
+    if each.code == "temporary-state":
+        return each.severity is Severity.DATA
+    return each.code not in _REPORTED
+
 
 #: Stack -> flow -> how many objects and fields somebody changed by hand. Stacks that could not be asked are missing.
-Drift: TypeAlias = Mapping[str, Mapping[str, int]]
+DriftCounts: TypeAlias = Mapping[str, Mapping[str, int]]
 #: A series, the values of its own labels, and its value.
 Sample = tuple[Series, tuple[str, ...], float]
 
 
-def families(document: StatusDocument, worst: int, drift: Drift = MappingProxyType({})) -> list[Metric]:
+def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingProxyType({})) -> list[Metric]:
     """Every metric of a look. In each flow, only the `worst` partitions and groups have their own series. `drift`
     contains the stacks that could be compared with their clusters.
     """
@@ -144,3 +195,59 @@ def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:
     if verdict is not None:
         yield series.VERDICT_TIME, (), datetime.fromisoformat(verdict.time).timestamp()
         yield series.VERDICT_CURRENT, (), verdict.current
+
+
+#: A look without any answer takes at most this long, because every question has a deadline.
+_LOOK_SECONDS = 60
+#: This many looks may be missed before the newest one no longer counts.
+_INTERVALS = 3
+
+
+@dataclass(frozen=True)
+class _Look:
+    ended: float
+    values: list[Metric]
+    times: list[Metric]
+
+
+class Newest(Collector):
+    """The result of the newest look. If no other look follows in time, only the time of this one is still served."""
+
+    def __init__(self, worst: int, every_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._worst, self._clock = worst, clock
+        self._believed_seconds = _INTERVALS * every_seconds + _LOOK_SECONDS
+        self._look: _Look | None = None
+
+    def take(self, document: StatusDocument, drift: DriftCounts = MappingProxyType({})) -> None:
+        """Serve this look from now on."""
+        self._look = _Look(self._clock(), families(document, self._worst, drift), times(document))
+
+    def collect(self) -> list[Metric]:
+        """The metrics of one scrape."""
+        look = self._look
+        if look is None:
+            return []
+        return look.values if self._clock() - look.ended <= self._believed_seconds else look.times
+
+
+@contextmanager
+def serving(newest: Newest, host: str, port: int) -> Iterator[int]:
+    """Serve over HTTP while the body runs; yields the port, which 0 lets the system choose. Raises CannotRunError."""
+    registry = CollectorRegistry()
+    registry.register(newest)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise CannotRunError(
+            "cannot-listen",
+            f"cannot listen: {(error.strerror or str(error)).lower()}",
+            f"{host}:{port}",
+            "Prometheus scrapes the exporter at this address.",
+            "stop what listens there, or name another address of this machine with `--listen HOST:PORT`.",
+        ) from None
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -11,7 +11,7 @@ from components.kafka import mirror_records
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.topology.model import ExactlyOnce
-from infra.operate.connectors.places import connector_places
+from infra.operate.connectors.changes import connector_places
 from infra.operate.status.facts import GroupFacts, Lag, PartitionLag
 from infra.operate.status.positions import (
     GroupPosition,

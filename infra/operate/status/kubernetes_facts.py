@@ -16,7 +16,7 @@ from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connectors import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
-from infra.operate.connectors.places import ConnectorPlace, connector_places
+from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
 from infra.review.running_drift import wanted_connectors
 

@@ -1,6 +1,7 @@
 """Looks at every flow of a stack: Kubernetes, then the target, then the source, each question with a deadline.
 
-The source is asked last: an older answer of the source would make the bounds on lag and on re-read records too low.
+The source is asked last: an older answer of the source would make the bounds on lag and on re-read records too low. The
+connectors' logins are tried, and their certificates read; for a client certificate, never its key.
 """
 
 import gc
@@ -13,17 +14,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from cryptography import x509
+
 from components.clients.errors import NoAnswerError
-from components.clients.login import Purpose
+from components.clients.login import Purpose, Read
 from components.clients.reader import KafkaReader
-from components.contract.parameters import ClusterParameters, FlowParameters
+from components.contract.parameters import (
+    CertificateAuthentication,
+    ClusterParameters,
+    FlowParameters,
+    UnsupportedAuthentication,
+)
+from components.contract.parameters import Reference as CredentialReference
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
 from components.render.job_parameters import connector_login, flow_parameters
-from infra.operate.status.document import FlowStatus, StackStatus, StatusDocument
+from components.topology.clusters import Cluster, SecretPattern
 from infra.operate.status.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked
-from infra.operate.status.flow_status import LISTED, flow_status
+from infra.operate.status.flow_status import LISTED, FlowStatus, StackStatus, StatusDocument, flow_status
 from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from infra.operate.status.kubernetes_facts import (
     Objects,
@@ -33,8 +42,64 @@ from infra.operate.status.kubernetes_facts import (
     unreachable,
     verdict_facts,
 )
-from infra.operate.status.logins import can_be_tried, certificates, login_facts
 from infra.stack.session import QUICK, OpenStack
+
+
+def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
+    """For each key that the connectors read for this cluster, the certificate that expires first.
+
+    JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises NoAnswerError
+    for a key that holds no certificate, and what `read` raises.
+    """
+    found = []
+    for reference in _pem(cluster):
+        assert reference.secret is not None
+        place, key = f"{reference.secret.namespace}/{reference.secret.name}", reference.secret.key
+        try:
+            chain = x509.load_pem_x509_certificates(read(reference).encode())
+        except ValueError:
+            raise NoAnswerError(f"Kafka cluster {cluster.alias}: {key} in Secret {place} is no certificate") from None
+        found.append(CertificateFacts(place, key, min(each.not_valid_after_utc for each in chain)))
+    return tuple(found)
+
+
+def _pem(cluster: ClusterParameters) -> Iterator[CredentialReference]:
+    if cluster.trust is not None and cluster.trust.format == "PEM":
+        yield cluster.trust.certificates
+    if isinstance(cluster.authentication, CertificateAuthentication):
+        yield cluster.authentication.certificate
+
+
+def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
+    """Whether a client on this machine can log in as the connectors do; connectors without a login have none to try."""
+    if login.authentication is None or isinstance(login.authentication, UnsupportedAuthentication):
+        return False
+    trust = declared.tls.trust if declared.tls is not None else None
+    if isinstance(trust, SecretPattern) and trust.key is None:
+        return False
+    return login.trust is None or login.trust.format == "PEM"
+
+
+def login_facts(
+    alias: str, read: Callable[[], tuple[CertificateFacts, ...]], ask: Callable[[], object] | None
+) -> LoginFacts:
+    """Read the certificates for a cluster. With `ask`, also query the cluster with the connectors' login, even if a
+    certificate cannot be read. `read` and `ask` may raise NoAnswerError.
+    """
+    found: tuple[CertificateFacts, ...] = ()
+    unread = ""
+    try:
+        found = read()
+    except NoAnswerError as error:
+        unread = str(error)
+    if ask is None:
+        return LoginFacts(alias, None, unread, found)
+    try:
+        ask()
+    except NoAnswerError as error:
+        return LoginFacts(alias, False if error.refused else None, str(error), found)
+    return LoginFacts(alias, True, unread, found)
+
 
 _THREADS = 16
 _CREDENTIALS_DOWN = "its credentials are in Kubernetes, which does not answer"

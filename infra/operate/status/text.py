@@ -10,8 +10,7 @@ from rich.markup import escape
 from components.contract.exported_series import EXPIRES_SOON_DAYS
 from components.contract.report import Verdict
 from components.contract.wording import number
-from infra.operate.status.document import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument
-from infra.operate.status.flow_status import duration
+from infra.operate.status.flow_status import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument, duration
 from infra.review.reports import print_fact
 
 _NOT_ASKED = "could not be asked"

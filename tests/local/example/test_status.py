@@ -18,7 +18,7 @@ from infra.local.endpoints import APP
 from infra.local.state import load_state
 from infra.local.traffic import end_offsets
 from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.status.document import FlowStatus
+from infra.operate.status.flow_status import FlowStatus
 from infra.operate.status.look import look
 from infra.operate.status.text import flow_lines
 from infra.stack.session import OpenStack

@@ -12,9 +12,17 @@ from components.contract.temporary_states import ANNOTATION, TemporaryState, ann
 from components.flows.resolved import resolve_flows
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Object, Reference
-from infra.operate.connectors.changes import Change, Request, concerned, disowned, planned
-from infra.operate.connectors.places import ConnectorPlace, connector_places
-from infra.operate.connectors.restarts import Restart, planned_restarts
+from infra.operate.connectors.changes import (
+    Change,
+    ConnectorPlace,
+    Request,
+    Restart,
+    concerned,
+    connector_places,
+    disowned,
+    planned,
+    planned_restarts,
+)
 from infra.operate.status.kubernetes_facts import connector_facts
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 

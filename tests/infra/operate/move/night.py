@@ -20,7 +20,7 @@ from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.connectors.places import connector_places
+from infra.operate.connectors.changes import connector_places
 from infra.operate.move.failover_look import Scene
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings

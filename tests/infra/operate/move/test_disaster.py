@@ -15,8 +15,7 @@ from components.kafka.proven_positions import KeptPosition, Span
 from components.render.job_parameters import flow_parameters
 from infra.commands.failover_call import after_disaster
 from infra.operate.move import failover_look
-from infra.operate.move.disaster import consumed_topics, disaster_plan
-from infra.operate.move.disaster_facts import Evidence, Silence, Tail, Translated
+from infra.operate.move.disaster import Evidence, Silence, Tail, Translated, consumed_topics, disaster_plan
 from infra.operate.move.facts import Group, LeftAlone, Move, Plan
 from infra.operate.status.facts import VerdictFacts
 from infra.stack.session import OpenStack

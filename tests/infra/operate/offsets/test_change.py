@@ -17,11 +17,10 @@ from infra.local.operator.connect_rest import ConnectRest, RestError
 from infra.local.operator.connector_annotations import manage_offsets
 from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
-from infra.operate.connectors.places import ConnectorPlace
-from infra.operate.offsets.change import Run, left_behind
+from infra.operate.connectors.changes import ConnectorPlace
+from infra.operate.offsets.change import PURPOSE, Run, left_behind
 from infra.operate.offsets.plan import Move, Stored
 from infra.operate.offsets.reader import OffsetsReader
-from infra.operate.offsets.requests import PURPOSE
 from tests.infra.operate.connectors.test_changes import NOW, SOURCE, a_request, announce
 
 ORDERS = TopicPartition("orders", 0)

@@ -11,9 +11,9 @@ from components.kafka.connectors import offsets_document
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object
+from infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
 from infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
-from infra.operate.offsets.requests import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from tests.infra.operate.connectors.test_changes import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)

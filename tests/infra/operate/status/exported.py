@@ -8,7 +8,8 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from components.contract.report import Verdict
-from infra.operate.status.document import (
+from infra.operate.status.exporter import Newest
+from infra.operate.status.flow_status import (
     CertificateStatus,
     ConnectorStatus,
     FlowStatus,
@@ -23,7 +24,6 @@ from infra.operate.status.document import (
     StatusDocument,
     VerdictStatus,
 )
-from infra.operate.status.exporting import Newest
 
 EXPIRES = "2026-04-30T03:00:00+00:00"
 NOT_ASKED = (Reason(kind=Kind.UNASKED, text="Kafka cluster useast does not answer"),)

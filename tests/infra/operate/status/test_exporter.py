@@ -1,14 +1,18 @@
-"""What Prometheus scrapes: every known fact once, nothing for unknown facts, nothing outdated, and not too much."""
+"""Which changes count as made by hand, and for which flow."""
 
 from typing import Any
 
 import pytest
 
+from components.changes.effect import Severity
 from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
 from components.contract.report import Verdict
-from infra.operate.status.document import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
-from infra.operate.status.exporter import Drift
-from infra.operate.status.exporting import Newest
+from components.render.acls import flows_without_addresses
+from components.topology.parsing import parse_topology
+from infra.operate.status.exporter import DriftCounts, Newest, by_flow
+from infra.operate.status.flow_status import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
+from infra.review.comparison import Drift
+from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.operate.status.exported import (
     NOT_ASKED,
     a_connector,
@@ -22,6 +26,43 @@ from tests.infra.operate.status.exported import (
     values,
 )
 
+
+def drift(code: str, flow: str = "orders", severity: Severity = Severity.RESTART) -> Drift:
+    return Drift(severity, code, flow, "KafkaConnector mirror-orders/orders-source", "…", "ann", "", "…")
+
+
+@pytest.mark.parametrize(
+    ("found", "count"),
+    [
+        pytest.param([], 0, id="nothing"),
+        pytest.param([drift("field-edited"), drift("object-missing")], 2, id="two things"),
+        pytest.param([drift("reconciliation-paused")], 1, id="reconciliation is paused"),
+        pytest.param([drift("connector-failed"), drift("not-ready")], 0, id="other series report it"),
+        pytest.param([drift("validation-failed"), drift("foreign-topic")], 0, id="the verdict reports it"),
+        pytest.param([drift("temporary-state")], 0, id="announced"),
+        pytest.param([drift("temporary-state", severity=Severity.DATA)], 1, id="announced, but expired"),
+        pytest.param([drift("field-edited", "monitoring")], 0, id="belongs to no flow"),
+    ],
+)
+def test_manual_changes_are_counted_for_their_flow(found: list[Drift], count: int) -> None:
+    flows = flows_without_addresses(parse_topology(a_topology(a_flow())))
+    assert by_flow(found, flows) == {"orders": count}
+
+
+def test_a_change_to_shared_workers_counts_for_every_flow_that_they_run() -> None:
+    """A KafkaMirrorMaker2 with several sources has the label of its workers; one mirror's parts have their flow's."""
+    sources = {"useast": {"topics": ["orders"]}, "eucentral": {"topics": ["orders"]}}
+    replication = {"kind": "mirrorMaker2", "sources": sources, "target": "uswest"}
+    clusters = {each: a_cluster() for each in sources} | {"uswest": a_cluster("us-west-2")}
+    flows = flows_without_addresses(parse_topology(a_topology(replication, clusters=clusters)))
+    shared, own = (flows[0].workers, flows[0].name)
+    assert len(flows) == 2
+    assert by_flow([drift("field-edited", shared), drift("secret-written", own)], flows) == {
+        own: 2,
+        flows[1].name: 1,
+    }
+
+
 BEHIND = (behind("orders-0", 5, 3.5), behind("orders-1", 900, 1.0), behind("a-b-12", 40, 2.0))
 NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("orders-0",))
 
@@ -31,7 +72,7 @@ NOT_TRIED = a_login(accepted=None, why="no answer", certificates=())
 DRIFT = {"prod": {"orders": 2}}
 
 
-def served(document: StatusDocument, worst: int = 20, drift: Drift = DRIFT) -> str:
+def served(document: StatusDocument, worst: int = 20, drift: DriftCounts = DRIFT) -> str:
     newest = Newest(worst, every_seconds=60)
     newest.take(document, drift)
     return scraped(newest)

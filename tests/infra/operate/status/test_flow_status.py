@@ -16,7 +16,6 @@ from components.kafka.positions import TopicPartition
 from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
-from infra.operate.status.document import FlowStatus, Kind, StackStatus, StatusDocument
 from infra.operate.status.facts import (
     CertificateFacts,
     ConnectorFacts,
@@ -29,7 +28,7 @@ from infra.operate.status.facts import (
     Unasked,
     VerdictFacts,
 )
-from infra.operate.status.flow_status import flow_status
+from infra.operate.status.flow_status import FlowStatus, Kind, StackStatus, StatusDocument, flow_status
 from infra.operate.status.text import print_status
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.infra.readmes import shown
