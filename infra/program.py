@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pulumi
 
-from components.contract.problems import CannotRunError, ReplicationError, raise_errors
-from components.flows.resolved import model_digest, resolve_flows
+from components.contract.problems import CannotRunError, RefusedError, ReplicationError, raise_errors
+from components.flows.resolved import model_digest
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
 from infra.deploy.promotion.rule.evidence import unproven
-from infra.stack.in_cluster import in_cluster, spark_of_the_job
+from infra.stack.session import OpenStack
 from infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
-from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes
+from infra.stack.stack_checks import raise_by_gitops
+from infra.stack.validation_job import in_cluster, spark_of_the_job
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bool = False) -> None:
@@ -34,13 +35,14 @@ def _deploy(stacks: Path, allow_unproven: str | None, *, moves_checked: bool) ->
     settings = deployed_settings(stacks)
     if allow_unproven is not None:
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
-    raise_mistakes(settings)
-    raise_by_gitops(settings)
-    _hold_to_promotion(settings)
-    if not moves_checked:
-        _hold_to_moves(settings)
-    _await_registration()
-    _register(settings)
+    with OpenStack(settings, configured=settings) as stack:
+        stack.check()
+        raise_by_gitops(settings)
+        _hold_to_promotion(settings)
+        if not moves_checked:
+            _hold_to_moves(stack)
+        _await_registration()
+        _register(stack)
 
 
 def _hold_to_promotion(settings: StackSettings) -> None:
@@ -61,26 +63,38 @@ def _hold_to_promotion(settings: StackSettings) -> None:
         pulumi.log.warn(f"`up` would refuse: {problem}")
 
 
-def _hold_to_moves(settings: StackSettings) -> None:
+def unfinished_move(stack: OpenStack) -> RefusedError | None:
+    """Return why the stack must not be deployed now: it is in the middle of a move from a KafkaMirrorMaker2.
+
+    Raises CannotRunError if the cluster cannot be asked.
+    """
+    # Loading a client takes longer than the rest of the program, and `replicate` has already asked.
+    from infra.kubernetes.preconditions import require_no_unfinished_move
+
+    try:
+        require_no_unfinished_move(stack.kubernetes, stack.name, stack.flows)
+    except RefusedError as refused:
+        return refused
+    return None
+
+
+def _hold_to_moves(stack: OpenStack) -> None:
     """Refuse to start a flow that waits for offsets; a preview only warns.
 
     Pulumi's provider may have access to the cluster that this program lacks, so lack of access is no reason to refuse.
     """
-    # Loading it takes longer than the rest of the program, and `replicate` has already asked.
-    from infra.stack.unfinished_move import unfinished_move
-
     previews = pulumi.runtime.is_dry_run()
     try:
-        found = unfinished_move(settings)
+        refusal = unfinished_move(stack)
     except CannotRunError as error:
         if not previews:
             pulumi.log.warn(f"it is unknown whether a flow waits for the offsets of a KafkaMirrorMaker2: {error}")
         return
-    if found is None:
+    if refusal is None:
         return
     if not previews:
-        raise found
-    pulumi.log.warn(f"`up` would refuse: {found}")
+        raise refusal
+    pulumi.log.warn(f"`up` would refuse: {refusal}")
 
 
 def _await_registration() -> None:
@@ -101,9 +115,11 @@ def _await_registration() -> None:
     pulumi.run(answered)
 
 
-def _register(settings: StackSettings) -> None:
-    raise_errors(check_configuration(settings))
-    flows = resolve_flows(settings.topology, settings.region, settings.values)
+def _register(stack: OpenStack) -> None:
+    stack.require_credentials()
+    settings, flows = stack.settings, stack.flows
+    for warning in stack.check():
+        pulumi.log.warn(str(warning))
     config = pulumi.Config(PROJECT)
     secrets = {key: config.require_secret(key) for key in settings.secret_keys}
     register_topology(
@@ -113,7 +129,6 @@ def _register(settings: StackSettings) -> None:
             stack=settings.stack,
             region=settings.region,
             secrets=secrets,
-            addresses=settings.values,
             in_cluster=in_cluster(settings.validation),
             spark=spark_of_the_job(settings.validation),
         )

@@ -30,13 +30,10 @@ COMPONENTS = (
 #: The packages and modules of `infra/` likewise.
 INFRA = (
     "machine",
-    "stack.files",
+    "stack.yaml_files",
     "stack.project",
-    "stack.schedules",
-    "stack.job_settings",
     "stack.settings",
-    "stack.in_cluster",
-    "stack.workspace",
+    "stack.validation_job",
     "kubernetes",
     "local",
     "stack",

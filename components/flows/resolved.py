@@ -110,10 +110,8 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
     Raises ReplicationError for addresses that the configuration does not have. The topology must have passed its
     checks.
     """
-    operator = strimzi(topology.strimzi)
-    chosen = [
-        flow for flow in expand(topology) if region is None or topology.clusters[flow.settings.target].region == region
-    ]
+    operator, flows = strimzi(topology.strimzi), expand(topology)
+    chosen = [flow for flow in flows if region is None or topology.clusters[flow.settings.target].region == region]
     aliases = {alias for flow in chosen for alias in (flow.settings.source, flow.settings.target)}
     clusters = {alias: topology.clusters[alias] for alias in sorted(aliases)}
     missing: list[Problem] = []
@@ -125,7 +123,7 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
             missing.append(missing_config(f"clusters.{alias}.bootstrapServers", value.config, secret=False))
     if missing:
         raise ReplicationError(missing)
-    heartbeats = Heartbeats(expand(topology), operator.api.has_heartbeat_mirrors)
+    heartbeats = Heartbeats(flows, operator.api.has_heartbeat_mirrors)
     return tuple(
         ResolvedFlow(flow, clusters[flow.settings.source], clusters[flow.settings.target], operator, heartbeats)
         for flow in sorted(chosen, key=lambda flow: flow.name)

@@ -54,8 +54,7 @@ class Replications(pulumi.ComponentResource):
     def __init__(self, name: str, args: ReplicationsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         topology, region = _topology(args), args.get("region")
         addresses = args.get("addresses", {})
-        warnings = raise_errors([*check_topology(topology), *check_addresses(topology, addresses)])
-        for warning in warnings:
+        for warning in raise_errors([*check_topology(topology), *check_addresses(topology, addresses)]):
             pulumi.log.warn(str(warning))
         flows = resolve_flows(topology, region, addresses)
         if not flows:
@@ -68,8 +67,6 @@ class Replications(pulumi.ComponentResource):
                 stack=pulumi.get_stack(),
                 region=region,
                 secrets=_secrets(args.get("secrets", {}), topology),
-                addresses=addresses,
-                warned=set(warnings),
             ),
             self,
         )

@@ -91,6 +91,7 @@ class ReplicationArgs:
 
     `secrets` maps the keys of credentials that the clusters declare as `{config: KEY}` to their values, `addresses`
     those of bootstrap servers. Replications that share `warned` log a warning once, such as one about a cluster.
+    `flows` are the flows of the replication, if the program has checked the whole topology and resolved them.
     """
 
     clusters: Mapping[str, Cluster]
@@ -98,16 +99,20 @@ class ReplicationArgs:
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     addresses: Mapping[str, str] = field(default_factory=dict)
     warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
+    flows: tuple[ResolvedFlow, ...] = ()
 
 
 def resolve_replication(name: str, replication: Replication, args: ReplicationArgs) -> tuple[Deployment, ...]:
     """Check a replication and return its deployments; raises ReplicationError with every problem."""
-    topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
-    for warning in raise_errors(check_topology(topology)):
-        if warning not in args.warned:
-            args.warned.add(warning)
-            pulumi.log.warn(str(warning))
-    found = deployments(resolve_flows(topology, None, args.addresses))
+    flows = args.flows
+    if not flows:
+        topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
+        for warning in raise_errors(check_topology(topology)):
+            if warning not in args.warned:
+                args.warned.add(warning)
+                pulumi.log.warn(str(warning))
+        flows = resolve_flows(topology, None, args.addresses)
+    found = deployments(flows)
     planned = [item for deployment in found for item in deployment.objects]
     needed = {config for item in planned for config in item.secret_values.values()}
     if missing := needed - set(args.secrets):

@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 
 from components.checks import check_topology
-from components.contract.problems import Problem, ReplicationError, raise_errors
+from components.contract.problems import ReplicationError, raise_errors
 from components.contract.spark_conf import NO_SETTINGS, SparkSettings
 from components.flows.resolved import ResolvedFlow, missing_config
 from components.render.kafka_users import kafka_user_objects
@@ -160,8 +160,8 @@ class ValidationJobs(pulumi.ComponentResource):
 class WholeTopologyArgs:
     """A checked topology with its deployed flows, and the stack that alerts name in their commands.
 
-    `region`, `secrets`, `addresses` and `warned` are as in the components. With `in_cluster`, the flows are validated
-    in the cluster; `spark` are that job's settings of Spark.
+    `region` and `secrets` are as in the components. With `in_cluster`, the flows are validated in the cluster; `spark`
+    are that job's settings of Spark.
     """
 
     topology: Topology
@@ -169,8 +169,6 @@ class WholeTopologyArgs:
     stack: str
     region: str | None = None
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
     in_cluster: InCluster | None = None
     spark: SparkSettings = NO_SETTINGS
 
@@ -198,10 +196,9 @@ def _replication(name: str, args: WholeTopologyArgs, options: pulumi.ResourceOpt
         "clusters": args.topology.clusters,
         "strimzi": args.topology.strimzi,
         "secrets": args.secrets,
-        "addresses": args.addresses,
-        "warned": args.warned,
+        "flows": tuple(flow for flow in args.flows if flow.expanded.replication == name),
     }
-    targets = frozenset(flow.settings.target for flow in args.flows if flow.expanded.replication == name)
+    targets = frozenset(flow.settings.target for flow in around["flows"])
     match args.topology.replications[name]:
         case Flow() as flow:
             return ReplicationFlow(name, ReplicationFlowArgs(flow=flow, **around), options)

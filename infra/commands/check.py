@@ -15,11 +15,11 @@ from infra.commands.completion import complete_stack
 from infra.commands.console import out, print_problems
 from infra.commands.options import InProject, Json
 from infra.deploy.promotion.rule.plan import plan_problems
-from infra.stack.files.positions import shown
 from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings, stack_names
 from infra.stack.stack_checks import problems_of_stack
+from infra.stack.yaml_files import shown
 
 
 def check(
@@ -106,7 +106,7 @@ def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str,
     if topics != "cluster":
         return read_names(Path(topics), aliases)
     # Only this option needs the Kubernetes and Kafka clients, which take a second to load.
-    from infra.stack.cluster_names import names_in_clusters
+    from infra.stack.listed_names import names_in_clusters
 
     with OpenStack(settings) as stack:
         return names_in_clusters(stack)

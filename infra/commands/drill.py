@@ -10,9 +10,9 @@ from components.contract.wording import number
 from infra.commands.console import err, out
 from infra.commands.intervention import Flow
 from infra.commands.options import CatchUpSeconds, InProject, Stack
-from infra.stack.files.positions import shown
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
+from infra.stack.yaml_files import shown
 
 if TYPE_CHECKING:
     from infra.operate.rehearse.drill import Drill

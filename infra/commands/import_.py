@@ -20,9 +20,9 @@ from infra.onboard.importing.project_files import add_logins, environments, need
 from infra.onboard.importing.reading import Found, ReadObject, read_documents, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.onboard.new_project.files import advice, require_empty, requirement, write_files
-from infra.stack.files.positions import shown
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems_of_stack
+from infra.stack.yaml_files import shown
 
 
 def import_(

@@ -14,7 +14,7 @@ from rich.markup import escape
 from infra.commands.console import interruptible, out
 from infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
 from infra.onboard.new_project.files import advice, require_empty, requirement, write_project
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import shown
 
 
 def init(

@@ -14,9 +14,9 @@ from rich.markup import escape
 from infra.commands.completion import complete_flow
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Stack
-from infra.stack.files.positions import shown
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
+from infra.stack.yaml_files import shown
 
 Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
 Connectors = Annotated[

@@ -20,9 +20,9 @@ from infra.local.memory import MemoryWatch
 from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, end_offsets, make_example_traffic
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.environment import stack_environment
-from infra.stack.files.positions import shown
 from infra.stack.settings import StackSettings, read_settings
 from infra.stack.stack_checks import resolved_flows
+from infra.stack.yaml_files import shown
 from infra.validate.run import ValidationRun, run_validation
 
 _READY_SECONDS = 240

@@ -19,7 +19,7 @@ from infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
 from infra.operate.offsets.file import OffsetsFile, csv_text, json_text
 from infra.operate.offsets.plan import Known, Move, of_those
 from infra.operate.offsets.reader import OffsetsReader
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import shown
 
 
 @dataclass(frozen=True)

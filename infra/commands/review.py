@@ -12,8 +12,8 @@ from infra.commands import console
 from infra.commands.options import MergedInto, PerhapsInProject
 from infra.review.bases import branch_point, changed_paths, open_bases, read_topologies, touched_stacks, touches_program
 from infra.review.pull_request import review_stacks, write_review
-from infra.stack.files.positions import shown
 from infra.stack.project import Project, find_project
+from infra.stack.yaml_files import shown
 
 
 def review(

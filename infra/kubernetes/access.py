@@ -10,9 +10,8 @@ from kubernetes.config.config_exception import ConfigException
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
-from infra.stack.files.positions import shown
-from infra.stack.settings import StackSettings, stack_file
-from infra.stack.workspace import KubernetesAccess
+from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
+from infra.stack.yaml_files import shown
 
 _DEFAULT = "~/.kube/config"
 FIELD_MANAGER = "kafka-replication"

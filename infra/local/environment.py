@@ -16,8 +16,8 @@ from components.render.acls import flow_acls, merged_acls
 from components.render.planned_objects import PlannedObject
 from infra.local import paths
 from infra.local.endpoints import Endpoints, load_endpoints, regions_down
-from infra.stack.settings import PROJECT, StackSettings, stack_file
-from infra.stack.workspace import KubernetesAccess, Workspace, provider_variables
+from infra.stack.project import Workspace, provider_variables
+from infra.stack.settings import PROJECT, KubernetesAccess, StackSettings, stack_file
 
 
 @contextmanager

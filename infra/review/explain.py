@@ -35,7 +35,7 @@ from components.render.kafka_mirror_maker2 import mirror_worker_config
 from components.topology.connectors import Connector
 from components.topology.model import ExactlyOnce
 from infra.review.reports import print_fact
-from infra.stack.flow_choice import flow_named
+from infra.stack.session import flow_named
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
 

@@ -15,9 +15,9 @@ from components.render.deployments import deployments
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
 from components.render.planned_objects import PlannedObject
-from infra.stack.in_cluster import stack_validation
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_mistakes
+from infra.stack.validation_job import stack_validation
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have these names, because Kubernetes does not allow them.

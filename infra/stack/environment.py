@@ -12,10 +12,9 @@ from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
-from infra.stack.files.positions import shown
-from infra.stack.project import find_project, local_folder
-from infra.stack.settings import StackSettings, stack_file
-from infra.stack.workspace import KubernetesAccess, Workspace, provider_variables
+from infra.stack.project import Workspace, find_project, local_folder, provider_variables
+from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
+from infra.stack.yaml_files import shown
 
 
 class StackEnvironment(Protocol):

@@ -1,14 +1,16 @@
-"""The project of the user: the folder with a Pulumi.yaml that a command works on. Only this module looks for it."""
+"""The project of the user: the folder with a Pulumi.yaml that a command and Pulumi's engine work on.
+
+Only this module looks for it.
+"""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from components.contract.problems import CannotRunError, Place
-from infra.stack.files.loading import parse_yaml
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import parse_yaml, shown
 
 FILE_NAME = "Pulumi.yaml"
 
@@ -97,3 +99,27 @@ def _stacks_in(data: Mapping[str, Any]) -> str:
 def _content(content: bytes, where: str) -> Mapping[str, Any]:
     data = parse_yaml(content, where)
     return data if isinstance(data, Mapping) else {}
+
+
+def provider_variables(*, overwrite: bool) -> dict[str, str]:
+    """Options of the Kubernetes provider, as environment variables.
+
+    A Secret whose value changes is updated in place; by default it would be deleted and created again, and missing in
+    between. Source: pulumi-kubernetes, `enableSecretMutable`, `enablePatchForce`.
+    """
+    forced = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}
+    return {"PULUMI_K8S_ENABLE_SECRET_MUTABLE": "true", **forced}
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where Pulumi's engine works on a stack: `folder` holds the Pulumi.yaml of `project`.
+
+    `variables` are set for the engine. `configuration` is set on the stack before anything runs: each key of the
+    project with its value and whether that is a secret.
+    """
+
+    folder: Path
+    project: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    configuration: Mapping[str, tuple[str, bool]] = field(default_factory=dict, repr=False)

@@ -1,12 +1,8 @@
-"""One stack while a command works on it: every command and every operation takes an `OpenStack` as its argument.
-
-Each part is opened when it is first needed, once, and closed when the command ends. A command that needs no cluster
-opens none, and loads no client.
-"""
+"""Finds the flow that a command's argument names."""
 
 import base64
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -14,17 +10,33 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from components.clients.login import ClientConfig, Purpose, client_config
 from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.parameters import Reference as CredentialReference
-from components.contract.problems import CannotRunError, raise_errors
+from components.contract.problems import CannotRunError, Problem, raise_errors
 from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from infra.stack.environment import StackEnvironment, stack_environment
-from infra.stack.flow_choice import flow_named
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes, raise_without_stack
 
 if TYPE_CHECKING:
     from infra.kubernetes.api import KubernetesApi, Object
+
+
+def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> ResolvedFlow:
+    """The flow with that name in a stack. Otherwise raises CannotRunError, which names the most similar one."""
+    known = {flow.name: flow for flow in flows}
+    if name not in known:
+        similar = nearest(name, known)
+        raise CannotRunError(
+            "unknown-flow",
+            f"no flow `{name}`",
+            f"stack `{stack}`",
+            f"Its flows are: {', '.join(f'`{each}`' for each in known) or 'none'}.",
+            f"name `{similar}`." if similar else "name one of these.",
+        )
+    return known[name]
+
 
 #: Seconds to connect to the Kubernetes API server, and for its answer, where a person waits for many answers.
 QUICK = (3.0, 5.0)
@@ -38,8 +50,11 @@ class OpenStack:
     Members raise ReplicationError for mistakes in the stack's files, and CannotRunError for what cannot be reached.
     """
 
-    def __init__(self, settings: StackSettings) -> None:
+    def __init__(self, settings: StackSettings, *, configured: StackSettings | None = None) -> None:
+        """`configured` are the settings with every address, if Pulumi's engine has given them to the program."""
         self.settings = settings
+        if configured is not None:
+            self.configured = configured
         self._lock = threading.RLock()
         self._opened = ExitStack()
         self._parameters: dict[str, FlowParameters] = {}
@@ -68,13 +83,21 @@ class OpenStack:
         """The settings with every address that the stack is deployed with."""
         return self.environment.configured()
 
+    def check(self) -> tuple[Problem, ...]:
+        """Check the stack's files once. Raises ReplicationError for an error, and returns the warnings."""
+        return self._warnings
+
+    @cached_property
+    def _warnings(self) -> tuple[Problem, ...]:
+        return raise_mistakes(self.settings)
+
     @cached_property
     def flows(self) -> tuple[ResolvedFlow, ...]:
         """The flows that the stack's files declare, with their addresses.
 
         Mistakes in the files are raised first, because they can be found and corrected without anything that runs.
         """
-        raise_mistakes(self.settings)
+        self.check()
         raise_without_stack(self.settings)
         configured = self.configured
         return resolve_flows(configured.topology, configured.region, configured.values)
@@ -82,7 +105,7 @@ class OpenStack:
     @cached_property
     def declared_flows(self) -> tuple[ResolvedFlow, ...]:
         """The same flows for what needs no address: where only the configuration has one, a phrase stands for it."""
-        raise_mistakes(self.settings)
+        self.check()
         return flows_without_addresses(self.settings.topology, self.settings.region)
 
     def flow(self, name: str) -> ResolvedFlow:
@@ -106,7 +129,7 @@ class OpenStack:
 
     def require_credentials(self) -> None:
         """Raise a ReplicationError if the configuration lacks an address or a credential that a flow needs."""
-        raise_mistakes(self.settings)
+        self.check()
         raise_errors(check_configuration(self.configured))
 
     @cached_property

@@ -11,17 +11,25 @@ from components.properties.values import value_text
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from components.topology.partial_topology import PartialTopology, partial_topology
-from infra.stack.files.loading import load_yaml
-from infra.stack.files.positions import place_of, placed, shown
-from infra.stack.job_settings import VALIDATION
+from infra.stack.yaml_files import load_yaml, place_of, placed, shown
 
 PROJECT = "replication"
+#: The key of a stack file that says where the validation job runs.
+VALIDATION = "validation"
 ALLOW_UNPROVEN = "allowUnproven"
 DEPLOY = "deploy"
 GITOPS = "gitops"
 #: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
 SETTINGS = ("topology", "region", "local", DEPLOY, ALLOW_UNPROVEN, VALIDATION)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
+
+
+@dataclass(frozen=True)
+class KubernetesAccess:
+    """Kubeconfig file and context of a stack's cluster; None means what kubectl would use."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,6 @@ from components.render.planned_objects import PlannedObject
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Flow, Topology
 from infra.stack.environment import stack_environment
-from infra.stack.files.positions import placed, shown
-from infra.stack.in_cluster import in_cluster_problems
-from infra.stack.job_settings import spark_problems
 from infra.stack.settings import (
     ALLOW_UNPROVEN,
     DEPLOY,
@@ -41,6 +38,8 @@ from infra.stack.settings import (
     regions_of_topology,
     stack_file,
 )
+from infra.stack.validation_job import in_cluster_problems, spark_problems
+from infra.stack.yaml_files import placed, shown
 
 #: Who may deploy a stack.
 _DEPLOYERS = ("pulumi", GITOPS)
@@ -85,9 +84,11 @@ def problems(settings: StackSettings) -> list[Problem]:
     return sorted(set(found))
 
 
-def raise_mistakes(settings: StackSettings) -> None:
-    """Raise a ReplicationError with every error of the topology and the stack file, if there are any."""
-    raise_errors(_problems_of_files(settings))
+def raise_mistakes(settings: StackSettings) -> tuple[Problem, ...]:
+    """Raise a ReplicationError with every error of the topology and the stack file; return the warnings if there is
+    none.
+    """
+    return raise_errors(_problems_of_files(settings))
 
 
 def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:

@@ -30,9 +30,8 @@ from infra.operate.connectors.changes import connector_places, planned
 from infra.operate.connectors.operator import carry_out, chosen_places, read_live
 from infra.operate.move.facts import Mode
 from infra.operate.move.source_only import export
-from infra.stack.flow_choice import flow_named
 from infra.stack.listed_names import read_names
-from infra.stack.session import OpenStack
+from infra.stack.session import OpenStack, flow_named
 from infra.stack.settings import read_settings
 from spark.sessions import SessionOptions
 from tests.builders import a_resolved_flow

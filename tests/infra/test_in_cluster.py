@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from components.contract.problems import Problem
-from infra.stack.in_cluster import in_cluster, spark_of_the_job, stack_validation
 from infra.stack.settings import StackSettings, read_settings
 from infra.stack.stack_checks import problems, resolved_flows
+from infra.stack.validation_job import in_cluster, spark_of_the_job, stack_validation
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 

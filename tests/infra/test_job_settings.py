@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from components.contract.problems import ReplicationError
 from components.contract.spark_conf import SparkSettings
 from infra.commands.app import app
-from infra.stack.job_settings import spark_problems, spark_settings
 from infra.stack.settings import StackSettings, read_settings
 from infra.stack.stack_checks import problems
+from infra.stack.validation_job import spark_problems, spark_settings
 from infra.validate.run import ValidationRun, run_validation
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack

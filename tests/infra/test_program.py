@@ -7,7 +7,6 @@ import pytest
 
 from components.contract.problems import CannotRunError, Problem, RefusedError, ReplicationError
 from infra import program
-from infra.stack import unfinished_move
 from infra.stack.settings import read_settings
 from tests.repository import STACKS
 
@@ -72,7 +71,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def waiting_flow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unfinished_move, "unfinished_move", lambda _: WAITS)
+    monkeypatch.setattr(program, "unfinished_move", lambda _: WAITS)
 
 
 @pytest.mark.usefixtures("waiting_flow")
@@ -104,7 +103,7 @@ def test_a_deployment_continues_without_access_to_the_cluster(
     monkeypatch: pytest.MonkeyPatch, events: list[str], previews: bool
 ) -> None:
     """Pulumi's provider may have its own access."""
-    monkeypatch.setattr(unfinished_move, "unfinished_move", raising(STOPPED))
+    monkeypatch.setattr(program, "unfinished_move", raising(STOPPED))
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: previews)
     program.deploy(STACKS)
     unknown = f"it is unknown whether a flow waits for the offsets of a KafkaMirrorMaker2: {STOPPED}"

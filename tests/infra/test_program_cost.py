@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pulumi
 import pytest
 import yaml
 
+from components.checks import check_topology
+from components.flows.resolved import resolve_flows
 from infra import program
 from tests.bench.bare_program import register
 from tests.bench.engine_objects import a_topology, plain_objects
@@ -18,9 +22,8 @@ from tests.components.recorder import Recorder, Registered, record
 FLOWS = 3
 
 
-@pytest.fixture
-def recorders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder, Recorder]:
-    """Recorders of what our program and the bare one registered, in this order."""
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder, Recorder]:
+    """Record what our program and the bare one register, in this order."""
     topology = a_topology(FLOWS)
     (tmp_path / "topologies").mkdir()
     (tmp_path / "topologies" / "bench.yaml").write_text(yaml.safe_dump(topology))
@@ -33,6 +36,11 @@ def recorders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder
         return record(lambda: program.deploy(tmp_path)), record(lambda: register(tmp_path / "objects.json"))
     finally:
         pulumi.runtime.set_all_config({}, [])
+
+
+@pytest.fixture
+def recorders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Recorder, Recorder]:
+    return recorded(tmp_path, monkeypatch)
 
 
 def test_the_program_registers_the_bare_objects_and_one_component_per_flow(
@@ -51,6 +59,27 @@ def test_only_workers_have_hooks_and_only_components_and_custom_resources_have_a
         strimzi = "kafka.strimzi.io" in each.token
         assert len(each.hooks) == each.token.endswith(":KafkaConnect"), each.name
         assert len(each.aliases) == (strimzi or each.token.startswith("replication:")), each.name
+
+
+def test_the_program_checks_the_topology_once_and_resolves_its_flows_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 100 flows, a second check of every replication would take longer than everything else in the program."""
+    made: Counter[str] = Counter()
+
+    def counted(real: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def count(*args: Any, **kwargs: Any) -> Any:
+            made[name] += 1
+            return real(*args, **kwargs)
+
+        return count
+
+    for module in ("infra.stack.stack_checks", "components.resources.registration"):
+        monkeypatch.setattr(f"{module}.check_topology", counted(check_topology, "checks"))
+    for module in ("infra.stack.session", "components.resources.registration"):
+        monkeypatch.setattr(f"{module}.resolve_flows", counted(resolve_flows, "resolutions"))
+    recorded(tmp_path, monkeypatch)
+    assert made == {"checks": 1, "resolutions": 1}
 
 
 def test_registrations_are_less_than_ten_percent_larger_than_the_bare_ones(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.stack.schedules import NAMED, known_time_zones, why_no_schedule
+from infra.stack.validation_job import NAMED, known_time_zones, why_no_schedule
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from infra.deploy.promotion.run.jobs_in_cluster import differences
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.reports import print_comparisons
-from infra.stack.files.positions import placed
+from infra.stack.yaml_files import placed
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_state, at
 from tests.infra.readmes import READMES, Block

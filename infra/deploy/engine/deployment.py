@@ -26,9 +26,9 @@ from infra.kubernetes.readiness import wait_until_ready
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.program import deploy
 from infra.stack.environment import stack_environment
-from infra.stack.in_cluster import in_cluster
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_by_gitops, resolved_flows
+from infra.stack.validation_job import in_cluster
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]

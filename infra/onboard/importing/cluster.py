@@ -8,7 +8,7 @@ from components.render.secrets import CONFIG_MAP_PROVIDER
 from infra.kubernetes.access import asking_kubernetes, connected
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.onboard.importing.values import providers_of
-from infra.stack.workspace import KubernetesAccess
+from infra.stack.settings import KubernetesAccess
 
 _KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
 _NEW, _OLD = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"

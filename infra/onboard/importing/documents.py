@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from infra.onboard.importing.left_out import LeftOut
-from infra.stack.files.positions import MERGE
+from infra.stack.yaml_files import MERGE
 
 
 class _Loader(yaml.CSafeLoader):

@@ -13,8 +13,7 @@ from components.topology.clusters import ValidationAccess
 from components.topology.model import topology_schema
 from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.new_project.files import plain_files
-from infra.stack.files.loading import load_yaml
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import load_yaml, shown
 
 _SCHEMA = "# yaml-language-server: $schema=../topology.schema.json\n"
 

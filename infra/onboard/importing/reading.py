@@ -22,7 +22,7 @@ from infra.onboard.importing.documents import (
 )
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.strimzi_fields import missing, shaped, without_removed
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
 _ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})

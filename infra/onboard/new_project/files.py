@@ -15,9 +15,9 @@ from components.contract.problems import CannotRunError, Problem, raise_errors
 from components.topology.model import topology_schema
 from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
 from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
-from infra.stack.files.positions import shown
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems
+from infra.stack.yaml_files import shown
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: What may already be in the folder of a new project.

@@ -15,7 +15,7 @@ import yaml
 from components.contract.problems import CannotRunError, Problem
 from components.kafka.positions import TopicPartition
 from components.properties.definitions import nearest
-from infra.stack.files.positions import place
+from infra.stack.yaml_files import place
 
 KEYS = ("source", "topic", "partition", "offset", "time")
 _FORM = "write a list of entries such as `{topic: orders, partition: 0, offset: 42}`."

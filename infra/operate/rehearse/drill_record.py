@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from components.contract.parameters import Model, Name
 from components.contract.problems import CannotRunError
-from infra.stack.files.positions import shown
 from infra.stack.settings import StackSettings
+from infra.stack.yaml_files import shown
 
 
 class Step(Model):

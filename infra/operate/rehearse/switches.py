@@ -14,7 +14,7 @@ from infra.operate.move.failover import refuse_unsuited
 from infra.operate.rehearse.drill_record import DrillRecord
 from infra.operate.rehearse.model import RunbookModel
 from infra.operate.rehearse.section import Do, Section, code, commands, steps
-from infra.stack.in_cluster import in_cluster
+from infra.stack.validation_job import in_cluster
 
 LEAVE = "Leave a region that answers"
 LOST = "The source does not answer"

@@ -10,7 +10,7 @@ from infra.review.pull_request import require_own_folder
 from infra.review.yaml.folder import files_at, files_now, is_kept, repository_of
 from infra.review.yaml.report import comment_of, document_of
 from infra.review.yaml.review import FolderReview, review_files
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import shown
 
 #: Files that people read and from which no tool generates objects.
 _TEXTS = (".md", ".txt", "LICENSE", "CODEOWNERS", ".gitignore")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import CannotRunError
-from infra.stack.files.loading import load_yaml, parse_yaml
+from infra.stack.yaml_files import load_yaml, parse_yaml
 
 #: Content of a file -> line and column of the mistake, and the words that describe it.
 MISTAKES: dict[str, tuple[str, str]] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import Problem
-from infra.stack.files.positions import place, place_of, placed
+from infra.stack.yaml_files import place, place_of, placed
 
 TEXT = """\
 # A topology.

@@ -9,8 +9,9 @@ from components.render.kafka_connectors import held_back
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.kubernetes.preconditions import require_no_unfinished_move
+from infra.program import unfinished_move
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
-from infra.stack.unfinished_move import unfinished_move
 from tests.builders import a_resolved_flow
 from tests.repository import STACKS
 
@@ -65,15 +66,10 @@ def test_running_flows_and_flows_of_other_stacks_are_not_refused(connectors: lis
     require_no_unfinished_move(_Holding(*connectors), "prod", [a_resolved_flow(strimzi="1.2")])
 
 
-def test_the_unfinished_move_of_a_stack_is_looked_up_in_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    class _Open(_Holding):
-        def __enter__(self) -> "_Open":
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
+def test_the_unfinished_move_of_a_stack_is_looked_up_in_its_cluster() -> None:
     held = held_back(connector(), "KafkaMirrorMaker2 kafka/mm2")
     settings = read_settings("prod-us-west-2", STACKS)
-    for cluster, code in ((_Open(held), "move-unfinished"), (_Open(), None)):
-        monkeypatch.setattr("infra.stack.unfinished_move.api_client", lambda *_, cluster=cluster: cluster)
-        assert getattr(unfinished_move(settings), "code", None) == code
+    for cluster, code in ((_Holding(held), "move-unfinished"), (_Holding(), None)):
+        stack = OpenStack(settings)
+        stack.kubernetes = cluster
+        assert getattr(unfinished_move(stack), "code", None) == code

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError, ReplicationError
 from infra.commands.app import app
-from infra.stack.settings import read_settings, settings_of_topology
-from infra.stack.workspace import KubernetesAccess
+from infra.stack.settings import KubernetesAccess, read_settings, settings_of_topology
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology

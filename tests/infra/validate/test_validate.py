@@ -12,8 +12,7 @@ from rich.console import Console
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.access import current_context
-from infra.stack.settings import read_settings
-from infra.stack.workspace import KubernetesAccess
+from infra.stack.settings import KubernetesAccess, read_settings
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun, kubernetes_variables, run_validation
 from tests.infra.stacks import write_stack

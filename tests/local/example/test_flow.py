@@ -9,7 +9,7 @@ from kubernetes import client
 from components.render.connections import secrets_read
 from infra.deploy.engine import deployment
 from infra.local.parts import operator as operator_part
-from infra.stack.cluster_names import names_in_clusters
+from infra.stack.listed_names import names_in_clusters
 from infra.stack.project import local_folder
 from infra.stack.session import OpenStack
 from infra.validate.run import ValidationRun

@@ -15,9 +15,8 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.topology.clusters import Model, is_label, is_subdomain
 from components.topology.model import schema_text
 from components.topology.parsing import parse_model
-from infra.stack.files.loading import load_yaml
-from infra.stack.files.positions import placed, shown
 from infra.stack.settings import stack_names, topologies_of_clusters
+from infra.stack.yaml_files import load_yaml, placed, shown
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"

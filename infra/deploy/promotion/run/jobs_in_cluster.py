@@ -22,9 +22,9 @@ from infra.review.drift import CODE
 from infra.review.live_comparison import compare_with_cluster
 from infra.review.object_changes import ChangeKind, ObjectChange
 from infra.stack.environment import stack_environment
-from infra.stack.in_cluster import in_cluster, stack_validation
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
+from infra.stack.validation_job import in_cluster, stack_validation
 
 #: How long a controller may take to notice that a run has exceeded its deadline.
 _NOTICED_SECONDS = 60

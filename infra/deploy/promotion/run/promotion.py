@@ -37,9 +37,9 @@ from infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jo
 from infra.kubernetes.api import Reference
 from infra.machine.waiting import NotYetError
 from infra.stack.environment import stack_environment
-from infra.stack.in_cluster import in_cluster
 from infra.stack.settings import ALLOW_UNPROVEN, StackSettings, read_settings
 from infra.stack.stack_checks import resolved_flows
+from infra.stack.validation_job import in_cluster
 from infra.validate.run import ValidationRun, run_validation
 
 

@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.stack.files.positions import shown
+from infra.stack.yaml_files import shown
 
 FILE = r"""
 clusters = east, west

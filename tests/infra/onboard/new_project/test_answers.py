@@ -15,9 +15,9 @@ from components.topology.in_cluster import InCluster
 from infra.onboard.new_project import files
 from infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
 from infra.onboard.new_project.files import project_files, write_project
-from infra.stack.in_cluster import in_cluster
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems
+from infra.stack.validation_job import in_cluster
 from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT, STACKS
 

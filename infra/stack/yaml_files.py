@@ -1,11 +1,17 @@
-"""Explains an error of the YAML parser to the author of the file. Pure."""
+"""Reads a YAML file into plain values, refuses what YAML itself would silently accept, and finds the line of a mistake.
+
+A line is shown only up to its first credential.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from components.contract.problems import CannotRunError, Place, Problem
 
 
 @dataclass(frozen=True)
@@ -209,3 +215,204 @@ def _second_colon(before: str, here: int, lines: Sequence[str]) -> tuple[str, st
         return "a line has no `: `", _FORM, "write the line as `key: value`.", above + 1
     what = "this line is indented further than the line above allows"
     return what, _INDENTATION, "indent it like the other keys of its mapping.", here
+
+
+MERGE = "tag:yaml.org,2002:merge"
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_LONGEST_LINE = 120
+#: A key that may hold a credential, however it is spelt, before a value that is not a mapping.
+_CREDENTIAL = re.compile(
+    r"""[-\w.'"]*(?:pass|p\w*w(?:or)?d|\wsecret|token|credential|jaas|private|\.key\b)[-\w.'"]*\s*:\s*(?=[^\s{])""",
+    re.IGNORECASE,
+)
+
+
+#: A line of a private key, or a token.
+_TOKEN = re.compile(r"(?<![\w.-])[A-Za-z0-9+/=]{32,}")
+#: Codes of problems at keys whose values may be credentials.
+_HIDING = frozenset({"login-in-address", "unknown-key", "plain-text-secret", "plain-text-credential"})
+#: Where a key begins and ends.
+_Marks = tuple[yaml.Mark, yaml.Mark]
+
+
+def lines_of(content: bytes) -> list[str]:
+    """The lines of a file, even if it is not text."""
+    return content.decode("utf-8-sig", errors="replace").splitlines()
+
+
+def place(file: str, lines: list[str], line: int, column: int, end: int | None = None) -> Place:
+    """The place of a line and column, counted from 1, with that line and a mark below the column.
+
+    With `end`, the line is shown only up to that column.
+    """
+    text = lines[line - 1] if line <= len(lines) else ""
+    if end is not None and text[end - 1 :].strip():
+        text = f"{text[: end - 1]}…"
+    return Place(file, line, column, _excerpt(text, line, column) if text.strip() else "")
+
+
+def _excerpt(text: str, line: int, column: int) -> str:
+    shown, caret = _without_credentials(text).rstrip(), len(_without_credentials(text[: column - 1]))
+    begin = 0 if caret < _LONGEST_LINE else caret - _LONGEST_LINE // 2
+    end = begin + _LONGEST_LINE
+    cut = "…" if len(shown) > end else ""
+    blank = re.sub(r"[^\t]", " ", shown[begin:caret])
+    number = f"{line:>5}"
+    return f"{number} | {shown[begin:end]}{cut}\n{' ' * len(number)} | {blank}^"
+
+
+def _without_credentials(line: str) -> str:
+    """A line with `…` for each value of a key that may hold a credential, and for anything that looks like a key or a
+    token.
+    """
+    found = _CREDENTIAL.search(line)
+    if found is None:
+        return _TOKEN.sub("…", line)
+    before, rest = line[: found.end()], line[found.end() :]
+    # A comma ends a value only if a mapping or list was opened on the same line.
+    value = re.match(r"""'[^']*'|"[^"]*"|[^,}\]]*""" if re.search(r"[{\[]", before) else ".*", rest)
+    return f"{_TOKEN.sub('…', before)}…{_without_credentials(rest[value.end() :] if value else '')}"
+
+
+def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
+    """The problems, each with its place in the file; places that are already known stay."""
+    found = list(problems)
+    if found:
+        file = _parsed(path)
+        for problem in found:
+            yield problem if problem.place else replace(problem, place=_place(file, problem.where, problem.code))
+
+
+def place_of(where: str, path: Path) -> Place:
+    """The place of a dotted path in a file; if the path does not exist, the place of the nearest existing key above
+    it.
+    """
+    return _place(_parsed(path), where)
+
+
+@dataclass(frozen=True)
+class _File:
+    name: str
+    lines: list[str]
+    root: yaml.Node | None
+
+
+def _parsed(path: Path) -> _File:
+    content = path.read_bytes()
+    return _File(shown(path), lines_of(content), yaml.compose(content, yaml.CSafeLoader))
+
+
+def _place(file: _File, where: str, code: str = "") -> Place:
+    line, column, end = _position(file.root, where.partition(" (")[0])
+    return place(file.name, file.lines, line, column, end if code in _HIDING else None)
+
+
+def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
+    """Line, first and last column of the key or entry at the end of a dotted path, or of the nearest one above it."""
+    if root is None:
+        return 1, 1, 1
+    start = (root.start_mark, root.start_mark)
+    _, (begin, end) = max(_marks(root, where, start, 0), key=lambda each: each[0])
+    return begin.line + 1, begin.column + 1, end.column + 1
+
+
+def _marks(node: yaml.Node, rest: str, marks: _Marks, depth: int) -> Iterator[tuple[int, _Marks]]:
+    """Every place that a path may lead to, with the length of the path there, because keys may contain dots."""
+    yield depth, marks
+    for name, of_key, value in _entries(node):
+        if rest == name or rest.startswith(f"{name}."):
+            yield from _marks(value, rest[len(name) + 1 :], of_key, depth + len(name) + 1)
+
+
+def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
+    """The entries of a node: name, marks, node; entries that it merges with `<<` come last."""
+    if isinstance(node, yaml.SequenceNode):
+        for index, entry in enumerate(node.value):
+            yield str(index), (entry.start_mark, entry.start_mark), entry
+    if not isinstance(node, yaml.MappingNode):
+        return
+    merged: list[yaml.Node] = []
+    for key, value in node.value:
+        if key.tag == MERGE:
+            merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
+        else:
+            yield _key(key), (key.start_mark, key.end_mark), value
+    for value in merged:
+        yield from _entries(value)
+
+
+def _key(key: yaml.Node) -> str:
+    """A key as paths spell it: `no` is false."""
+    text = str(key.value)
+    return str(text.lower() in ("yes", "on", "true")).lower() if key.tag == _BOOLEAN else text
+
+
+def shown(path: Path) -> str:
+    """A path as the user would type it: relative to the current folder if it is inside it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+#: Numbers that YAML 1.1 does not read as they are written: octal, base 60, and with separated digits.
+_ODD_NUMBER = re.compile(r"[-+]?(0[0-7_]+|[0-9_]+(:[0-9]+)+|[0-9]+_[0-9_]*)")
+_QUOTES_OF_PROSE = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+#: Characters that look like a space or are invisible.
+_UNSEEN = re.compile(r"[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]")
+
+
+class _UniqueKeyLoader(yaml.CSafeLoader):
+    """A fast YAML loader that refuses a duplicate key; YAML itself would silently keep the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            # A key that is not a scalar is refused below; `<<` may merge any number of mappings.
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == MERGE:
+                continue
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"`{key}` is given twice", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+    def construct_plain_number(self, node: yaml.ScalarNode) -> int:
+        """Refuse a number whose value differs from how it reads."""
+        value: int = self.construct_yaml_int(node)
+        if _ODD_NUMBER.fullmatch(node.value):
+            raise yaml.constructor.ConstructorError(None, None, f"`{node.value}` is read as {value}", node.start_mark)
+        return value
+
+    def construct_typed_text(self, node: yaml.ScalarNode) -> str:
+        """Refuse characters that a word processor or a web page put into a name; text of several words may contain
+        them.
+        """
+        value: str = self.construct_yaml_str(node)
+        if " " in value:
+            return value
+        if not node.style and value.startswith(tuple(_QUOTES_OF_PROSE)):
+            problem = f"`{value[0]}` is not a YAML quotation mark"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        if unseen := _UNSEEN.search(value):
+            problem = f"a value contains the invisible character U+{ord(unseen[0]):04X}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
+
+
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:int", _UniqueKeyLoader.construct_plain_number)
+_UniqueKeyLoader.add_constructor("tag:yaml.org,2002:str", _UniqueKeyLoader.construct_typed_text)
+
+
+def load_yaml(path: Path) -> object:
+    """The parsed YAML of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
+    return parse_yaml(path.read_bytes(), shown(path))
+
+
+def parse_yaml(content: bytes, file: str) -> object:
+    """The parsed content of a file of this name. Raises CannotRunError for invalid YAML and for a duplicate key."""
+    try:
+        return yaml.load(content, _UniqueKeyLoader)
+    except (yaml.YAMLError, ValueError) as error:
+        lines = lines_of(content)
+        words = words_for(error, lines)
+        found = place(file, lines, words.line, words.column)
+        raise CannotRunError("invalid-yaml", words.what, file, words.why, words.remedy, found.excerpt, found) from error

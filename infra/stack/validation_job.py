@@ -1,23 +1,142 @@
-"""The validation job in the stack's cluster, as the key `replication:validation` of a stack file asks for it."""
+"""Where the validation job runs, as the key `replication:validation` of a stack file asks for it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from zoneinfo import available_timezones
 
 from components.contract.problems import Problem, ReplicationError, Severity
-from components.contract.spark_conf import DRIVER_HEAP, SparkSettings
+from components.contract.spark_conf import DRIVER_HEAP, SparkSettings, why_not_conf, why_not_master, why_not_memory
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.naming import validation_run_name
 from components.flows.resolved import ResolvedFlow
 from components.properties.definitions import nearest
+from components.properties.values import value_text
 from components.render.job_pods import executor_settings
 from components.render.planned_objects import PlannedObject
 from components.render.validation_jobs import validation_objects
 from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload, heap_bytes, quantity_value
 from components.topology.parsing import parse_model
-from infra.stack.job_settings import IN_CLUSTER, WHERE, spark_problems, spark_settings
-from infra.stack.schedules import known_time_zones, why_no_schedule
-from infra.stack.settings import StackSettings
+from infra.stack.settings import VALIDATION, StackSettings
+
+IN_CLUSTER = "inCluster"
+WHERE = f"config.replication:{VALIDATION}"
+_FORM = "write `{spark: {master: …, driverMemory: …, conf: {KEY: VALUE}}}`; each of them may be left out."
+_TOP_FORM = f"write `spark: {{…}}`, `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`, or both."
+_NO_EFFECT = "The validation job would not start, or would run in the wrong place."
+
+
+def spark_settings(value: object) -> SparkSettings:
+    """The settings in a stack file's `replication:validation`, which must have no `spark_problems`."""
+    spark = (value.get("spark") if isinstance(value, Mapping) else None) or {}
+    return SparkSettings(
+        spark.get("master"),
+        spark.get("driverMemory"),
+        {str(key): value_text(each) for key, each in (spark.get("conf") or {}).items()},
+    )
+
+
+def spark_problems(value: object) -> Iterator[Problem]:
+    """What is wrong with the value of `replication:validation`; nothing if the stack file has none."""
+    if value is None:
+        return
+    yield from _wrong_keys(value, "", {"spark", IN_CLUSTER}, _TOP_FORM)
+    spark = value.get("spark") if isinstance(value, Mapping) else None
+    if spark is None:
+        return
+    yield from _wrong_keys(spark, ".spark", {"master", "driverMemory", "conf"}, _FORM)
+    if not isinstance(spark, Mapping):
+        return
+    for key, why_not in (("master", why_not_master), ("driverMemory", why_not_memory)):
+        given = spark.get(key)
+        if given is not None and (why := why_not(given) if isinstance(given, str) else "it must be text"):
+            yield _problem(f".spark.{key}", f"`{given}` is not a value of `{key}`: {why}", f"correct `{key}`.")
+    yield from _wrong_conf(spark.get("conf"))
+
+
+def _wrong_keys(value: object, where: str, known: set[str], form: str) -> Iterator[Problem]:
+    if not isinstance(value, Mapping):
+        yield _problem(where, f"`{value}` is not a mapping", form)
+        return
+    for key in sorted(str(each) for each in value.keys() - known):
+        near = nearest(key, known)
+        yield _problem(f"{where}.{key}", f"`{key}` is not a key here", f"did you mean `{near}`?" if near else form)
+
+
+def _wrong_conf(conf: object) -> Iterator[Problem]:
+    if conf is None:
+        return
+    if not isinstance(conf, Mapping):
+        yield _problem(".spark.conf", f"`{conf}` is not a mapping", "write it as `{spark.executor.memory: 4g}`.")
+        return
+    for key, value in conf.items():
+        if refused := why_not_conf(str(key)):
+            yield _problem(".spark.conf", f"`{key}` cannot be set: {refused[0]}", refused[1])
+        elif not isinstance(value, str | int | float):
+            yield _problem(".spark.conf", f"the value of `{key}` is neither text nor a number", "write one value.")
+
+
+def _problem(where: str, what: str, remedy: str) -> Problem:
+    return Problem(WHERE + where, "bad-spark-setting", what, _NO_EFFECT, remedy)
+
+
+#: Source: robfig/cron ParseStandard, which the API server calls.
+NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_EVERY = re.compile(r"@every (\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+#: Each field with its smallest and largest value, and the names of values.
+_FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
+    ("minute", 0, 59, {}),
+    ("hour", 0, 23, {}),
+    ("day of the month", 1, 31, {}),
+    ("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    ("day of the week", 0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+_RANGE = re.compile(r"(?P<all>[*?])|(?P<first>\w+)(-(?P<last>\w+))?")
+
+
+def why_no_schedule(schedule: str) -> str | None:
+    """Why Kubernetes refuses a schedule, as a clause; None if it accepts it."""
+    if "TZ=" in schedule:
+        return "the time zone has its own key"
+    if _EVERY.fullmatch(schedule):
+        return None
+    if schedule.startswith("@"):
+        return None if schedule in NAMED else f"the named schedules are {', '.join(f'`{each}`' for each in NAMED)}"
+    fields = schedule.split()
+    if len(fields) != len(_FIELDS):
+        return f"it has {len(fields)} fields instead of five: {', '.join(name for name, *_ in _FIELDS)}"
+    for given, (name, least, most, names) in zip(fields, _FIELDS, strict=True):
+        for part in filter(None, given.split(",")):
+            if why := _why_no_part(part, least, most, names):
+                return f"`{given}` is not a valid {name}: {why}"
+    return None
+
+
+def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str | None:
+    span, slash, step = part.partition("/")
+    if slash and not (step.isdecimal() and int(step) > 0):
+        return "a step must be a whole number from 1"
+    found = _RANGE.fullmatch(span)
+    if found is None:
+        return f"`{span}` is neither a value nor a range"
+    if found["all"]:
+        return None
+    ends = [_value(each, names) for each in (found["first"], found["last"]) if each is not None]
+    if any(each is None or not least <= each <= most for each in ends):
+        return f"values are {least} to {most}{', or names of three letters' if names else ''}"
+    return "the range ends before it begins" if ends[0] > ends[-1] else None  # type: ignore[operator]
+
+
+def _value(text: str, names: dict[str, int]) -> int | None:
+    return int(text) if text.isdecimal() else names.get(text.lower())
+
+
+def known_time_zones() -> frozenset[str]:
+    """The names in this machine's IANA database; empty if it has none. Kubernetes has a database of its own."""
+    return frozenset(available_timezones())
+
 
 _WHERE = f"{WHERE}.{IN_CLUSTER}"
 #: The longest name that leaves room for the time that a run appends: minutes for a CronJob, nanoseconds for the other.

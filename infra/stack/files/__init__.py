@@ -1,1 +1,0 @@
-"""Reads YAML files, and finds the line of a mistake."""
