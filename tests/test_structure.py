@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,16 @@ STANDARD_LIBRARY_ONLY = "components.kafka"
 
 def imports_of(source: Path) -> set[str]:
     """The names of the modules that a file imports, and of the objects that it imports from them."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+    return {name for node in ast.walk(ast.parse(source.read_text())) for name in names_in(node)}
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The modules that a statement imports, and the objects that it imports from them."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return set()
 
 
 def is_within(module: str, *packages: str) -> bool:
@@ -135,6 +139,19 @@ def test_a_restricted_package_is_imported_only_where_it_is_allowed(source: Path)
         if not is_within(module, package, *importers):
             wrong = {name for name in imported if is_within(name, package)}
             assert not wrong, f"{module} imports {sorted(wrong)}; only {', '.join(importers)} may"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Whether such modules load at all depends on which of them is imported first."""
+    modules = {module_of(source): source for source in SOURCES}
+    graph = {module: loaded_by(source) & modules.keys() - {module} for module, source in modules.items()}
+    TopologicalSorter(graph).prepare()
+
+
+def loaded_by(source: Path) -> set[str]:
+    """The names that a file imports when it is loaded, not within a function or for types only."""
+    statements = [node for node in ast.parse(source.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {name for node in statements for name in names_in(node)}
 
 
 def test_components_kafka_imports_only_the_standard_library() -> None:

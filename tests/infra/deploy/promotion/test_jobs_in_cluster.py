@@ -14,8 +14,7 @@ from components.contract.spark_conf import SparkSettings
 from infra.deploy.promotion.rule.rules import CheckResult, FlowState, StackState
 from infra.deploy.promotion.run import jobs_in_cluster
 from infra.deploy.promotion.run import promotion as run
-from infra.deploy.promotion.run.jobs_in_cluster import await_jobs, exit_code_of
-from infra.deploy.promotion.run.promotion import JobEnd, SecretWrite
+from infra.deploy.promotion.run.jobs_in_cluster import JobEnd, SecretWrite, await_jobs, exit_code_of
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.machine.waiting import wait_for
 from infra.stack.settings import StackSettings, read_settings
