@@ -47,7 +47,7 @@ def drill(
     from infra.operate.move import failing_back, failover_look
     from infra.operate.rehearse.drill import Drill
 
-    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.flow_scene(opened, flow) as scene:
+    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.open_flow(opened, flow) as scene:
         on_source, on_target = failing_back.source_writer(scene), scene.writer()
         rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), opened.settings)
 

@@ -48,7 +48,7 @@ def failback(
     from infra.commands.failback_call import Call, go_back
     from infra.operate.move import failing_back, failover_look
 
-    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.flow_scene(opened, flow) as scene:
+    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.open_flow(opened, flow) as scene:
         go_back(
             Call(groups or (), dry_run, as_json, export, wait_seconds), scene, lambda: failing_back.source_writer(scene)
         )

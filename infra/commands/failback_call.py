@@ -16,12 +16,12 @@ from components.kafka.replication_policy import Policy
 from infra.commands.console import err, out
 from infra.commands.intervention import who
 from infra.operate.move import fence
-from infra.operate.move.facts import Checked
+from infra.operate.move.facts import CheckedPlan
 from infra.operate.move.failback import plan_back, refuse_unsuited_back
 from infra.operate.move.failback_look import look_back, reverse_flows
 from infra.operate.move.failing_back import commit_back, expect_idle
-from infra.operate.move.failover_look import Scene
-from infra.operate.move.flow_back import ReturnPlan, plan_return
+from infra.operate.move.failover_look import OpenFlow
+from infra.operate.move.flow_back import FlowBackPlan, plan_return
 from infra.operate.move.flow_back_look import look_at_return, offsets_reader
 from infra.operate.move.flow_back_run import not_stopped, set_beginning
 from infra.operate.move.groups import Who
@@ -44,7 +44,7 @@ class Call:
             out.print(text, soft_wrap=True)
 
 
-def go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter]) -> None:
+def go_back(call: Call, scene: OpenFlow, writer: Callable[[], GroupWriter]) -> None:
     """Look at the groups, print the positions, and commit them unless it is a dry run. Raises RefusedError."""
     reverse = reverse_flows(scene)
     refuse_unsuited_back(scene.parameters, reverse)
@@ -54,7 +54,7 @@ def go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter]) -> None
         _go_back(call, scene, writer, reverse)
 
 
-def _begin(call: Call, scene: Scene) -> None:
+def _begin(call: Call, scene: OpenFlow) -> None:
     """Set the offsets at which the flow back begins: after the last record that came from the other side."""
     flow = scene.parameters
     if call.groups:
@@ -88,7 +88,7 @@ def _begin(call: Call, scene: Scene) -> None:
     _refuse_unmet(call, scene, found)
 
 
-def _document(found: ReturnPlan, alone: Sequence[SourceOnly], *, sets: bool) -> dict[str, object]:
+def _document(found: FlowBackPlan, alone: Sequence[SourceOnly], *, sets: bool) -> dict[str, object]:
     """A beginning as JSON, version 1. `committed` says whether the offsets were set."""
     return {
         "version": 1,
@@ -111,7 +111,7 @@ def _export(call: Call, source: KafkaReader, alone: Sequence[SourceOnly], *, com
     call.say(f"[green]✓[/] {escape(exported)}")
 
 
-def _go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter], reverse: Sequence[str]) -> None:
+def _go_back(call: Call, scene: OpenFlow, writer: Callable[[], GroupWriter], reverse: Sequence[str]) -> None:
     flow = scene.parameters
     with err.status("asking Kafka") as status:
         looked = look_back(scene, call.groups, status.update)
@@ -141,7 +141,7 @@ def _go_back(call: Call, scene: Scene, writer: Callable[[], GroupWriter], revers
     _refuse_unmet(call, scene, found)
 
 
-def _refuse_unmet(call: Call, scene: Scene, found: Checked) -> None:
+def _refuse_unmet(call: Call, scene: OpenFlow, found: CheckedPlan) -> None:
     if found.unmet:
         what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
         why = "A failback needs every precondition to be met; nothing was changed."

@@ -17,9 +17,9 @@ from infra.commands.intervention import who
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move import failover_look
 from infra.operate.move.disaster import consumed_topics, disaster_plan
-from infra.operate.move.facts import Looked, Mode, Plan
+from infra.operate.move.facts import FailoverFacts, GroupPlan, Mode
 from infra.operate.move.failover import only_waits, plan
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.failover_look import OpenFlow
 from infra.operate.move.fence import Fence
 from infra.operate.move.groups import Who, commit, expect_unchanged, resume_checkpoints, stop_checkpoints
 from infra.operate.move.text import document, next_steps, print_plan, topics_of
@@ -48,12 +48,12 @@ class Call:
             out.print(text, soft_wrap=True)
 
 
-def with_both(call: Call, scene: Scene, mode: Mode) -> None:
+def with_both(call: Call, scene: OpenFlow, mode: Mode) -> None:
     """A failover while both clusters answer."""
     planned = mode is Mode.PLANNED
     with err.status("asking Kubernetes and Kafka") as status:
 
-        def look(seconds: float, max_lag: int) -> tuple[Plan, Looked]:
+        def look(seconds: float, max_lag: int) -> tuple[GroupPlan, FailoverFacts]:
             looked = failover_look.look(scene, call.groups, seconds, status.update)
             return plan(scene.parameters, mode, looked, time.time_ns() // 1_000_000, max_lag), looked
 
@@ -63,7 +63,7 @@ def with_both(call: Call, scene: Scene, mode: Mode) -> None:
     go_on(call, found, lambda: carry_out(call, scene, mode, found, looked))
 
 
-def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say: Say) -> None:
+def wait_until_drained(call: Call, look: Callable[[], tuple[GroupPlan, FailoverFacts]], say: Say) -> None:
     """Wait until every record is replicated, unless there are too many or another precondition is unmet. The
     preconditions are checked afterwards, so a timeout is not an error by itself.
     """
@@ -77,7 +77,7 @@ def wait_until_drained(call: Call, look: Callable[[], tuple[Plan, Looked]], say:
         wait_for("every record to be replicated", probe, call.wait_seconds, interval_seconds=1)
 
 
-def after_disaster(call: Call, scene: Scene) -> None:
+def after_disaster(call: Call, scene: OpenFlow) -> None:
     """A failover that uses only what the target knows."""
     with err.status("asking Kubernetes and the target"):
         evidence = failover_look.look_at_target(scene, call.groups)
@@ -96,7 +96,7 @@ def after_disaster(call: Call, scene: Scene) -> None:
     go_on(call, found, commit_all)
 
 
-def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
+def go_on(call: Call, found: GroupPlan, then: Callable[[], None], fenced: Sequence[str] | None = None) -> None:
     """Print the plan, and carry it out unless it is a dry run. Raises RefusedError if a precondition is not met.
 
     `fenced` are the topics that the command closes to producers, if it has a fence.
@@ -118,7 +118,9 @@ def go_on(call: Call, found: Plan, then: Callable[[], None], fenced: Sequence[st
         call.say("nothing was changed")
 
 
-def carry_out(call: Call, scene: Scene, mode: Mode, found: Plan, looked: Looked, fence: Fence | None = None) -> None:
+def carry_out(
+    call: Call, scene: OpenFlow, mode: Mode, found: GroupPlan, looked: FailoverFacts, fence: Fence | None = None
+) -> None:
     """Stop what would move groups back, look one last time, and commit. After the first commit, a fence stays."""
     by = Who(who(), call.wait_seconds)
     planned = mode is Mode.PLANNED

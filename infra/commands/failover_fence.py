@@ -9,14 +9,14 @@ from components.contract.wording import named
 from infra.commands.console import err
 from infra.commands.failover_call import DONE, Call, carry_out, go_on, wait_until_drained
 from infra.operate.move import failover_look
-from infra.operate.move.facts import Looked, Mode, Plan
+from infra.operate.move.facts import FailoverFacts, GroupPlan, Mode
 from infra.operate.move.failover import plan
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.failover_look import OpenFlow
 from infra.operate.move.fence import Fence, fence_facts, fenced, fenced_topics, lift, lift_call, owner_of, standing
 from infra.operate.partition_logs import Say
 
 
-def with_fence(call: Call, scene: Scene) -> None:
+def with_fence(call: Call, scene: OpenFlow) -> None:
     """A planned failover that denies all writes to the source. Raises RefusedError and CannotRunError."""
     topics = fenced_topics(scene)
     with err.status("asking Kubernetes and Kafka") as status:
@@ -38,10 +38,10 @@ def with_fence(call: Call, scene: Scene) -> None:
         standing.expect_held()
 
 
-def _drained(call: Call, scene: Scene, fence: Fence, say: Say) -> tuple[Plan, Looked]:
+def _drained(call: Call, scene: OpenFlow, fence: Fence, say: Say) -> tuple[GroupPlan, FailoverFacts]:
     """Wait until every record is replicated, then watch the source once more for the full time."""
 
-    def look(seconds: float, max_lag: int = 0) -> tuple[Plan, Looked]:
+    def look(seconds: float, max_lag: int = 0) -> tuple[GroupPlan, FailoverFacts]:
         looked = failover_look.look(scene, call.groups, seconds, say, fence.before)
         fence.expect_held()
         return plan(scene.parameters, Mode.PLANNED, looked, time.time_ns() // 1_000_000, max_lag), looked
@@ -50,7 +50,7 @@ def _drained(call: Call, scene: Scene, fence: Fence, say: Say) -> tuple[Plan, Lo
     return look(call.watch_seconds)
 
 
-def lift_only(call: Call, scene: Scene) -> None:
+def lift_only(call: Call, scene: OpenFlow) -> None:
     """Allow the writes that the flow's fence denies, and do nothing else."""
     source, topics = scene.parameters.source.alias, standing(scene)
     if not topics:

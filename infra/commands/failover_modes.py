@@ -12,7 +12,7 @@ def fail_over(call: Call, stack: OpenStack) -> None:
     mode = Mode(call.mode)
     disaster = f"replicate failover {call.stack} {call.flow} --mode disaster --dry-run"
     otherwise = "" if mode is Mode.DISASTER else f"If the source is lost: `{disaster}`."
-    with failover_look.flow_scene(stack, call.flow, otherwise) as scene:
+    with failover_look.open_flow(stack, call.flow, otherwise) as scene:
         refuse_unsuited(scene.parameters, mode)
         if mode is Mode.DISASTER:
             after_disaster(call, scene)
@@ -23,5 +23,5 @@ def fail_over(call: Call, stack: OpenStack) -> None:
 
 
 def lift_fence(call: Call, stack: OpenStack) -> None:
-    with failover_look.flow_scene(stack, call.flow) as scene:
+    with failover_look.open_flow(stack, call.flow) as scene:
         lift_only(call, scene)

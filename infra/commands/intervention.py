@@ -119,14 +119,14 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
 def intervene(call: Intervention) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
     # They load a client of Kubernetes, which takes longer than TAB may.
-    from infra.operate.connectors.changes import Request, concerned, planned
+    from infra.operate.connectors.changes import StateRequest, concerned, planned
     from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
     flow = call.stack.declared_flow(call.flow)
     places = chosen_places(flow, call.connectors)
     now = datetime.now(UTC)
     until = ends_at(call.lasts, now)
-    request = Request(call.stack.name, flow.name, call.state, who(), now, until, call.take_over)
+    request = StateRequest(call.stack.name, flow.name, call.state, who(), now, until, call.take_over)
     with cluster_of(call.stack) as api:
         live = read_live(api, places)
         chosen = places if call.connectors else concerned(request, places, live)

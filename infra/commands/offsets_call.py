@@ -13,11 +13,11 @@ from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
 from infra.commands.intervention import who
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.connectors.changes import ConnectorPlace, Request
+from infra.operate.connectors.changes import ConnectorPlace, StateRequest
 from infra.operate.connectors.operator import read_live
 from infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
 from infra.operate.offsets.file import OffsetsFile, csv_text, json_text
-from infra.operate.offsets.plan import Known, Move, of_those
+from infra.operate.offsets.plan import Known, OffsetChange, of_those
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.yaml_files import shown
 
@@ -35,7 +35,7 @@ class Call:
     take_over: bool
     seconds: float
 
-    def moves(self) -> Sequence[Move]:
+    def moves(self) -> Sequence[OffsetChange]:
         """The changes that the call would make now. Raises ReplicationError and CannotRunError."""
 
         known = self.reader.known([place.name for place in self.places])
@@ -49,7 +49,9 @@ def change(call: Call, *, carry_out: bool) -> None:
     moves = call.moves()
     _print_moves(moves)
     by = f"{who()}{PURPOSE}"
-    request = Request(call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over)
+    request = StateRequest(
+        call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over
+    )
     moved, left = {each.connector for each in moves}, left_behind(call.api, call.places)
     concerned = [place for place in call.places if place.name in moved or place in left]
     refuse(request, concerned, read_live(call.api, concerned))
@@ -84,7 +86,7 @@ def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
     out.print(table)
 
 
-def _print_moves(moves: Sequence[Move]) -> None:
+def _print_moves(moves: Sequence[OffsetChange]) -> None:
     for each in moves:
         _say(each.text)
     if any(each.again for each in moves):

@@ -19,7 +19,7 @@ from infra.local import stack
 from infra.local.endpoints import Region
 from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
 from infra.machine.waiting import wait_for
-from infra.operate.connectors.changes import Request, connector_places, planned
+from infra.operate.connectors.changes import StateRequest, connector_places, planned
 from infra.operate.connectors.operator import carry_out, cluster_of, read_live
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_file
@@ -167,7 +167,7 @@ class World:
     def _bring(self, flow: str, connectors: Sequence[str], state: str) -> None:
         stack = OpenStack(self.deployed.settings)
         places = [place for place in connector_places(stack.declared_flow(flow)) if place.name in connectors]
-        request = Request(stack.name, flow, state, getpass.getuser(), datetime.now(UTC))
+        request = StateRequest(stack.name, flow, state, getpass.getuser(), datetime.now(UTC))
         with stack, cluster_of(stack) as api:
             changes = planned(request, places, read_live(api, places))
             carry_out(api, changes, places, WAIT_SECONDS, lambda _: None)

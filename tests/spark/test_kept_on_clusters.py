@@ -11,7 +11,7 @@ from components.contract.published_verdict import config_map_name
 from components.contract.report import Depth, FlowOutcome, Report, Verdict
 from components.kafka.proven_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
-from infra.operate.move.disaster import Silence, disaster_plan, read_evidence
+from infra.operate.move.disaster import Silence, disaster_plan, read_target
 from spark.credentials import resolver
 from spark.job import Options, check_flow
 from spark.published import published_data
@@ -57,7 +57,7 @@ def test_a_group_continues_at_its_exact_record_after_the_source_is_lost(
     target = KafkaReader("uswest", scene.target.client_config("admin"))
     assert target.topic_ids([remote]) == {remote: kept.topics["kept"].target_id}
     now_ms = time.time_ns() // 1_000_000
-    found = read_evidence(flow, target, [], Silence("it is down"), None, now_ms, kept)
+    found = read_target(flow, target, [], Silence("it is down"), None, now_ms, kept)
     (move,) = disaster_plan(flow, found).moves
     assert (move.group, move.committed, move.offset, move.read_again) == ("kept-web", 249, 249, 31)
     assert value_at(scene, remote, move.offset) == b"0 249"

@@ -27,8 +27,8 @@ from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.kubernetes.managed_fields import yielding
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import Change as StateChange
-from infra.operate.connectors.changes import Request, planned, wanted_state
+from infra.operate.connectors.changes import ConnectorChange as StateChange
+from infra.operate.connectors.changes import StateRequest, planned, wanted_state
 from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
 from infra.operate.offsets.change import Run, disarm, wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
@@ -134,7 +134,7 @@ class Moving:
     def _stop(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         running = [place for place in move.places if wanted_state(live[place.resource], place) != "stopped"]
-        request = Request(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
+        request = StateRequest(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
         changes = planned(request, running, live)
         waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.places]
         self.say(f"stopping {', '.join(place.name for place in move.places)}")
@@ -222,7 +222,7 @@ class Moving:
             own = _waiting_connectors(move, reader, topics)
             changes = offset_moves(mirrored, own, reader.stored())
             if changes:
-                request = Request(self.plan.stack, name, "stopped", self.by, self.now)
+                request = StateRequest(self.plan.stack, name, "stopped", self.by, self.now)
                 self.say(f"copying {number(len(changes), 'offset')} to {', '.join(dict.fromkeys(own.values()))}")
                 run = Run(api, reader, request, "alter", self.seconds, _unsaid)
                 run.set(waiting, partial(list, changes))

@@ -25,7 +25,7 @@ from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.values import Placeholders, providers_of
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.offsets.plan import Move, Stored
+from infra.operate.offsets.plan import OffsetChange, Stored
 from infra.review.object_changes import identity
 
 _EVERYTHING = ".*"
@@ -69,7 +69,7 @@ def connectors_of(flow: FlowParameters, sources: Collection[str], topics: Collec
     return {topic: name for topic, name in found.items() if name in sources}
 
 
-def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stored) -> list[Move]:
+def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stored) -> list[OffsetChange]:
     """What Connect must still store for the connectors. `mirrored` are the offsets of the mirror, `connectors` names
     the connector of each topic, and `stored` are the offsets that Connect has. Offsets that Connect has but the mirror
     lacks are left over from an earlier connector, and are deleted.
@@ -79,7 +79,7 @@ def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stor
     }
     left = {place: None for place in stored if place[0] in {*connectors.values()} and place not in wanted}
     return [
-        Move(connector, partition, _next(stored.get((connector, partition))), _next(offset), offset)
+        OffsetChange(connector, partition, _next(stored.get((connector, partition))), _next(offset), offset)
         for (connector, partition), offset in sorted({**left, **wanted}.items())
         if stored.get((connector, partition)) != offset
     ]

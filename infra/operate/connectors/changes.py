@@ -46,7 +46,7 @@ _ARMED = frozenset({"alter", "reset"})
 
 
 @dataclass(frozen=True)
-class Request:
+class StateRequest:
     """Bring connectors into a state: `paused`, `stopped`, or `running` to end either.
 
     `until` is only announced: nothing resumes by itself. `take_over` also ends or replaces what somebody else
@@ -67,7 +67,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Change:
+class ConnectorChange:
     """What happens to the connectors of one resource: `patch` is a JSON patch, `states` are by the connector's name."""
 
     resource: Reference
@@ -76,7 +76,7 @@ class Change:
 
 
 def concerned(
-    request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
+    request: StateRequest, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
 ) -> tuple[ConnectorPlace, ...]:
     """The connectors that a request without names concerns: those in another state, or all if there are none. A resume
     concerns announced states, if there are any; it leaves alone what the topology declares.
@@ -86,7 +86,9 @@ def concerned(
     return tuple((announced if request.state == "running" else other) or other or places)
 
 
-def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]) -> list[Change]:
+def planned(
+    request: StateRequest, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
+) -> list[ConnectorChange]:
     """The changes that the request needs, one for each resource. Raises RefusedError before yielding any."""
     changes = []
     for resource in dict.fromkeys(place.resource for place in places):
@@ -102,18 +104,18 @@ def planned(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Re
             )
             states = _announced(request, place, now, states)
         wanted = {place.name: str(operation["value"]) for place, operation in zip(chosen, patch, strict=True)}
-        changes.append(Change(resource, (*version_of(body), *patch, *_annotation(body, states)), wanted))
+        changes.append(ConnectorChange(resource, (*version_of(body), *patch, *_annotation(body, states)), wanted))
     return changes
 
 
-def _state(request: Request, states: Mapping[str, TemporaryState], place: ConnectorPlace) -> str:
+def _state(request: StateRequest, states: Mapping[str, TemporaryState], place: ConnectorPlace) -> str:
     """The state to write: ending an announced state means returning to the earlier one."""
     announced = states.get(place.name)
     return announced.before if request.state == "running" and announced is not None else request.state
 
 
 def _announced(
-    request: Request, place: ConnectorPlace, now: str, states: Mapping[str, TemporaryState]
+    request: StateRequest, place: ConnectorPlace, now: str, states: Mapping[str, TemporaryState]
 ) -> dict[str, TemporaryState]:
     others = {name: state for name, state in states.items() if name != place.name}
     if request.state == "running":
@@ -123,7 +125,9 @@ def _announced(
     return {**others, place.name: announced}
 
 
-def _refuse(request: Request, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None) -> None:
+def _refuse(
+    request: StateRequest, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None
+) -> None:
     where, annotations = str(place.resource), body["metadata"].get("annotations") or {}
     if annotations.get(PAUSE) == "true":
         why = f"The annotation {PAUSE} stops the operator, so a change would take effect at some later time."
@@ -144,7 +148,7 @@ def _refuse(request: Request, place: ConnectorPlace, body: Object, now: str, ann
 
 
 def _refuse_of_others(
-    request: Request, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None
+    request: StateRequest, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None
 ) -> None:
     if request.take_over or now == "running":
         return
@@ -219,7 +223,7 @@ _TASK = {"KafkaConnector": "strimzi.io/restart-task", "KafkaMirrorMaker2": "stri
 
 
 @dataclass(frozen=True)
-class Restart:
+class ConnectorRestart:
     """One restart: of a connector, or with `task` of one of its tasks."""
 
     place: ConnectorPlace
@@ -252,7 +256,7 @@ class Restart:
 
 def planned_restarts(
     places: Sequence[ConnectorPlace], live: Mapping[Reference, Object], *, named: bool, task: int | None = None
-) -> list[Restart]:
+) -> list[ConnectorRestart]:
     """The restarts to request, in order. Raises RefusedError before yielding any. Connectors that were `named` restart
     with all their tasks, or with only one task if that is given. Without a name, only what failed restarts.
     """
@@ -265,7 +269,7 @@ def planned_restarts(
     return found
 
 
-def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -> Iterator[Restart]:
+def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -> Iterator[ConnectorRestart]:
     wanted, status = connector_in(place, live)
     failed = [failure.task for failure in failures(status)]
     if not named and task is None and not failed:
@@ -276,7 +280,7 @@ def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -
         raise RefusedError(
             "not-running", f"{place.name} is {wanted}", where, why, ("resume it first with `replicate resume`.")
         )
-    if any(Restart(place, number).pending(live) for number in (None, 0)):
+    if any(ConnectorRestart(place, number).pending(live) for number in (None, 0)):
         why = "The operator has not carried it out yet, and keeps only the newest request."
         remedy = "wait for its next reconciliation; if the annotation stays, read the operator's log."
         raise RefusedError("restart-pending", f"a restart of {place.name} was already requested", where, why, remedy)
@@ -285,7 +289,7 @@ def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -
         what, why = f"{place.name} has no task {task}", f"The tasks that the operator reports are: {known}."
         raise RefusedError("unknown-task", what, where, why, "name one of these, or leave `--task` out.")
     chosen = [task] if task is not None else [None, *tasks] if named else failed
-    yield from (Restart(place, number) for number in chosen)
+    yield from (ConnectorRestart(place, number) for number in chosen)
 
 
 def connector_in(place: ConnectorPlace, live: Object) -> tuple[str, Mapping[str, Any]]:

@@ -12,7 +12,14 @@ from components.properties.definitions import nearest
 from infra.kubernetes.access import FIELD_MANAGER
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import Change, ConnectorPlace, Restart, connector_in, connector_places, disowned
+from infra.operate.connectors.changes import (
+    ConnectorChange,
+    ConnectorPlace,
+    ConnectorRestart,
+    connector_in,
+    connector_places,
+    disowned,
+)
 from infra.stack.session import OpenStack
 
 _WHY = "The command changes the state of connectors in their resources."
@@ -28,7 +35,7 @@ Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ConnectorReport:
     """What the operator reports about a connector: its state, how many tasks run, and what failed."""
 
     name: str
@@ -83,8 +90,8 @@ def _existing(api: KubernetesApi, resource: Reference) -> Object:
 
 
 def carry_out(
-    api: KubernetesApi, changes: Sequence[Change], places: Sequence[ConnectorPlace], seconds: float, say: Say
-) -> list[Seen]:
+    api: KubernetesApi, changes: Sequence[ConnectorChange], places: Sequence[ConnectorPlace], seconds: float, say: Say
+) -> list[ConnectorReport]:
     """Make the changes, and return what the operator reports when every connector is in its state. A change without a
     patch only waits. If nothing stays announced, the next deployment owns every field again.
 
@@ -97,9 +104,9 @@ def carry_out(
     wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
     waiting = [place for place in places if place.name in wanted]
 
-    def probe(left: float) -> list[Seen]:
+    def probe(left: float) -> list[ConnectorReport]:
         live = read_live(api, waiting)
-        found = [seen(place, live[place.resource]) for place in waiting]
+        found = [connector_report(place, live[place.resource]) for place in waiting]
         missing = [
             each.text
             for place, each in zip(waiting, found, strict=True)
@@ -113,7 +120,9 @@ def carry_out(
     return _awaited("the connectors to be in their state", probe, seconds)
 
 
-def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say: Say) -> list[Seen]:
+def restart(
+    api: KubernetesApi, restarts: Sequence[ConnectorRestart], seconds: float, say: Say
+) -> list[ConnectorReport]:
     """Ask for one restart after the other. Return what the operator reports once the connectors run again.
 
     Raises CannotRunError at the deadline.
@@ -123,9 +132,9 @@ def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say
         _ask_for(api, each, seconds)
     places = list(dict.fromkeys(each.place for each in restarts))
 
-    def probe(left: float) -> list[Seen]:
+    def probe(left: float) -> list[ConnectorReport]:
         live = read_live(api, places)
-        found = [seen(place, live[place.resource]) for place in places]
+        found = [connector_report(place, live[place.resource]) for place in places]
         if waiting := [each.text for each in found if each.state != "RUNNING" or each.running_tasks < each.tasks]:
             say(f"waiting for connectors and tasks to run, at most {left:.0f} s")
             raise NotYetError("; ".join(waiting))
@@ -134,11 +143,11 @@ def restart(api: KubernetesApi, restarts: Sequence[Restart], seconds: float, say
     return _awaited("connectors and tasks to run", probe, seconds)
 
 
-def seen(place: ConnectorPlace, live: Object) -> Seen:
+def connector_report(place: ConnectorPlace, live: Object) -> ConnectorReport:
     """What the operator reports about a connector."""
     _, status = connector_in(place, live)
     tasks = status.get("tasks") or []
-    return Seen(
+    return ConnectorReport(
         place.name,
         str((status.get("connector") or {}).get("state", "")),
         len(tasks),
@@ -147,7 +156,7 @@ def seen(place: ConnectorPlace, live: Object) -> Seen:
     )
 
 
-def _ask_for(api: KubernetesApi, restart_: Restart, seconds: float) -> None:
+def _ask_for(api: KubernetesApi, restart_: ConnectorRestart, seconds: float) -> None:
     """Ask for one restart, and return when the operator has passed it to Connect."""
     resource = restart_.place.resource
     _patch(api, resource, restart_.patch(read_live(api, [restart_.place])[resource]))
@@ -159,7 +168,9 @@ def _ask_for(api: KubernetesApi, restart_: Restart, seconds: float) -> None:
     _awaited(f"the operator to restart {restart_.title}", probe, seconds)
 
 
-def _awaited(what: str, probe: Callable[[float], list[Seen] | None], seconds: float) -> list[Seen]:
+def _awaited(
+    what: str, probe: Callable[[float], list[ConnectorReport] | None], seconds: float
+) -> list[ConnectorReport]:
     ends = time.monotonic() + seconds
     try:
         return wait_for(what, lambda: probe(max(0.0, ends - time.monotonic())), seconds, _POLL_SECONDS) or []

@@ -14,9 +14,9 @@ from components.kafka import mirror_records
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import place_after_loss
-from infra.operate.move.facts import Group, LeftAlone, Move, Plan, Precondition
+from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition, Precondition
 from infra.operate.move.failover import verdict_precondition
-from infra.operate.status.facts import Unasked, VerdictFacts
+from infra.operate.status.facts import NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
 from infra.operate.status.kafka_facts import heartbeat_ms
 
@@ -25,7 +25,7 @@ _NEWEST = 100
 
 
 @dataclass(frozen=True)
-class Tail:
+class PartitionTail:
     """The end of a remote partition: `newest_ms` is the time of its newest record, None if it has none.
 
     `sample` is how many of the newest records were read, `oldest_ms` the time of the oldest of these.
@@ -46,7 +46,7 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Translated:
+class WrittenCheckpoint:
     """A group's newest checkpoint in a remote partition, and when it was written, in ms since 1970."""
 
     checkpoint: Checkpoint
@@ -62,7 +62,7 @@ class Silence:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DisasterFacts:
     """Everything that the target shows. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
@@ -72,11 +72,11 @@ class Evidence:
 
     now_ms: int
     source: Silence | None
-    verdict: VerdictFacts | Unasked | None
+    verdict: VerdictFacts | NoAnswer | None
     heartbeat_ms: int | None
-    tails: Mapping[TopicPartition, Tail]
+    tails: Mapping[TopicPartition, PartitionTail]
     groups: tuple[Group, ...]
-    checkpoints: Mapping[tuple[str, TopicPartition], Translated]
+    checkpoints: Mapping[tuple[str, TopicPartition], WrittenCheckpoint]
     kept: KeptPositions | str = "no validation has published any"
     logs: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
@@ -91,15 +91,15 @@ def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
     return None
 
 
-def read_evidence(
+def read_target(
     flow: FlowParameters,
     target: KafkaReader,
     names: Sequence[str],
     source: Silence | None,
-    verdict: VerdictFacts | Unasked | None,
+    verdict: VerdictFacts | NoAnswer | None,
     now_ms: int,
     kept: KeptPositions | str,
-) -> Evidence:
+) -> DisasterFacts:
     """Ask the target for everything; `names` are the groups to move, by default those that the flow selects."""
     policy = flow.replication_policy
     topics = flow.replicated(name for each in target.topics() if policy.remote(name := policy.original(each)) == each)
@@ -126,23 +126,23 @@ def read_evidence(
         except NoAnswerError as error:
             kept = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
-    return Evidence(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
+    return DisasterFacts(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
 
 
-def _checkpoints(flow: FlowParameters, target: KafkaReader) -> dict[tuple[str, TopicPartition], Translated]:
+def _checkpoints(flow: FlowParameters, target: KafkaReader) -> dict[tuple[str, TopicPartition], WrittenCheckpoint]:
     if not flow.checkpoints.enabled:
         return {}
     found = {}
     for read in target.records(flow.checkpoints.topic):
         each = mirror_records.checkpoint(read.key, read.value)
         if each is not None:
-            found[each.group, each.partition] = Translated(each, read.time_ms)
+            found[each.group, each.partition] = WrittenCheckpoint(each, read.time_ms)
     return found
 
 
 def _tails(
     flow: FlowParameters, target: KafkaReader, partitions: Sequence[TopicPartition]
-) -> dict[TopicPartition, Tail]:
+) -> dict[TopicPartition, PartitionTail]:
     logs = target.logs(partitions)
     ranges = {each: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for each, log in logs.items()}
     read: dict[TopicPartition, list[Read]] = {}
@@ -153,16 +153,16 @@ def _tails(
     return {each: _tail(log.end, read.get(each, [])) for each, log in logs.items()}
 
 
-def _tail(end: int, read: Sequence[Read]) -> Tail:
+def _tail(end: int, read: Sequence[Read]) -> PartitionTail:
     if not read:
-        return Tail(end)
+        return PartitionTail(end)
     times = [each.time_ms for each in read]
-    return Tail(end, max(times), min(times), len(read))
+    return PartitionTail(end, max(times), min(times), len(read))
 
 
-def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
+def disaster_plan(flow: FlowParameters, found: DisasterFacts) -> GroupPlan:
     """The plan. It moves a group only in partitions where it has no position on the target, or a less exact one."""
-    moves: list[Move] = []
+    moves: list[NewPosition] = []
     left_alone = []
     for group in found.groups:
         if group.members_on_target:
@@ -178,10 +178,10 @@ def disaster_plan(flow: FlowParameters, found: Evidence) -> Plan:
         _kept(found, moves),
         verdict_precondition(found.verdict, found.now_ms),
     )
-    return Plan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
 
 
-def _source(flow: FlowParameters, found: Evidence) -> Precondition:
+def _source(flow: FlowParameters, found: DisasterFacts) -> Precondition:
     if found.source is not None and found.source.refused:
         value = f"{found.source.reason}. The source is not lost: correct the login, and look again"
         return Precondition("source", value, met=False)
@@ -191,7 +191,7 @@ def _source(flow: FlowParameters, found: Evidence) -> Precondition:
     return Precondition("source", value, met=False)
 
 
-def last_sign_ms(found: Evidence) -> int | None:
+def last_sign_ms(found: DisasterFacts) -> int | None:
     """When a heartbeat or record last arrived from the source, in ms since 1970."""
     # A producer may date its records in the future, which does not show when they arrived.
     times = [each.newest_ms for each in found.tails.values() if each.newest_ms is not None]
@@ -199,7 +199,7 @@ def last_sign_ms(found: Evidence) -> int | None:
     return max([*(each for each in times if each <= found.now_ms), *beat], default=None)
 
 
-def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
+def _lost(flow: FlowParameters, found: DisasterFacts) -> Iterator[Precondition]:
     """For each topic, since when records may be missing, and about how many."""
     sign = last_sign_ms(found)
     if sign is None and any(each.newest_ms is not None for each in found.tails.values()):
@@ -211,7 +211,7 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         yield Precondition("lost", f"the flow has no heartbeat on {flow.target.alias}, and {none}", met=False)
         return
     silent = max(0.0, (found.now_ms - sign) / 1000)
-    by_topic: dict[str, list[Tail]] = {}
+    by_topic: dict[str, list[PartitionTail]] = {}
     for partition, tail in sorted(found.tails.items()):
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
@@ -219,7 +219,7 @@ def _lost(flow: FlowParameters, found: Evidence) -> Iterator[Precondition]:
         yield Precondition("lost", f"{least}; {_if_behind(flow, found, tails)}", met=None)
 
 
-def _if_behind(flow: FlowParameters, found: Evidence, tails: list[Tail]) -> str:
+def _if_behind(flow: FlowParameters, found: DisasterFacts, tails: list[PartitionTail]) -> str:
     """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
     target = flow.target.alias
     newest = [each.newest_ms for each in tails if each.newest_ms is not None]
@@ -233,16 +233,16 @@ def _if_behind(flow: FlowParameters, found: Evidence, tails: list[Tail]) -> str:
     return f"if replication lagged, also every record after {where} {old}"
 
 
-def _about(tails: list[Tail], sign_ms: int, seconds: float) -> str:
+def _about(tails: list[PartitionTail], sign_ms: int, seconds: float) -> str:
     rates = [rate for each in tails if (rate := each.per_second(sign_ms)) is not None]
     return f", about {math.ceil(sum(rates) * seconds)} at its last rate" if rates else ""
 
 
-def _age(found: Evidence, at_ms: int) -> str:
+def _age(found: DisasterFacts, at_ms: int) -> str:
     return duration(max(0.0, (found.now_ms - at_ms) / 1000))
 
 
-def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Precondition]:
+def _read_again(flow: FlowParameters, found: DisasterFacts, group: Group) -> Iterator[Precondition]:
     """How many records a group reads again at most, and how old that information is."""
     starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
     known = {
@@ -272,7 +272,7 @@ def _read_again(flow: FlowParameters, found: Evidence, group: Group) -> Iterator
     yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 
-def _kept(found: Evidence, moves: list[Move]) -> Precondition:
+def _kept(found: DisasterFacts, moves: list[NewPosition]) -> Precondition:
     """Whether published positions make any move more exact than MirrorMaker's checkpoint."""
     if isinstance(found.kept, str):
         return Precondition("exact", f"none: {found.kept}", met=None)
@@ -282,13 +282,13 @@ def _kept(found: Evidence, moves: list[Move]) -> Precondition:
     return Precondition("exact", value, met=None)
 
 
-def _by_checkpoint(found: Evidence, move: Move) -> int:
+def _by_checkpoint(found: DisasterFacts, move: NewPosition) -> int:
     """Where the group would continue without published positions."""
     at, log = found.checkpoints[move.group, move.target].checkpoint, found.logs.get(move.source)
     return at.downstream if log is None else place_after_loss(at.upstream, at.downstream, None, None, log)
 
 
-def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str]]:
+def consumed_topics(flow: FlowParameters, found: DisasterFacts) -> dict[str, list[str]]:
     """For each group that does not run, the source's topics in which it has a position."""
     idle = [group for group in found.groups if not group.members_on_target]
     topics = {
@@ -298,7 +298,7 @@ def consumed_topics(flow: FlowParameters, found: Evidence) -> dict[str, list[str
     return {name: sorted(each) for name, each in topics.items() if each}
 
 
-def _start(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> int | None:
+def _start(flow: FlowParameters, found: DisasterFacts, group: Group, partition: TopicPartition) -> int | None:
     remote = flow.replication_policy.remote_partition(partition)
     current, at = group.on_target.get(remote), _stood(flow, found, group, partition)
     if at is None:
@@ -307,7 +307,7 @@ def _start(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
     return exact if current is None or _is_synced(flow, current, at, exact) else current
 
 
-def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: TopicPartition) -> Checkpoint | None:
+def _stood(flow: FlowParameters, found: DisasterFacts, group: Group, partition: TopicPartition) -> Checkpoint | None:
     """Where the group was last seen: at its newest checkpoint, or at the lower offset that a validation has seen since.
 
     MirrorMaker writes no checkpoint for an offset that it cannot translate, such as one before its oldest offset sync.
@@ -327,7 +327,7 @@ def _stood(flow: FlowParameters, found: Evidence, group: Group, partition: Topic
     return at._replace(upstream=position.committed, downstream=0)
 
 
-def _exact(found: Evidence, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
+def _exact(found: DisasterFacts, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
     """Where the group of this checkpoint continues: where the checkpoint says, or further if that was proven."""
     kept, log = found.kept, found.logs.get(partition)
     if log is None:
@@ -347,7 +347,7 @@ def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, exact: int) -
     return flow.checkpoints.sync_group_offsets and current <= at.downstream < exact
 
 
-def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Move]:
+def _needed(flow: FlowParameters, found: DisasterFacts, group: Group) -> Iterator[NewPosition]:
     """Where the groups continue by their newest checkpoints, unless that or anything further is already committed."""
     for partition in sorted(found.tails):
         remote = flow.replication_policy.remote_partition(partition)
@@ -358,4 +358,4 @@ def _needed(flow: FlowParameters, found: Evidence, group: Group) -> Iterator[Mov
         # If it is after the end, it belongs to an earlier topic of this name: a consumer would apply its
         # `auto.offset.reset`.
         if at.downstream <= end:
-            yield Move(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")
+            yield NewPosition(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
-from infra.operate.status.facts import ConnectorFacts, Unasked, VerdictFacts
+from infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
 
 #: Whether a number of records read again is exact or a bound.
 Bound: TypeAlias = Literal["exactly", "at least", "at most"]
@@ -45,7 +45,7 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Looked:
+class FailoverFacts:
     """Everything that a planned or continuous failover looks at.
 
     `positions` and the source's `ends` are by source partition; each end has a position too. `missing` are remote
@@ -53,8 +53,8 @@ class Looked:
     still have to copy. `watched_seconds` is how long the source's ends were watched.
     """
 
-    connectors: tuple[ConnectorFacts, ...] | Unasked
-    verdict: VerdictFacts | Unasked | None
+    connectors: tuple[ConnectorFacts, ...] | NoAnswer
+    verdict: VerdictFacts | NoAnswer | None
     groups: tuple[Group, ...]
     positions: Mapping[TopicPartition, PartitionPositions | NotProvenError]
     ends: Mapping[TopicPartition, int]
@@ -74,7 +74,7 @@ class Precondition:
 
 
 @dataclass(frozen=True)
-class Move:
+class NewPosition:
     """A position to commit: the group is at `committed` on the source and continues at `offset` on the target. `bound`
     says whether `read_again` is exact or a bound. In a pair, two kinds of records are not counted: those sent again
     before the compared records, and copies that the source no longer holds.
@@ -98,7 +98,7 @@ class LeftAlone:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedPlan:
     """The preconditions of something."""
 
     preconditions: tuple[Precondition, ...]
@@ -109,10 +109,10 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Plan(Checked):
+class GroupPlan(CheckedPlan):
     """The preconditions, and what would be committed if all are met."""
 
-    moves: tuple[Move, ...]
+    moves: tuple[NewPosition, ...]
     left_alone: tuple[LeftAlone, ...]
 
 

@@ -10,7 +10,7 @@ from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack
-from infra.operate.move.facts import Bound, Group, Move, Plan, Precondition, unproven
+from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, unproven
 from infra.operate.move.failover import LeftAloneError, groups_precondition, moves_of, refuse_running
 from infra.operate.move.fence import not_seen
 from infra.operate.move.source_only import SourceOnly
@@ -20,7 +20,7 @@ _LISTED = 20
 
 
 @dataclass(frozen=True)
-class LookedBack:
+class FailbackFacts:
     """Everything that a failback looks at; positions are by source partition. A group's `committed` is on the source,
     and `on_target` on the target. `own_records` counts, by topic, the records that producers wrote on the target to
     topics with the source's names. `source_only` never reached the target. `unknown` has the partitions without a
@@ -35,8 +35,8 @@ class LookedBack:
 
 
 def plan_back(
-    flow: FlowParameters, looked: LookedBack, reverse: Sequence[str], denied: Sequence[str] | None = ()
-) -> Plan:
+    flow: FlowParameters, looked: FailbackFacts, reverse: Sequence[str], denied: Sequence[str] | None = ()
+) -> GroupPlan:
     """The plan of a failback. `reverse` names the stack's flows from the target to the source.
 
     `denied` are the source's topics to which a failover with a fence denied all writes; None if not looked for.
@@ -49,7 +49,7 @@ def plan_back(
         *_only_on_target(flow, looked, reverse),
         *_fence(flow, denied),
     )
-    return Plan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
 
 
 def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Precondition]:
@@ -60,7 +60,7 @@ def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Preco
         yield Precondition("fence", f"{value}; this command allows them again at its end", met=None)
 
 
-def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]:
+def _moves(flow: FlowParameters, group: Group, looked: FailbackFacts) -> list[NewPosition]:
     """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
     policy, found = flow.replication_policy, []
@@ -70,7 +70,7 @@ def _moves(flow: FlowParameters, group: Group, looked: LookedBack) -> list[Move]
             # Records that it consumed on the source before the failover may never have reached the target.
             offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
             bound: Bound = "at most" if again else "exactly"
-            found.append(Move(group.name, remote, committed, partition, offset, again, bound))
+            found.append(NewPosition(group.name, remote, committed, partition, offset, again, bound))
     return found
 
 
@@ -83,13 +83,13 @@ def _proven(partition: TopicPartition, committed: int, back: PartitionBack | Not
     return back
 
 
-def _proof(looked: LookedBack) -> Precondition:
+def _proof(looked: FailbackFacts) -> Precondition:
     if told := unproven(looked.positions):
         return Precondition("positions", told, met=False)
     return Precondition("positions", f"computed from records of {number(len(looked.positions), 'partition')}")
 
 
-def _only_on_source(flow: FlowParameters, looked: LookedBack) -> Iterator[Precondition]:
+def _only_on_source(flow: FlowParameters, looked: FailbackFacts) -> Iterator[Precondition]:
     """Records that never reached the target: groups read those that follow the last common record on the source."""
     for passed, name, groups in (
         (False, "only source", "groups now read [it|them]"),
@@ -115,7 +115,7 @@ def on_one_side(name: str, found: Sequence[SourceOnly], what: str, then: str = "
         yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
 
 
-def _only_on_target(flow: FlowParameters, looked: LookedBack, reverse: Sequence[str]) -> Iterator[Precondition]:
+def _only_on_target(flow: FlowParameters, looked: FailbackFacts, reverse: Sequence[str]) -> Iterator[Precondition]:
     """Records that producers wrote on the target: only another flow copies them to the source."""
     topics = [f"{number(count, 'record')} to {topic}" for topic, count in sorted(looked.own_records.items()) if count]
     if not topics:

@@ -11,14 +11,14 @@ from components.kafka.return_positions import PartitionBack, positions_back
 from components.properties.definitions import nearest
 from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Group
-from infra.operate.move.failback import LookedBack
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.failback import FailbackFacts
+from infra.operate.move.failover_look import OpenFlow
 from infra.operate.move.positions import LEADS
 from infra.operate.move.source_only import source_only
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 
 
-def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
+def look_back(scene: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts:
     """Look at everything. Raises NoAnswerError, and CannotRunError for a group that never consumed on the target."""
     flow = scene.parameters
     source, target = scene.reader(flow.source), scene.reader(flow.target)
@@ -44,10 +44,10 @@ def look_back(scene: Scene, names: Sequence[str], say: Say) -> LookedBack:
     alone = source_only(source, tails, gaps, say, committed=flow.exactly_once)
     unknown = {each: why for each, why in found.items() if isinstance(why, NotProvenError) and not wanted[each]}
     positions = {each: back for each, back in found.items() if wanted[each]}
-    return LookedBack(groups, positions, own_records, alone, unknown)
+    return FailbackFacts(groups, positions, own_records, alone, unknown)
 
 
-def reverse_flows(scene: Scene) -> list[str]:
+def reverse_flows(scene: OpenFlow) -> list[str]:
     """The stack's flows from the target to the source."""
     ends = (scene.flow.settings.target, scene.flow.settings.source)
     flows = flows_without_addresses(scene.settings.topology, None)

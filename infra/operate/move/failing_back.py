@@ -9,15 +9,15 @@ from components.clients.login import Purpose
 from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.render.job_parameters import connector_login
-from infra.operate.move.facts import Move
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.facts import NewPosition
+from infra.operate.move.failover_look import OpenFlow
 from infra.operate.move.group_moves import commit_moves
 from infra.operate.partition_logs import Say
 
 _WRITING = Purpose("The command commits offsets on the source with the login of the connectors.")
 
 
-def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
+def expect_idle(scene: OpenFlow, moves: Sequence[NewPosition]) -> None:
     """Look one last time before the point of no return. Raises RefusedError if a group runs or has moved."""
     names = sorted({move.group for move in moves})
     source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
@@ -31,12 +31,12 @@ def expect_idle(scene: Scene, moves: Sequence[Move]) -> None:
             raise RefusedError("changed-meanwhile", what, where, why, remedy)
 
 
-def source_writer(scene: Scene) -> GroupWriter:
+def source_writer(scene: OpenFlow) -> GroupWriter:
     """Commits on the source with the connectors' login, which needs the right to do so for each group."""
     return scene.stack.kafka(GroupWriter, connector_login(scene.flow, "source"), _WRITING)
 
 
-def commit_back(scene: Scene, writer: GroupWriter, moves: Sequence[Move], say: Say) -> None:
+def commit_back(scene: OpenFlow, writer: GroupWriter, moves: Sequence[NewPosition], say: Say) -> None:
     """Commit the positions on the source, one group after the other, and read them back."""
     source = scene.reader(scene.parameters.source)
     commit_moves(writer, source, moves, f"replicate failback {scene.flow.name}", say)

@@ -9,8 +9,18 @@ from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
-from infra.operate.move.facts import Bound, Group, LeftAlone, Looked, Mode, Move, Plan, Precondition, unproven
-from infra.operate.status.facts import ConnectorFacts, Unasked, VerdictFacts
+from infra.operate.move.facts import (
+    Bound,
+    FailoverFacts,
+    Group,
+    GroupPlan,
+    LeftAlone,
+    Mode,
+    NewPosition,
+    Precondition,
+    unproven,
+)
+from infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
 
 #: How many partitions a message names.
@@ -20,11 +30,11 @@ _NAMED = 3
 def plan(
     flow: FlowParameters,
     mode: Mode,
-    looked: Looked,
+    looked: FailoverFacts,
     now_ms: int,
     max_lag: int = 0,
     fence: Precondition | None = None,
-) -> Plan:
+) -> GroupPlan:
     """The plan of a planned or continuous failover; up to `max_lag` records may still be missing on the target.
 
     With a `fence` that the command has yet to set, producers may still write.
@@ -43,7 +53,7 @@ def plan(
         *_without_offset(flow, looked, {move.group for move in moves}),
         verdict_precondition(looked.verdict, now_ms),
     )
-    return Plan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
 
 
 class LeftAloneError(Exception):
@@ -51,10 +61,10 @@ class LeftAloneError(Exception):
 
 
 def moves_of(
-    groups: Iterable[Group], moves_of_group: Callable[[Group], list[Move]]
-) -> tuple[list[Move], list[LeftAlone]]:
+    groups: Iterable[Group], moves_of_group: Callable[[Group], list[NewPosition]]
+) -> tuple[list[NewPosition], list[LeftAlone]]:
     """The positions of the groups that can continue, and why the others cannot."""
-    moves: list[Move] = []
+    moves: list[NewPosition] = []
     left_alone: list[LeftAlone] = []
     for group in groups:
         try:
@@ -71,7 +81,7 @@ def refuse_running(flow: FlowParameters, group: Group) -> None:
             raise LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
 
 
-def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> list[Move]:
+def group_moves(flow: FlowParameters, group: Group, looked: FailoverFacts) -> list[NewPosition]:
     """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
     found = []
@@ -84,11 +94,11 @@ def group_moves(flow: FlowParameters, group: Group, looked: Looked) -> list[Move
             why = f"it consumed on {flow.target.alias}, or its offset was reset on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
-        found.append(Move(group.name, partition, committed, remote, position.offset, position.read_again, bound))
+        found.append(NewPosition(group.name, partition, committed, remote, position.offset, position.read_again, bound))
     return found
 
 
-def _position(partition: TopicPartition, committed: int, current: int | None, looked: Looked) -> ExactPosition:
+def _position(partition: TopicPartition, committed: int, current: int | None, looked: FailoverFacts) -> ExactPosition:
     found = looked.positions.get(partition)
     if found is None:
         raise LeftAloneError(f"{partition} is not on the target")
@@ -110,8 +120,8 @@ def _position(partition: TopicPartition, committed: int, current: int | None, lo
     return position
 
 
-def _connectors(found: tuple[ConnectorFacts, ...] | Unasked) -> Precondition:
-    if isinstance(found, Unasked):
+def _connectors(found: tuple[ConnectorFacts, ...] | NoAnswer) -> Precondition:
+    if isinstance(found, NoAnswer):
         return Precondition("connectors", f"not known: {found.reason}", met=False)
     wrong = [each for each in found if not _works(each)]
     shown = wrong or found
@@ -128,7 +138,7 @@ def _tasks(each: ConnectorFacts) -> str:
     return f" with {each.running_tasks} of {number(len(each.tasks), 'task')}" if each.tasks else ""
 
 
-def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
+def _topics(flow: FlowParameters, looked: FailoverFacts) -> Precondition:
     if looked.missing:
         return Precondition("topics", f"{named(looked.missing)} not on {flow.target.alias} yet", met=False)
     topics = len({each.topic for each in looked.positions})
@@ -136,7 +146,7 @@ def _topics(flow: FlowParameters, looked: Looked) -> Precondition:
     return Precondition("topics", value, met=topics > 0)
 
 
-def _producers(flow: FlowParameters, looked: Looked) -> Precondition:
+def _producers(flow: FlowParameters, looked: FailoverFacts) -> Precondition:
     if cut := [each for each in looked.grown if each.after < each.before]:
         ends = [f"{each.partition} ends at {each.after}, and ended at {each.before}" for each in cut]
         lost = f"{flow.source.alias} lost records while it was watched: {named(ends)}"
@@ -150,17 +160,17 @@ def _producers(flow: FlowParameters, looked: Looked) -> Precondition:
     return Precondition("producers", f"nothing was written for {looked.watched_seconds:g} s")
 
 
-def _walks(looked: Looked) -> dict[TopicPartition, PartitionPositions]:
+def _walks(looked: FailoverFacts) -> dict[TopicPartition, PartitionPositions]:
     found = looked.positions.items()
     return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
 
 
-def only_waits(plan: Plan, looked: Looked) -> int:
+def only_waits(plan: GroupPlan, looked: FailoverFacts) -> int:
     """How many records are still missing on the target, if nothing else holds up the plan; otherwise 0."""
     return 0 if plan.unmet else sum(each.waiting for each in _walks(looked).values())
 
 
-def _waiting(looked: Looked) -> str:
+def _waiting(looked: FailoverFacts) -> str:
     waiting = {partition: each.waiting for partition, each in sorted(_walks(looked).items()) if each.waiting}
     if not waiting:
         return ""
@@ -168,7 +178,7 @@ def _waiting(looked: Looked) -> str:
     return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named(places)}"
 
 
-def _drained(flow: FlowParameters, looked: Looked, max_lag: int) -> Precondition:
+def _drained(flow: FlowParameters, looked: FailoverFacts, max_lag: int) -> Precondition:
     waiting = _waiting(looked)
     if waiting and max_lag:
         count = sum(each.waiting for each in _walks(looked).values())
@@ -179,25 +189,25 @@ def _drained(flow: FlowParameters, looked: Looked, max_lag: int) -> Precondition
     return Precondition("drained", waiting or value, met=not waiting)
 
 
-def _behind(looked: Looked) -> Precondition:
+def _behind(looked: FailoverFacts) -> Precondition:
     return Precondition("lag", _waiting(looked) or "none", met=None)
 
 
-def _proof(looked: Looked) -> Precondition:
+def _proof(looked: FailoverFacts) -> Precondition:
     if told := unproven(looked.positions):
         return Precondition("positions", told, met=False)
     again = sum(each.sent_again for each in _walks(looked).values())
     return Precondition("positions", f"computed from records; {number(again, 'record')} are duplicated on the target")
 
 
-def groups_precondition(moves: list[Move], left_alone: list[LeftAlone]) -> Precondition:
+def groups_precondition(moves: list[NewPosition], left_alone: list[LeftAlone]) -> Precondition:
     """How many groups move; there has to be one."""
     found = len({move.group for move in moves})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
     return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
 
 
-def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
+def _foreign(flow: FlowParameters, looked: FailoverFacts) -> Iterator[Precondition]:
     """Records that others wrote to topics of the same name on the target, and that a group may read."""
     found = {partition: each.foreign for partition, each in sorted(_walks(looked).items()) if each.foreign}
     if found:
@@ -206,7 +216,7 @@ def _foreign(flow: FlowParameters, looked: Looked) -> Iterator[Precondition]:
         yield Precondition("only target", f"{value}: {named(places)}", met=None)
 
 
-def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Iterator[Precondition]:
+def _returning(flow: FlowParameters, looked: FailoverFacts, moves: list[NewPosition]) -> Iterator[Precondition]:
     """The groups of a pair that continue further on because they have consumed on the target before."""
     walks = _walks(looked)
     further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
@@ -218,7 +228,7 @@ def _returning(flow: FlowParameters, looked: Looked, moves: list[Move]) -> Itera
         yield Precondition("returning", value, met=None)
 
 
-def _without_offset(flow: FlowParameters, looked: Looked, moving: set[str]) -> Iterator[Precondition]:
+def _without_offset(flow: FlowParameters, looked: FailoverFacts, moving: set[str]) -> Iterator[Precondition]:
     """Where the moving groups start in those partitions of their topics in which they have no source offset."""
     found: dict[str, list[str]] = {}
     for group in looked.groups:
@@ -241,10 +251,10 @@ def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str
     return f"in {remote} at {start}"
 
 
-def verdict_precondition(found: VerdictFacts | Unasked | None, now_ms: int) -> Precondition:
+def verdict_precondition(found: VerdictFacts | NoAnswer | None, now_ms: int) -> Precondition:
     """What the newest published verdict says; it decides nothing, because positions are proven independently."""
     match found:
-        case Unasked():
+        case NoAnswer():
             return Precondition("verdict", f"not known: {found.reason}", met=None)
         case None:
             return Precondition("verdict", "no validation was ever published", met=None)

@@ -20,8 +20,8 @@ from components.render.job_parameters import connector_login
 from infra.kubernetes.api import KubernetesApi
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.connectors.operator import cluster_of
-from infra.operate.move.disaster import Evidence, read_evidence, why_silent
-from infra.operate.move.facts import Group, Growth, Looked
+from infra.operate.move.disaster import DisasterFacts, read_target, why_silent
+from infra.operate.move.facts import FailoverFacts, Group, Growth
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
 from infra.operate.status.kubernetes_facts import (
@@ -41,7 +41,7 @@ _THREADS = 4
 
 
 @dataclass(frozen=True)
-class Scene:
+class OpenFlow:
     """A flow, its Kubernetes cluster and its Kafka clusters."""
 
     stack: OpenStack
@@ -77,11 +77,11 @@ class Scene:
 
 
 @contextmanager
-def flow_scene(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[Scene]:
+def open_flow(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[OpenFlow]:
     """The scene of a flow. Inside, an NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
     flow = stack.flow(name)
     try:
-        yield Scene(stack, flow, stack.parameters(flow))
+        yield OpenFlow(stack, flow, stack.parameters(flow))
     except NoAnswerError as error:
         raise _not_answered(stack.name, name, str(error), otherwise) from None
 
@@ -93,12 +93,12 @@ def _not_answered(stack: str, name: str, what: str, otherwise: str) -> CannotRun
 
 
 def look(
-    scene: Scene,
+    scene: OpenFlow,
     names: Sequence[str],
     watch_seconds: float,
     say: Say,
     since: Mapping[TopicPartition, OffsetRange] | None = None,
-) -> Looked:
+) -> FailoverFacts:
     """Look at everything. The source's ends are watched while positions are computed, and for at least this long. With
     `since`, records after these ends also count as written during that time.
     """
@@ -121,7 +121,7 @@ def look(
     grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(scene.api, needed_objects([scene.flow]), pool)
-    return Looked(
+    return FailoverFacts(
         connector_facts(scene.flow, objects),
         verdict_facts(scene.flow, objects),
         groups,
@@ -134,7 +134,7 @@ def look(
     )
 
 
-def look_at_target(scene: Scene, names: Sequence[str]) -> Evidence:
+def look_at_target(scene: OpenFlow, names: Sequence[str]) -> DisasterFacts:
     """Look at what remains when the source is lost."""
     parameters = scene.parameters
     silent = why_silent(parameters, scene.reader(parameters.source))
@@ -143,7 +143,7 @@ def look_at_target(scene: Scene, names: Sequence[str]) -> Evidence:
     verdict = verdict_facts(scene.flow, objects)
     now_ms = time.time_ns() // 1_000_000
     kept = kept_positions(scene.flow, objects)
-    return read_evidence(parameters, scene.reader(parameters.target), names, silent, verdict, now_ms, kept)
+    return read_target(parameters, scene.reader(parameters.target), names, silent, verdict, now_ms, kept)
 
 
 def read_groups(

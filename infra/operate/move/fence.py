@@ -34,7 +34,7 @@ from components.render.job_parameters import flow_parameters
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.move.facts import Precondition
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.failover_look import OpenFlow
 from infra.operate.partition_logs import Say
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
@@ -113,24 +113,24 @@ def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPar
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
-def owner_of(scene: Scene) -> str:
+def owner_of(scene: OpenFlow) -> str:
     """The owner that the marks of a flow's fence name."""
     return f"{scene.settings.stack}/{scene.flow.name}"
 
 
-def lift_call(scene: Scene) -> str:
+def lift_call(scene: OpenFlow) -> str:
     """The command that only lifts the fence of a flow."""
     return f"`replicate failover {scene.settings.stack} {scene.flow.name} --lift-fence`"
 
 
-def fenced_topics(scene: Scene) -> list[str]:
+def fenced_topics(scene: OpenFlow) -> list[str]:
     """The flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
     topics = scene.parameters.replicated(scene.reader(scene.parameters.source).topics())
     refuse_unfenceable(scene.flow, topics, flows_without_addresses(scene.settings.topology))
     return topics
 
 
-def fence_facts(scene: Scene, topics: Sequence[str]) -> Precondition:
+def fence_facts(scene: OpenFlow, topics: Sequence[str]) -> Precondition:
     """Whether the topics can be fenced. Raises NoAnswerError."""
     principal = kafka_principal(scene.flow.source) or ""
     return fence_precondition(scene.parameters, principal, topics, owner_of(scene), scene.topic_acls("source").access())
@@ -140,7 +140,7 @@ def fence_facts(scene: Scene, topics: Sequence[str]) -> Precondition:
 class Fence:
     """An active fence. Nothing may be written after `since`; `before` is where the source's logs ended."""
 
-    scene: Scene
+    scene: OpenFlow
     since: datetime
     before: Mapping[TopicPartition, OffsetRange]
     kept: bool = False
@@ -196,7 +196,7 @@ class Fence:
 
 
 @contextmanager
-def fenced(scene: Scene, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
+def fenced(scene: OpenFlow, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
     """Deny writes to the topics while the body runs. Afterwards they stay denied only if the fence is `kept`; otherwise
     it is lifted, whatever happens.
     """
@@ -214,7 +214,7 @@ def fenced(scene: Scene, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
             _take_back(scene, acls, owner, tell)
 
 
-def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
+def _take_back(scene: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None:
     try:
         topics = lift(acls, owner)
     except (CannotRunError, NoAnswerError) as error:
@@ -226,7 +226,7 @@ def _take_back(scene: Scene, acls: TopicAcls, owner: str, tell: Say) -> None:
         tell(f"the fence was removed: writes to {named(topics)} on {acls.alias} are allowed again")
 
 
-def standing(scene: Scene) -> list[str]:
+def standing(scene: OpenFlow) -> list[str]:
     """The topics on the source that this flow's fence denies.
 
     Raises NoAnswerError, and CannotRunError if the login may not change ACLs.
@@ -241,19 +241,19 @@ def standing(scene: Scene) -> list[str]:
     return marked_topics(owner_of(scene), found.entries)
 
 
-def owned_by(scene: Scene) -> list[str] | None:
+def owned_by(scene: OpenFlow) -> list[str] | None:
     """The topics on the source that this flow's fence denies; None if this login cannot see them."""
     entries = _entries(scene, "source")
     return None if entries is None else marked_topics(owner_of(scene), entries)
 
 
-def owners_on(scene: Scene, side: Side, topics: Collection[str]) -> list[str] | None:
+def owners_on(scene: OpenFlow, side: Side, topics: Collection[str]) -> list[str] | None:
     """All owners of fences on these topics on one side; None if this login cannot see them."""
     entries = _entries(scene, side)
     return None if entries is None else owners(topics, entries)
 
 
-def _entries(scene: Scene, side: Side) -> tuple[AclEntry, ...] | None:
+def _entries(scene: OpenFlow, side: Side) -> tuple[AclEntry, ...] | None:
     try:
         found = scene.topic_acls(side).access()
     except CannotRunError:

@@ -10,15 +10,15 @@ from components.kafka.connectors import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.return_positions import Beginning
-from infra.operate.move.facts import Checked, Precondition, unproven
+from infra.operate.move.facts import CheckedPlan, Precondition, unproven
 from infra.operate.move.failback import on_one_side
 from infra.operate.move.fence import not_seen
 from infra.operate.move.source_only import SourceOnly
-from infra.operate.offsets.plan import Known, Move
+from infra.operate.offsets.plan import Known, OffsetChange
 
 
 @dataclass(frozen=True)
-class LookedReturn:
+class FlowBackFacts:
     """Everything that decides where the flow back starts; `beginnings` are by partition of the new origin.
 
     `known` is what Connect has stored for the flow. `old_only` are the old origin's records that were never replicated.
@@ -30,15 +30,15 @@ class LookedReturn:
 
 
 @dataclass(frozen=True)
-class ReturnPlan(Checked):
+class FlowBackPlan(CheckedPlan):
     """The preconditions, and the offsets to set if all are met; none if Connect has them already."""
 
-    moves: tuple[Move, ...]
+    moves: tuple[OffsetChange, ...]
 
 
 def plan_return(
-    flow: FlowParameters, looked: LookedReturn, running: tuple[str, ...], fences: Sequence[str] | None = ()
-) -> ReturnPlan:
+    flow: FlowParameters, looked: FlowBackFacts, running: tuple[str, ...], fences: Sequence[str] | None = ()
+) -> FlowBackPlan:
     """The plan; `running` names the source connectors that are not stopped. `fences` names the owners of fences on the
     old origin; None if they could not be seen. Raises RefusedError for a flow that has already replicated.
     """
@@ -50,17 +50,17 @@ def plan_return(
             raise _has_run(flow, f"{partition} is replicated up to {stored}")
         if stored != wanted and not known.stays(partition, begin.offset):
             connector = known.connectors[partition.topic]
-            moves.append(Move(connector, partition, known.next_of(partition), begin.offset, wanted))
+            moves.append(OffsetChange(connector, partition, known.next_of(partition), begin.offset, wanted))
     preconditions = (
         _stopped(flow, running),
         *_proof(flow, looked),
         *_old_only(flow, looked),
         *_fenced(flow, fences),
     )
-    return ReturnPlan(preconditions, tuple(moves))
+    return FlowBackPlan(preconditions, tuple(moves))
 
 
-def _begins(looked: LookedReturn) -> dict[TopicPartition, Beginning]:
+def _begins(looked: FlowBackFacts) -> dict[TopicPartition, Beginning]:
     return {each: begin for each, begin in looked.beginnings.items() if isinstance(begin, Beginning)}
 
 
@@ -82,7 +82,7 @@ def _stopped(flow: FlowParameters, running: tuple[str, ...]) -> Precondition:
     return Precondition("connectors", value, met=False)
 
 
-def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
+def _proof(flow: FlowParameters, looked: FlowBackFacts) -> Iterator[Precondition]:
     if told := unproven(looked.beginnings):
         yield Precondition("beginning", told, met=False)
         return
@@ -101,7 +101,7 @@ def _proof(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]
         yield Precondition("beginning", value, met=False)
 
 
-def _old_only(flow: FlowParameters, looked: LookedReturn) -> Iterator[Precondition]:
+def _old_only(flow: FlowParameters, looked: FlowBackFacts) -> Iterator[Precondition]:
     """Groups continue after these records: their positions follow what the new origin wrote."""
     what = f"of {flow.target.alias} never reached {flow.source.alias}"
     yield from on_one_side("old only", looked.old_only, what)

@@ -8,8 +8,8 @@ from components.contract.parameters import ClusterParameters
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
 from components.kafka.return_positions import Beginning, beginning
-from infra.operate.move.failover_look import Scene
-from infra.operate.move.flow_back import LookedReturn
+from infra.operate.move.failover_look import OpenFlow
+from infra.operate.move.flow_back import FlowBackFacts
 from infra.operate.move.source_only import source_only
 from infra.operate.offsets.reader import OffsetsReader
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
@@ -20,18 +20,18 @@ _LASTS = (100_000, None)
 
 @dataclass(frozen=True)
 class _Clusters:
-    scene: Scene
+    scene: OpenFlow
 
     def of(self, cluster: ClusterParameters) -> KafkaReader:
         return self.scene.reader(cluster)
 
 
-def offsets_reader(scene: Scene) -> OffsetsReader:
+def offsets_reader(scene: OpenFlow) -> OffsetsReader:
     """The offsets of the flow's source connectors."""
     return OffsetsReader(scene.flow, scene.parameters, _Clusters(scene))
 
 
-def look_at_return(scene: Scene, say: Say) -> LookedReturn:
+def look_at_return(scene: OpenFlow, say: Say) -> FlowBackFacts:
     """Compare both clusters in every partition of the flow. Raises NoAnswerError and CannotRunError."""
     flow = scene.parameters
     new, old = scene.reader(flow.source), scene.reader(flow.target)
@@ -45,7 +45,7 @@ def look_at_return(scene: Scene, say: Say) -> LookedReturn:
     for partition, log in old.logs(shared, committed=flow.exactly_once).items():
         if isinstance(begin := found[partition], Beginning):
             tails[partition] = OffsetRange(log.start if begin.last_common is None else begin.last_common + 1, log.end)
-    return LookedReturn(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
+    return FlowBackFacts(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
 
 
 def walk_return(

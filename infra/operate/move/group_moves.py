@@ -7,11 +7,13 @@ from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter
 from components.contract.problems import RefusedError
 from components.kafka.positions import TopicPartition
-from infra.operate.move.facts import Move
+from infra.operate.move.facts import NewPosition
 from infra.operate.partition_logs import Say
 
 
-def commit_moves(writer: GroupWriter, reader: KafkaReader, moves: Sequence[Move], command: str, say: Say) -> None:
+def commit_moves(
+    writer: GroupWriter, reader: KafkaReader, moves: Sequence[NewPosition], command: str, say: Say
+) -> None:
     """Commit one group after the other; `command` and the time are stored as the offsets' metadata. Raises
     CannotRunError, and RefusedError if a different offset is there afterwards.
     """

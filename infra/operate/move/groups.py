@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.contract.problems import RefusedError
-from infra.operate.connectors.changes import Change, ConnectorPlace, Request, connector_in, connector_places, planned
+from infra.operate.connectors.changes import (
+    ConnectorChange,
+    ConnectorPlace,
+    StateRequest,
+    connector_in,
+    connector_places,
+    planned,
+)
 from infra.operate.connectors.operator import carry_out, read_live
-from infra.operate.move.facts import Looked, Move, Plan
-from infra.operate.move.failover_look import Scene, read_groups
+from infra.operate.move.facts import FailoverFacts, GroupPlan, NewPosition
+from infra.operate.move.failover_look import OpenFlow, read_groups
 from infra.operate.move.group_moves import commit_moves
 from infra.operate.partition_logs import Say
 
@@ -28,7 +35,7 @@ class Who:
     seconds: float
 
 
-def stop_checkpoints(scene: Scene, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
+def stop_checkpoints(scene: OpenFlow, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
     """Stop the flow's running checkpoint connectors, so that none moves a group back; returns those stopped now. Also
     wait for any that was already told to stop, for example by a run that was killed.
     """
@@ -38,12 +45,14 @@ def stop_checkpoints(scene: Scene, who: Who, say: Say) -> tuple[ConnectorPlace, 
         wanted = {place: connector_in(place, live[place.resource])[0] for place in places}
         running = [place for place, state in wanted.items() if state not in _QUIET]
         changes = planned(_request(scene, who, "stopped"), running, live)
-        told = [Change(place.resource, (), {place.name: wanted[place]}) for place in places if place not in running]
+        told = [
+            ConnectorChange(place.resource, (), {place.name: wanted[place]}) for place in places if place not in running
+        ]
         carry_out(api, [*changes, *told], places, who.seconds, say)
     return tuple(running)
 
 
-def resume_checkpoints(scene: Scene, who: Who, places: Sequence[ConnectorPlace], say: Say) -> None:
+def resume_checkpoints(scene: OpenFlow, who: Who, places: Sequence[ConnectorPlace], say: Say) -> None:
     """Undo `stop_checkpoints`."""
     if not places:
         return
@@ -52,11 +61,11 @@ def resume_checkpoints(scene: Scene, who: Who, places: Sequence[ConnectorPlace],
         carry_out(api, changes, places, who.seconds, say)
 
 
-def _request(scene: Scene, who: Who, state: str) -> Request:
-    return Request(scene.settings.stack, scene.flow.name, state, who.name, datetime.now(UTC))
+def _request(scene: OpenFlow, who: Who, state: str) -> StateRequest:
+    return StateRequest(scene.settings.stack, scene.flow.name, state, who.name, datetime.now(UTC))
 
 
-def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) -> None:
+def expect_unchanged(scene: OpenFlow, plan: GroupPlan, looked: FailoverFacts, *, ends: bool) -> None:
     """Look one last time before the point of no return. Raises RefusedError if a group moved or, with `ends`, the
     source. A producer that ignored the stop is identified by the partition it wrote to.
     """
@@ -84,14 +93,14 @@ def expect_unchanged(scene: Scene, plan: Plan, looked: Looked, *, ends: bool) ->
             raise _changed(scene, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
 
 
-def _changed(scene: Scene, what: str, remedy: str) -> RefusedError:
+def _changed(scene: OpenFlow, what: str, remedy: str) -> RefusedError:
     why = "The positions were computed for the earlier state. Nothing was committed."
     return RefusedError(
         "changed-meanwhile", what, f"flow {scene.flow.name}", why, f"{remedy}, and run the command again."
     )
 
 
-def commit(scene: Scene, moves: Sequence[Move], say: Say) -> None:
+def commit(scene: OpenFlow, moves: Sequence[NewPosition], say: Say) -> None:
     """Commit the positions on the target, one group after the other, and read them back."""
     if not moves:
         return

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from components.contract.parameters import FlowParameters
 from components.contract.wording import number
-from infra.operate.move.facts import Checked, Mode, Move, Plan
+from infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition
 
 _MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]![/]"}
 _WIDTH = 13
@@ -15,19 +15,19 @@ _WIDTH = 13
 _SHOWN = 40
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: GroupPlan, console: Console) -> None:
     """The preconditions, the positions, and the groups that are left alone."""
     print_preconditions(plan, console)
     for line in _lines(plan):
         console.print(line, soft_wrap=True)
 
 
-def print_preconditions(found: Checked, console: Console) -> None:
+def print_preconditions(found: CheckedPlan, console: Console) -> None:
     for each in found.preconditions:
         console.print(f"{_MARKS[each.met]} {each.name:<{_WIDTH}} {escape(each.value)}", soft_wrap=True)
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: GroupPlan) -> Iterator[str]:
     for move in plan.moves[:_SHOWN]:
         yield escape(position_line(move))
     if len(plan.moves) > _SHOWN:
@@ -36,19 +36,19 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"[yellow]![/] {escape(f'group {alone.group} is left alone: {alone.why}')}"
 
 
-def position_line(move: Move) -> str:
+def position_line(move: NewPosition) -> str:
     """Such as "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, nothing read again"."""
     return f"{move.group}: {move.source} at {move.committed} -> {move.target} at {move.offset}, {_read_again(move)}"
 
 
-def _read_again(move: Move) -> str:
+def _read_again(move: NewPosition) -> str:
     if not move.read_again:
         return "some records may be read again" if move.bound == "at least" else "nothing read again"
     bound = "" if move.bound == "exactly" else f"{move.bound} "
     return f"{bound}{number(move.read_again, 'record')} read again"
 
 
-def topics_of(moves: Iterable[Move]) -> dict[str, list[str]]:
+def topics_of(moves: Iterable[NewPosition]) -> dict[str, list[str]]:
     """The source's topics that each group consumes, by group."""
     found: dict[str, set[str]] = {}
     for move in moves:
@@ -68,7 +68,7 @@ def next_steps(flow: FlowParameters, mode: Mode, groups: Mapping[str, Iterable[s
     yield f"{verb} the producers on {flow.target.alias}, where they write to {', '.join(topics)}"
 
 
-def document(plan: Plan, *, committed: bool) -> dict[str, object]:
+def document(plan: GroupPlan, *, committed: bool) -> dict[str, object]:
     """The plan as JSON, version 1. `committed` says whether the positions were committed."""
     return {
         "version": 1,

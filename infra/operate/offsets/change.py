@@ -22,16 +22,16 @@ from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import (
     OFFSETS,
-    Change,
+    ConnectorChange,
     ConnectorPlace,
-    Request,
+    StateRequest,
     connector_path,
     planned,
     version_of,
     wanted_state,
 )
-from infra.operate.connectors.operator import Say, Seen, carry_out, disown, patch_live, read_live
-from infra.operate.offsets.plan import Move
+from infra.operate.connectors.operator import ConnectorReport, Say, carry_out, disown, patch_live, read_live
+from infra.operate.offsets.plan import OffsetChange
 from infra.operate.offsets.reader import OffsetsReader
 
 #: Suffix of the user's name while a connector is stopped to set its offsets. If it stays, the call was interrupted.
@@ -40,7 +40,7 @@ CONNECTOR = "strimzi.io/mirrormaker-connector"
 _FIELD = "alterOffsets"
 
 
-def config_map(place: ConnectorPlace, live: Object, source: str, moves: Iterable[Move]) -> Object:
+def config_map(place: ConnectorPlace, live: Object, source: str, moves: Iterable[OffsetChange]) -> Object:
     """The ConfigMap from which the operator takes the new offsets; Kubernetes deletes it with the resource."""
     resource = place.resource
     owner = {"apiVersion": resource.api_version, "kind": resource.kind, "name": resource.name}
@@ -103,7 +103,7 @@ def interrupted(place: ConnectorPlace, live: Object) -> bool:
     return announced is not None and announced.by.endswith(PURPOSE) and wanted_state(live, place) == announced.state
 
 
-def refuse(request: Request, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]) -> None:
+def refuse(request: StateRequest, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]) -> None:
     """Raise RefusedError if the offsets of these connectors cannot be set now."""
     for place in places:
         body = live[place.resource]
@@ -183,7 +183,7 @@ def wait_until_ended(unended: Callable[[str], Sequence[int]], connectors: Sequen
 _POLL_SECONDS = 0.5
 
 #: What to change, computed once the connectors are stopped.
-Plan = Callable[[], Sequence[Move]]
+Plan = Callable[[], Sequence[OffsetChange]]
 
 
 @dataclass(frozen=True)
@@ -195,12 +195,12 @@ class Run:
 
     api: KubernetesApi
     reader: OffsetsReader
-    request: Request
+    request: StateRequest
     verb: str
     seconds: float
     say: Say
 
-    def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[Move], list[Seen]]:
+    def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[OffsetChange], list[ConnectorReport]]:
         """Set the offsets of these connectors. Returns what was set, and what is reported about the connectors that run
         again. Raises CannotRunError; the connectors are then as before, unless the error says otherwise.
         """
@@ -210,7 +210,7 @@ class Run:
         stopping = [place for place in places if wanted_state(live[place.resource], place) != "stopped"]
         changes = planned(self.request, stopping, live)
         restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
-        moves: Sequence[Move] | None = None
+        moves: Sequence[OffsetChange] | None = None
         # If a task was removed from the connector earlier and its worker died, it never reports its end.
         running = {place.name: self.reader.present(place.name) for place in stopping}
         try:
@@ -229,9 +229,9 @@ class Run:
                 self.say(f"removed the request to the operator from {place.resource}")
         return read_live(self.api, places)
 
-    def _stop(self, places: Sequence[ConnectorPlace], changes: Sequence[Change]) -> None:
+    def _stop(self, places: Sequence[ConnectorPlace], changes: Sequence[ConnectorChange]) -> None:
         names = {place.name: "stopped" for place in places}
-        already = [Change(place.resource, (), {place.name: "stopped"}) for place in places]
+        already = [ConnectorChange(place.resource, (), {place.name: "stopped"}) for place in places]
         self.say(f"stopping {', '.join(names)}")
         try:
             carry_out(self.api, [*changes, *already], places, self.seconds, self.say)
@@ -263,7 +263,7 @@ class Run:
                 "run the command again.",
             ) from error
 
-    def _change(self, places: Sequence[ConnectorPlace], moves: Sequence[Move]) -> Sequence[Move]:
+    def _change(self, places: Sequence[ConnectorPlace], moves: Sequence[OffsetChange]) -> Sequence[OffsetChange]:
         by_connector = {name: list(found) for name, found in groupby(sorted(moves, key=_name), key=_name)}
         for place in places:
             if place.name in by_connector:
@@ -281,7 +281,7 @@ class Run:
             )
         return moves
 
-    def _ask(self, place: ConnectorPlace, moves: Sequence[Move]) -> None:
+    def _ask(self, place: ConnectorPlace, moves: Sequence[OffsetChange]) -> None:
         """Let the operator change the offsets of one connector, and wait until it has."""
         live = read_live(self.api, [place])[place.resource]
         if self.verb == "alter":
@@ -307,7 +307,7 @@ class Run:
 
     def _restore(
         self, stopped: Sequence[ConnectorPlace], places: Sequence[ConnectorPlace], *, wait: bool
-    ) -> list[Seen]:
+    ) -> list[ConnectorReport]:
         """Remove what was added to the resources, and return the connectors to their earlier state."""
         try:
             live = self._mended(places)
@@ -322,7 +322,7 @@ class Run:
             if not (wait and ours):
                 return []
             self.say(f"waiting for {', '.join(place.name for place in ours)} to return to its earlier state")
-            waited = [Change(place.resource, (), states[place]) for place in ours]
+            waited = [ConnectorChange(place.resource, (), states[place]) for place in ours]
             return carry_out(self.api, waited, ours, self.seconds, self.say)
         except ApiError as error:
             names = ", ".join(place.name for place in places)
@@ -341,11 +341,11 @@ def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[Co
     ]
 
 
-def _state_patch(request: Request, place: ConnectorPlace, live: Object) -> Sequence[Object]:
+def _state_patch(request: StateRequest, place: ConnectorPlace, live: Object) -> Sequence[Object]:
     return planned(request, [place], {place.resource: live})[0].patch
 
 
-def _name(move: Move) -> str:
+def _name(move: OffsetChange) -> str:
     return move.connector
 
 

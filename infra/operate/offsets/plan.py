@@ -52,7 +52,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Move:
+class OffsetChange:
     """A partition of a connector that continues at `then` instead of `now`; both are offsets of the next record.
     `stored` is what Connect must store. `last_sync` is the source offset of the partition's newest offset sync.
     """
@@ -128,12 +128,12 @@ def _out_of_range(each: Entry, known: Known) -> Iterator[Problem]:
 
 def moves(
     entries: Iterable[Entry], known: Known, at_time: Callable[[TopicPartition, int], int]
-) -> tuple[list[Move], list[Problem]]:
+) -> tuple[list[OffsetChange], list[Problem]]:
     """What the entries change, by partition, and what Connect cannot store. Unchanged partitions are left out.
 
     `at_time` is the offset of the first record at or after a time (ms since 1970) or else the end.
     """
-    found: list[Move] = []
+    found: list[OffsetChange] = []
     problems: list[Problem] = []
     for each in entries:
         for partition in _partitions(each, known):
@@ -149,12 +149,12 @@ def moves(
     return sorted(found, key=lambda move: move.partition), problems
 
 
-def resets(known: Known) -> list[Move]:
+def resets(known: Known) -> list[OffsetChange]:
     """The moves that set every partition to its beginning, as if nothing were stored."""
     return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
 
 
-def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
+def of_those(found: Iterable[OffsetChange], agreed: Iterable[OffsetChange]) -> list[OffsetChange]:
     """The moves of the partitions that the user agreed to move.
 
     An entry may have changed nothing when the plan was shown. If its connector has replicated more since then, the same
@@ -164,9 +164,9 @@ def of_those(found: Iterable[Move], agreed: Iterable[Move]) -> list[Move]:
     return [each for each in found if each.partition in partitions]
 
 
-def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> Move:
+def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> OffsetChange:
     last = next((sync.upstream for sync in reversed(known.syncs.get(partition, ()))), None)
-    return Move(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)
+    return OffsetChange(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)
 
 
 def _partitions(each: Entry, known: Known) -> list[TopicPartition]:

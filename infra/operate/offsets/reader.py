@@ -15,7 +15,7 @@ from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.positions import TopicPartition
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.offsets.file import OffsetsFile, entries
-from infra.operate.offsets.plan import Known, Move, Stored, mistakes, moves, resets
+from infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs
 from infra.operate.status.look import Readers
 from infra.stack.session import OpenStack
@@ -55,7 +55,7 @@ class OffsetsReader:
         except NoAnswerError as error:
             raise _unasked(error) from None
 
-    def moves(self, file: OffsetsFile, known: Known) -> list[Move]:
+    def moves(self, file: OffsetsFile, known: Known) -> list[OffsetChange]:
         """What a file changes. Raises ReplicationError with everything that is wrong with it, and CannotRunError."""
         source = self.readers.of(self.parameters.source)
 
@@ -72,7 +72,7 @@ class OffsetsReader:
             raise ReplicationError(problems)
         return found
 
-    def resets(self, known: Known) -> list[Move]:
+    def resets(self, known: Known) -> list[OffsetChange]:
         """The moves that set every partition to its beginning. Raises RefusedError if a reset would not do that."""
         if known.start_from != "earliest":
             raise RefusedError(

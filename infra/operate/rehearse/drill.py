@@ -22,20 +22,20 @@ from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.move.facts import Group, Looked, Mode, Move
+from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
 from infra.operate.move.failover import LeftAloneError, group_moves, refuse_unsuited
-from infra.operate.move.failover_look import Scene, read_groups
+from infra.operate.move.failover_look import OpenFlow, read_groups
 from infra.operate.move.group_moves import commit_moves
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
-from infra.operate.rehearse.drill_record import DrillRecord, Step
+from infra.operate.rehearse.drill_record import DrillRecord, DrillStep
 
 #: How many source records before a position are read, to recognize those that the group reads again.
 _BEFORE = 100_000
 
 
 @dataclass(frozen=True)
-class Count:
+class RecordCount:
     """Numbers of records: those that the group had to read on the target, those that it skipped, those read again."""
 
     expected: int
@@ -47,9 +47,9 @@ def count(
     flow: FlowParameters,
     source: KafkaReader,
     target: KafkaReader,
-    move: Move,
+    move: NewPosition,
     source_log: OffsetRange,
-) -> Count:
+) -> RecordCount:
     """Read from the group's position to the end, and compare with the records that the group has not consumed.
 
     `source_log` ends where the drill began: later records are not expected. Raises NoAnswerError.
@@ -64,7 +64,7 @@ def count(
         found = _records(flow, on_target, move.target, OffsetRange(move.offset, end))
     more = found - to_read
     again = sum(number for each, number in more.items() if each in consumed)
-    return Count(to_read.total(), (to_read - found).total(), again)
+    return RecordCount(to_read.total(), (to_read - found).total(), again)
 
 
 def _records(
@@ -96,12 +96,12 @@ class Drill:
     `catch_up_seconds` is how long those records may take to reach the target.
     """
 
-    scene: Scene
+    scene: OpenFlow
     on_source: GroupWriter
     on_target: GroupWriter
     records: int
     catch_up_seconds: float
-    steps: list[Step] = field(default_factory=list)
+    steps: list[DrillStep] = field(default_factory=list)
 
     @property
     def flow(self) -> FlowParameters:
@@ -115,7 +115,7 @@ class Drill:
     def timed(self, name: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        self.steps.append(Step(name=name, seconds=round(time.monotonic() - began, 2)))
+        self.steps.append(DrillStep(name=name, seconds=round(time.monotonic() - began, 2)))
 
     def remove_group(self) -> None:
         """On the source first: a flow that selects every group could otherwise sync its offsets again."""
@@ -179,7 +179,7 @@ def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dic
     return {each: log for each, log in logs.items() if policy.remote_partition(each) in existing}
 
 
-def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[Move]:
+def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[NewPosition]:
     """The positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
     wanted = {partition: {offset} for partition, offset in group.committed.items()}
     positions = read_positions(flow, source, target, wanted, say)
@@ -188,7 +188,7 @@ def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: Kafk
         partition, unproved = next(iter(sorted(unproven.items())))
         raise _without_position(flow, f"its position in {partition} is not proven: {unproved}")
     try:
-        return list(group_moves(flow, group, Looked((), None, (group,), positions, {})))
+        return list(group_moves(flow, group, FailoverFacts((), None, (group,), positions, {})))
     except LeftAloneError as error:
         raise _without_position(flow, str(error)) from None
 
@@ -203,10 +203,10 @@ def _counted(
     drill: Drill,
     source: KafkaReader,
     target: KafkaReader,
-    moves: list[Move],
+    moves: list[NewPosition],
     logs: dict[TopicPartition, OffsetRange],
     say: Say,
-) -> list[Count]:
+) -> list[RecordCount]:
     """Read each partition from the position that the target has committed; wait for records that are still being
     replicated.
     """
@@ -214,16 +214,16 @@ def _counted(
     found = []
     for place, move in enumerate(moves, start=1):
         say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
-        at = Move(move.group, move.source, move.committed, move.target, committed[move.target])
+        at = NewPosition(move.group, move.source, move.committed, move.target, committed[move.target])
         found.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
     return found
 
 
-def _settled(drill: Drill, look: Callable[[], Count]) -> Count:
+def _settled(drill: Drill, look: Callable[[], RecordCount]) -> RecordCount:
     """The count once no record is missing, or the last count before the time is up."""
-    seen: list[Count] = []
+    seen: list[RecordCount] = []
 
-    def probe() -> Count:
+    def probe() -> RecordCount:
         seen.append(look())
         if seen[-1].skipped:
             raise NotYetError(f"{seen[-1].skipped} records missing")
@@ -235,7 +235,7 @@ def _settled(drill: Drill, look: Callable[[], Count]) -> Count:
         return seen[-1]
 
 
-def _record(drill: Drill, moves: list[Move], counts: list[Count]) -> DrillRecord:
+def _record(drill: Drill, moves: list[NewPosition], counts: list[RecordCount]) -> DrillRecord:
     announced, again = sum(each.read_again for each in moves), sum(each.read_again for each in counts)
     at_least = any(each.bound == "at least" for each in moves)
     skipped = sum(each.skipped for each in counts)

@@ -14,7 +14,7 @@ from infra.stack.settings import StackSettings
 from infra.stack.yaml_files import shown
 
 
-class Step(Model):
+class DrillStep(Model):
     """A step of a drill, and how many seconds it took."""
 
     name: Name
@@ -37,7 +37,7 @@ class DrillRecord(Model):
     announced: int
     announced_at_least: bool
     read_again: int
-    steps: tuple[Step, ...]
+    steps: tuple[DrillStep, ...]
 
     @property
     def seconds(self) -> float:

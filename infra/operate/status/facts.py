@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Unasked:
+class NoAnswer:
     """Something that could not be asked, and why; `others` are further reasons."""
 
     reason: str
@@ -147,9 +147,9 @@ class FlowFacts:
     """
 
     now_ms: int
-    connectors: tuple[ConnectorFacts, ...] | Unasked
-    heartbeat_ms: int | Unasked | None
-    lag: Lag | Unasked
-    groups: tuple[GroupFacts, ...] | Unasked
-    verdict: VerdictFacts | Unasked | None
+    connectors: tuple[ConnectorFacts, ...] | NoAnswer
+    heartbeat_ms: int | NoAnswer | None
+    lag: Lag | NoAnswer
+    groups: tuple[GroupFacts, ...] | NoAnswer
+    verdict: VerdictFacts | NoAnswer | None
     logins: tuple[LoginFacts, ...] = ()

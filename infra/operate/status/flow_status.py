@@ -8,7 +8,7 @@ from components.contract.parameters import FlowParameters, Model, Shape
 from components.contract.published_verdict import PROOF_HOURS
 from components.contract.report import Verdict
 from components.kafka.connectors import BEHIND_SECONDS
-from infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, Unasked, VerdictFacts
+from infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer, VerdictFacts
 
 
 class Kind(StrEnum):
@@ -181,12 +181,12 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         heartbeat_seconds=_age(facts, facts.heartbeat_ms) if isinstance(facts.heartbeat_ms, int) else None,
         lag=_lag(facts, facts.lag, listed) if isinstance(facts.lag, Lag) else None,
         read_again=_groups(facts.groups, listed)
-        if translates(flow) and not isinstance(facts.groups, Unasked)
+        if translates(flow) and not isinstance(facts.groups, NoAnswer)
         else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
         logins=tuple(map(_login, facts.logins)),
         unasked=(
-            *(name for name, fact in _named(facts).items() if isinstance(fact, Unasked)),
+            *(name for name, fact in _named(facts).items() if isinstance(fact, NoAnswer)),
             *(("logins",) if any(each.accepted is not False and each.why for each in facts.logins) else ()),
         ),
     )
@@ -211,7 +211,7 @@ def translates(flow: FlowParameters) -> bool:
 Found = Iterator[tuple[Kind, str]]
 
 
-def _not_asked(fact: Unasked) -> Found:
+def _not_asked(fact: NoAnswer) -> Found:
     yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
 
 
@@ -235,7 +235,7 @@ def _login(facts: LoginFacts) -> LoginStatus:
 
 
 def _of_connectors(facts: FlowFacts) -> Found:
-    if isinstance(facts.connectors, Unasked):
+    if isinstance(facts.connectors, NoAnswer):
         yield from _not_asked(facts.connectors)
         return
     for each in facts.connectors:
@@ -258,7 +258,7 @@ def _task(number: int | None) -> str:
 def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
     if not flow.heartbeats.enabled:
         return
-    if isinstance(facts.heartbeat_ms, Unasked):
+    if isinstance(facts.heartbeat_ms, NoAnswer):
         yield from _not_asked(facts.heartbeat_ms)
     elif facts.heartbeat_ms is None:
         yield Kind.PROBLEM, f"{flow.heartbeats.target_topic} has no recent heartbeat of this flow"
@@ -267,7 +267,7 @@ def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
 
 
 def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
-    if isinstance(facts.lag, Unasked):
+    if isinstance(facts.lag, NoAnswer):
         yield from _not_asked(facts.lag)
         return
     if not facts.lag.partitions:
@@ -285,7 +285,7 @@ def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
     if not translates(flow):
         why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
         yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
-    elif isinstance(facts.groups, Unasked):
+    elif isinstance(facts.groups, NoAnswer):
         yield from _not_asked(facts.groups)
     else:
         for group in facts.groups:
@@ -296,7 +296,7 @@ def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
 
 def _of_verdict(facts: FlowFacts) -> Found:
     match facts.verdict:
-        case Unasked() as unasked:
+        case NoAnswer() as unasked:
             yield from _not_asked(unasked)
         case None:
             yield Kind.PROBLEM, "no validation was ever published"
@@ -314,7 +314,7 @@ def _of_verdict(facts: FlowFacts) -> Found:
 
 
 def _connectors(facts: FlowFacts) -> tuple[ConnectorStatus, ...] | None:
-    if isinstance(facts.connectors, Unasked):
+    if isinstance(facts.connectors, NoAnswer):
         return None
     now = datetime.fromtimestamp(facts.now_ms / 1000, UTC)
     return tuple(

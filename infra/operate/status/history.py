@@ -11,7 +11,7 @@ from components.contract.parameters import Model
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import Verdict
-from infra.operate.status.facts import Unasked
+from infra.operate.status.facts import NoAnswer
 from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
 from infra.operate.status.text import print_flow
 from infra.stack.session import QUICK, OpenStack
@@ -70,9 +70,9 @@ def _of_stack(stack: OpenStack, verdicts: int) -> StackHistory:
     return StackHistory(stack=stack.name, flows=tuple(of_flows))
 
 
-def flow_history(name: str, found: History | Unasked, verdicts: int) -> FlowHistory:
+def flow_history(name: str, found: History | NoAnswer, verdicts: int) -> FlowHistory:
     """The part of a flow's history that is shown."""
-    if isinstance(found, Unasked):
+    if isinstance(found, NoAnswer):
         return FlowHistory(name=name, unasked=found.reason)
     newest = found.verdicts[: -verdicts - 1 : -1]
     return FlowHistory(

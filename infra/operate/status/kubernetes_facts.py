@@ -17,11 +17,11 @@ from components.kafka.connectors import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
+from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 from infra.review.running_drift import wanted_connectors
 
 #: Objects by their address: None for one that does not exist.
-Objects: TypeAlias = Mapping[Reference, Object | Unasked | None]
+Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]
 
 
 def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
@@ -33,7 +33,7 @@ def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
 
 def read_objects(
     api: KubernetesApi, wanted: list[Reference], pool: Executor
-) -> dict[Reference, Object | Unasked | None]:
+) -> dict[Reference, Object | NoAnswer | None]:
     """Get every object; if the cluster does not answer the first request, the others are not sent."""
     if not wanted:
         return {}
@@ -44,31 +44,31 @@ def read_objects(
     return dict(zip(wanted, (first, *rest), strict=True))
 
 
-def unreachable(objects: Objects) -> Unasked | None:
+def unreachable(objects: Objects) -> NoAnswer | None:
     """Why Kubernetes does not answer at all; None if it does."""
     found = (each for each in objects.values() if isinstance(each, Unreachable))
     return next(found, None)
 
 
-class Unreachable(Unasked):
+class Unreachable(NoAnswer):
     """The API server did not answer."""
 
 
-def _get(api: KubernetesApi, wanted: Reference) -> Object | Unasked | None:
+def _get(api: KubernetesApi, wanted: Reference) -> Object | NoAnswer | None:
     try:
         return api.get(wanted)
     except ApiError as error:
         if error.unreachable:
             return Unreachable(error.message)
-        return Unasked(f"Kubernetes answers {error.status} {error.reason} for {wanted}")
+        return NoAnswer(f"Kubernetes answers {error.status} {error.reason} for {wanted}")
 
 
-def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFacts, ...] | Unasked:
+def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFacts, ...] | NoAnswer:
     """What the operator reports about a flow's connectors; Unasked if any of them could not be asked."""
     found = []
     for place in connector_places(flow):
         live = objects[place.resource]
-        if isinstance(live, Unasked):
+        if isinstance(live, NoAnswer):
             return live
         found.append(_connector(place, live))
     return tuple(found)
@@ -101,17 +101,17 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
     )
 
 
-def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | Unasked | None:
+def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | NoAnswer | None:
     """The newest published verdict of a flow."""
     target = _verdict_reference(flow)
     live = objects[target]
-    if live is None or isinstance(live, Unasked):
+    if live is None or isinstance(live, NoAnswer):
         return live
     try:
         published = read_verdict(entries(live))
         at = datetime.fromisoformat(published.time)
     except (KeyError, TypeError, ValueError):
-        return Unasked(f"the published validation in {target} cannot be read: it was edited by hand")
+        return NoAnswer(f"the published validation in {target} cannot be read: it was edited by hand")
     failed = tuple(check.name for check in published.checks if check.verdict is not Verdict.PASS)
     accepted = {each.finding for each in flow.settings.validation.accept}
     current = published.digest == flow_digest(flow) and published.accepted <= accepted
@@ -123,16 +123,16 @@ def verdict_references(flows: Iterable[ResolvedFlow]) -> list[Reference]:
     return [_verdict_reference(flow) for flow in flows]
 
 
-def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | Unasked:
+def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | NoAnswer:
     """The verdicts that were published about a flow; none if it has never been validated."""
     live = objects[_verdict_reference(flow)]
-    return live if isinstance(live, Unasked) else read_history(entries(live or {}))
+    return live if isinstance(live, NoAnswer) else read_history(entries(live or {}))
 
 
 def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
     """The positions that were published about the model that is declared now, or why none can be used."""
     live = objects[_verdict_reference(flow)]
-    if isinstance(live, Unasked):
+    if isinstance(live, NoAnswer):
         return live.reason
     try:
         found = read_positions(entries(live or {}))

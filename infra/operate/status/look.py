@@ -31,7 +31,7 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
 from components.render.job_parameters import connector_login, flow_parameters
 from components.topology.clusters import Cluster, SecretPattern
-from infra.operate.status.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, Unasked
+from infra.operate.status.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer
 from infra.operate.status.flow_status import LISTED, FlowStatus, StackStatus, StatusDocument, flow_status
 from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
 from infra.operate.status.kubernetes_facts import (
@@ -160,7 +160,7 @@ class Readers:
     """
 
     stack: OpenStack
-    down: Unasked | None = None
+    down: NoAnswer | None = None
 
     def of(self, cluster: ClusterParameters) -> KafkaReader:
         """Return the reader of a cluster. Raises NoAnswerError if its credentials cannot be read or used."""
@@ -207,31 +207,31 @@ def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
 
 def _positions(
     flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
-) -> tuple[Lag | Unasked, tuple[GroupFacts, ...] | Unasked]:
+) -> tuple[Lag | NoAnswer, tuple[GroupFacts, ...] | NoAnswer]:
     """Lag and groups, which both need data from both clusters."""
     on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
     on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
-    if isinstance(on_target, Unasked) or isinstance(syncs, Unasked) or isinstance(on_source, Unasked):
-        missing = dict.fromkeys(each.reason for each in (on_target, syncs, on_source) if isinstance(each, Unasked))
-        nothing = Unasked(next(iter(missing)), tuple(missing)[1:])
+    if isinstance(on_target, NoAnswer) or isinstance(syncs, NoAnswer) or isinstance(on_source, NoAnswer):
+        missing = dict.fromkeys(each.reason for each in (on_target, syncs, on_source) if isinstance(each, NoAnswer))
+        nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing
     source = readers.of(parameters.source)
     found = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
     return found, group_facts(parameters, on_source, on_target, syncs)
 
 
-def answer(ask: Callable[[], T]) -> T | Unasked:
+def answer(ask: Callable[[], T]) -> T | NoAnswer:
     """What `ask` returns, or why it could not be asked."""
     try:
         return ask()
     except NoAnswerError as error:
-        return Unasked(str(error))
+        return NoAnswer(str(error))
 
 
 def _nothing_asked(flow: ResolvedFlow, why: str) -> FlowStatus:
-    nothing = Unasked(why)
+    nothing = NoAnswer(why)
     logins = tuple(LoginFacts(flow.alias(side), None, why) for side in SIDES)
     facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing, logins)
     return flow_status(flow_parameters(flow), facts)

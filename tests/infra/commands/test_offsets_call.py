@@ -7,16 +7,16 @@ import pytest
 
 from infra.commands.offsets_call import Call, change
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.offsets.plan import Move
+from infra.operate.offsets.plan import OffsetChange
 from infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.connectors.test_changes import SOURCE
 from tests.infra.operate.offsets.test_change import BACK, ORDERS, Cluster, a_connector
 
-EARLIER = Move(SOURCE.name, ORDERS, 40, 0, None)
+EARLIER = OffsetChange(SOURCE.name, ORDERS, 40, 0, None)
 MOVED = "Offsets have moved since the plan was printed"
 
 
-def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *plans: list[Move]) -> list[str]:
+def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *plans: list[OffsetChange]) -> list[str]:
     """What the command prints if it computes these changes, one list before it stops the connectors and one after."""
     monkeypatch.setattr("infra.commands.offsets_call.who", lambda: "ann")
     cluster, computed = Cluster(SOURCE, a_connector()), iter(plans)

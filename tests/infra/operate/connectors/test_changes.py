@@ -13,10 +13,10 @@ from components.flows.resolved import resolve_flows
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Object, Reference
 from infra.operate.connectors.changes import (
-    Change,
+    ConnectorChange,
     ConnectorPlace,
-    Request,
-    Restart,
+    ConnectorRestart,
+    StateRequest,
     concerned,
     connector_places,
     disowned,
@@ -33,8 +33,8 @@ SOURCE = PLACES[0]
 Edit = Callable[[Object], object]
 
 
-def a_request(state: str = "paused", **given: Any) -> Request:
-    return Request(**{"stack": "prod", "flow": "orders", "state": state, "by": "ann", "now": NOW, **given})
+def a_request(state: str = "paused", **given: Any) -> StateRequest:
+    return StateRequest(**{"stack": "prod", "flow": "orders", "state": state, "by": "ann", "now": NOW, **given})
 
 
 def a_connector(place: ConnectorPlace, edit: Edit = lambda _: None) -> Object:
@@ -67,7 +67,7 @@ def announce(body: Object, by: str = "ann", state: str = "paused", before: str =
     body["metadata"]["annotations"][ANNOTATION] = annotation_value({body["metadata"]["name"]: said})
 
 
-def applied(change: Change, body: Object) -> Object:
+def applied(change: ConnectorChange, body: Object) -> Object:
     """The object after a JSON patch, as far as these patches go."""
     result = json.loads(json.dumps(body))
     for operation in change.patch:
@@ -261,7 +261,12 @@ def test_a_restart_that_makes_no_sense_is_refused(edit: Edit, given: dict[str, A
 
 def test_restarts_use_the_annotations_of_strimzi() -> None:
     mirror = ConnectorPlace("a->b.MirrorSourceConnector", "source", Reference("v", "KafkaMirrorMaker2", "ns", "m"))
-    restarts = [Restart(mirror), Restart(mirror, 0), Restart(SOURCE), Restart(SOURCE, 0)]
+    restarts = [
+        ConnectorRestart(mirror),
+        ConnectorRestart(mirror, 0),
+        ConnectorRestart(SOURCE),
+        ConnectorRestart(SOURCE, 0),
+    ]
     assert [each.annotation for each in restarts] == [
         ("strimzi.io/restart-connector", mirror.name),
         ("strimzi.io/restart-connector-task", f"{mirror.name}:0"),

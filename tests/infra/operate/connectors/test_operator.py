@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from infra.kubernetes.api import KubernetesApi, Object
-from infra.operate.connectors.changes import Request, planned
+from infra.operate.connectors.changes import StateRequest, planned
 from infra.operate.connectors.operator import carry_out
 from tests.infra.operate.connectors.test_changes import a_request
 from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 
 
-def intervene(cluster: Cluster, request: Request) -> None:
+def intervene(cluster: Cluster, request: StateRequest) -> None:
     live = {cluster.place.resource: cluster.body}
     changes = planned(request, [cluster.place], live)
     carry_out(cast(KubernetesApi, cluster), changes, [cluster.place], 5, lambda _: None)

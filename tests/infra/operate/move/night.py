@@ -21,7 +21,7 @@ from components.topology.parsing import parse_topology
 from infra.commands.failover_call import Call
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operate.connectors.changes import connector_places
-from infra.operate.move.failover_look import Scene
+from infra.operate.move.failover_look import OpenFlow
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
@@ -130,7 +130,7 @@ class Acls(TopicAcls):
 
 
 @dataclass(frozen=True)
-class Night(Scene):
+class Night(OpenFlow):
     """A scene of two brokers."""
 
     source: Cluster

@@ -15,8 +15,15 @@ from components.kafka.proven_positions import KeptPosition, Span
 from components.render.job_parameters import flow_parameters
 from infra.commands.failover_call import after_disaster
 from infra.operate.move import failover_look
-from infra.operate.move.disaster import Evidence, Silence, Tail, Translated, consumed_topics, disaster_plan
-from infra.operate.move.facts import Group, LeftAlone, Move, Plan
+from infra.operate.move.disaster import (
+    DisasterFacts,
+    PartitionTail,
+    Silence,
+    WrittenCheckpoint,
+    consumed_topics,
+    disaster_plan,
+)
+from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition
 from infra.operate.status.facts import VerdictFacts
 from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
@@ -28,24 +35,24 @@ NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 FLOW = flow_parameters(a_resolved_flow())
 SILENT = "Kafka cluster useast does not answer: Connection refused"
-CHECKPOINT = Translated(Checkpoint("checkout-web", REMOTE, 412, 398), NOW_MS - 90_000)
+CHECKPOINT = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 412, 398), NOW_MS - 90_000)
 
 
-def evidence(**given: Any) -> Evidence:
+def evidence(**given: Any) -> DisasterFacts:
     group = Group("checkout-web", 0, 0, {}, {REMOTE: 390})
     found = {
         "now_ms": NOW_MS,
         "source": Silence(SILENT),
         "verdict": None,
         "heartbeat_ms": NOW_MS - 61_000,
-        "tails": {ORDERS: Tail(430, NOW_MS - 75_000, NOW_MS - 261_000, 101)},
+        "tails": {ORDERS: PartitionTail(430, NOW_MS - 75_000, NOW_MS - 261_000, 101)},
         "groups": (group,),
         "checkpoints": {("checkout-web", REMOTE): CHECKPOINT},
     }
-    return Evidence(**{**found, **given})
+    return DisasterFacts(**{**found, **given})
 
 
-def values(found: Plan, name: str) -> list[str]:
+def values(found: GroupPlan, name: str) -> list[str]:
     return [each.value for each in found.preconditions if each.name == name]
 
 
@@ -64,7 +71,7 @@ def test_losses_are_reported_for_each_topic_and_re_reads_for_each_group() -> Non
 
 def test_a_checkpoint_is_committed_if_the_group_has_no_offset_on_the_target() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),)))
-    assert found.moves == (Move("checkout-web", ORDERS, 412, REMOTE, 398, 32, "at most"),)
+    assert found.moves == (NewPosition("checkout-web", ORDERS, 412, REMOTE, 398, 32, "at most"),)
 
 
 def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
@@ -94,19 +101,22 @@ def test_a_source_that_refuses_the_login_does_not_count_as_lost() -> None:
 
 
 def test_a_flow_without_any_sign_of_its_source_is_refused() -> None:
-    (unmet,) = disaster_plan(FLOW, evidence(heartbeat_ms=None, tails={ORDERS: Tail(0)})).unmet
+    (unmet,) = disaster_plan(FLOW, evidence(heartbeat_ms=None, tails={ORDERS: PartitionTail(0)})).unmet
     assert unmet.value == "the flow has no heartbeat on uswest, and none of the newest records there came from useast"
 
 
 def test_a_remote_topic_without_records_is_reported_as_empty() -> None:
-    assert values(disaster_plan(FLOW, evidence(tails={ORDERS: Tail(0)})), "lost") == [
+    assert values(disaster_plan(FLOW, evidence(tails={ORDERS: PartitionTail(0)})), "lost") == [
         "orders: at least the records of the last 61.0 s; if replication lagged, it is unknown how much more, because "
         "none of its newest records on uswest came from useast"
     ]
 
 
 def test_the_reported_loss_includes_the_partition_that_is_furthest_behind() -> None:
-    tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 7_200_000)}
+    tails = {
+        ORDERS: PartitionTail(430, NOW_MS - 75_000),
+        TopicPartition("orders", 1): PartitionTail(9, NOW_MS - 7_200_000),
+    }
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "lost") == [
         "orders: at least the records of the last 61.0 s; if replication lagged, also every record after the newest "
         "record of each partition on uswest, the oldest of which is 2 h old"
@@ -114,7 +124,7 @@ def test_the_reported_loss_includes_the_partition_that_is_furthest_behind() -> N
 
 
 def test_a_record_dated_in_the_future_does_not_prove_that_nothing_is_lost() -> None:
-    tails = {ORDERS: Tail(430, NOW_MS + 3_600_000)}
+    tails = {ORDERS: PartitionTail(430, NOW_MS + 3_600_000)}
     (lost,) = values(disaster_plan(FLOW, evidence(tails=tails)), "lost")
     assert lost.startswith("orders: at least the records of the last 61.0 s; ")
     assert values(disaster_plan(FLOW, evidence(tails=tails, heartbeat_ms=None)), "lost") == [
@@ -123,14 +133,16 @@ def test_a_record_dated_in_the_future_does_not_prove_that_nothing_is_lost() -> N
 
 
 def test_an_old_burst_of_records_does_not_inflate_the_estimated_rate() -> None:
-    burst = Tail(430, NOW_MS - 561_000, NOW_MS - 561_019, 101)
+    burst = PartitionTail(430, NOW_MS - 561_000, NOW_MS - 561_019, 101)
     (lost,) = values(disaster_plan(FLOW, evidence(tails={ORDERS: burst})), "lost")
     assert "at least the records of the last 61.0 s, about 13 at its last rate" in lost
 
 
 def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() -> None:
     """The topic was created again: a consumer would not find the offset and would apply its `auto.offset.reset`."""
-    found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: Tail(397, 0)}))
+    found = disaster_plan(
+        FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: PartitionTail(397, 0)})
+    )
     assert found.moves == ()
     assert values(found, "read again") == [
         "checkout-web: it has no valid position on uswest, so it starts at its `auto.offset.reset`"
@@ -138,7 +150,10 @@ def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() ->
 
 
 def test_partitions_without_a_position_are_reported() -> None:
-    tails = {ORDERS: Tail(430, NOW_MS - 75_000), TopicPartition("orders", 1): Tail(9, NOW_MS - 75_000)}
+    tails = {
+        ORDERS: PartitionTail(430, NOW_MS - 75_000),
+        TopicPartition("orders", 1): PartitionTail(9, NOW_MS - 75_000),
+    }
     assert values(disaster_plan(FLOW, evidence(tails=tails)), "read again") == [
         "checkout-web: at most 40 records; its offsets are known as of 90.0 s ago; it starts at its "
         "`auto.offset.reset` in 1 partition where it has no valid position"
@@ -151,14 +166,16 @@ KEPT = KeptPositions(
     {"orders": SpannedTopic("S", "T", {0: Span(100, 410, 90, 400, dense=True)})},
 )
 HELD = {"kept": KEPT, "logs": {ORDERS: OffsetRange(0, 430)}, "topic_ids": {"orders": "T"}}
-COARSE = {"checkpoints": {("checkout-web", REMOTE): Translated(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS)}}
+COARSE = {
+    "checkpoints": {("checkout-web", REMOTE): WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS)}
+}
 NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
 
 
 def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
     """The checkpoint says that the group was at 405; the span says where that record is on the target."""
     found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE))
-    assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
+    assert found.moves == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
     assert values(found, "exact") == [
         "1 of 1 position to commit comes from the validation of 2026-01-31T02:00:00+00:00"
     ]
@@ -230,7 +247,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
 ) -> None:
     """MirrorMaker cannot translate an offset before its oldest offset sync, so it writes no checkpoint for it."""
     written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
-    at = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), written_ms)
+    at = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), written_ms)
     given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
     (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).moves
     assert (move.committed, move.offset, move.read_again) == (committed, offset, 430 - offset)
@@ -242,7 +259,7 @@ def test_a_group_is_not_placed_before_the_start_of_the_log(kept: KeptPositions |
     deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
     for current in ({}, {REMOTE: 300}):
         found = disaster_plan(FLOW, evidence(**deleted, groups=(Group("checkout-web", 0, 0, {}, current),)))
-        assert found.moves == (Move("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)
+        assert found.moves == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)
         assert not any(each.startswith("1 position") for each in values(found, "exact")), "nobody has proven that"
 
 
@@ -254,7 +271,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """First the dry run, then the call that commits."""
-    checkpoint = Translated(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS - 90_000)
+    checkpoint = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS - 90_000)
     verdict = VerdictFacts(Verdict.PASS, datetime.fromisoformat(KEPT.time), current=True)
     found = evidence(**HELD, checkpoints={("checkout-web", REMOTE): checkpoint}, groups=NOWHERE, verdict=verdict)
     monkeypatch.setattr(failover_look, "look_at_target", lambda *_: found)

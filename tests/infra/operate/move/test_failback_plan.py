@@ -11,8 +11,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack, PositionBack
 from components.render.job_parameters import flow_parameters
-from infra.operate.move.facts import Group, LeftAlone, Move
-from infra.operate.move.failback import LookedBack, plan_back, refuse_unsuited_back
+from infra.operate.move.facts import Group, LeftAlone, NewPosition
+from infra.operate.move.failback import FailbackFacts, plan_back, refuse_unsuited_back
 from infra.operate.move.source_only import SourceOnly
 from tests.builders import a_resolved_flow
 
@@ -29,14 +29,14 @@ def a_group(**given: Any) -> Group:
     return Group(**{**well, "committed": {ORDERS: 390}, "on_target": {REMOTE: 398}, **given})
 
 
-def looked(**given: Any) -> LookedBack:
-    return LookedBack(**{"groups": (a_group(),), "positions": {ORDERS: back()}, "own_records": {}, **given})
+def looked(**given: Any) -> FailbackFacts:
+    return FailbackFacts(**{"groups": (a_group(),), "positions": {ORDERS: back()}, "own_records": {}, **given})
 
 
 def test_a_group_returns_to_the_record_that_it_had_reached_on_the_target() -> None:
     found = plan_back(FLOW, looked(), ())
     assert (found.unmet, found.left_alone) == ((), ())
-    assert found.moves == (Move("checkout-web", REMOTE, 398, ORDERS, 412),)
+    assert found.moves == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 412),)
 
 
 def test_a_group_does_not_read_again_what_it_consumed_before_the_failover() -> None:
@@ -52,7 +52,7 @@ def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced
         looked(positions={ORDERS: back(positions={398: PositionBack(398, 412, unless_before=405)}, began={390: 399})}),
         (),
     )
-    assert found.moves == (Move("checkout-web", REMOTE, 398, ORDERS, 405, 7, "at most"),)
+    assert found.moves == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 405, 7, "at most"),)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from components.kafka.exact_positions import ExactPosition, NotProvenError, Part
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
-from infra.operate.move.facts import Group, Growth, LeftAlone, Looked, Mode, Move
+from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition
 from infra.operate.move.failover import plan, refuse_unsuited
 from infra.operate.move.text import document, next_steps, position_line, print_plan, topics_of
-from infra.operate.status.facts import ConnectorFacts, Task, Unasked, VerdictFacts
+from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import shown
 
@@ -24,7 +24,7 @@ NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 FLOW = flow_parameters(a_resolved_flow())
-MOVE = Move("checkout-web", ORDERS, 412, REMOTE, 398)
+MOVE = NewPosition("checkout-web", ORDERS, 412, REMOTE, 398)
 
 
 def a_connector(**given: Any) -> ConnectorFacts:
@@ -42,7 +42,7 @@ def a_group(**given: Any) -> Group:
     return Group(**{**well, "committed": {ORDERS: 412}, "on_target": {REMOTE: 390}, **given})
 
 
-def looked(**given: Any) -> Looked:
+def looked(**given: Any) -> FailoverFacts:
     well = {
         "connectors": (a_connector(),),
         "verdict": VerdictFacts(Verdict.PASS, NOW - timedelta(minutes=10), current=True),
@@ -51,7 +51,7 @@ def looked(**given: Any) -> Looked:
         "ends": {ORDERS: 500},
         "watched_seconds": 10.0,
     }
-    return Looked(**{**well, **given})
+    return FailoverFacts(**{**well, **given})
 
 
 def test_the_groups_of_a_healthy_flow_are_moved() -> None:
@@ -88,7 +88,7 @@ DIFFERENT = NotProvenError(
         pytest.param(
             {"connectors": (a_connector(tasks=()),)}, "connectors", "orders-source RUNNING", id="without a task"
         ),
-        pytest.param({"connectors": Unasked("403")}, "connectors", "not known: 403", id="connectors unknown"),
+        pytest.param({"connectors": NoAnswer("403")}, "connectors", "not known: 403", id="connectors unknown"),
         pytest.param(
             {"missing": (REMOTE,)}, "topics", "useast.orders-0 not on uswest yet", id="a remote topic is missing"
         ),

@@ -19,7 +19,7 @@ from infra.local.operator.mirror_maker2 import connector_resources
 from infra.local.operator.resources import connector_resource
 from infra.operate.connectors.changes import ConnectorPlace
 from infra.operate.offsets.change import PURPOSE, Run, left_behind
-from infra.operate.offsets.plan import Move, Stored
+from infra.operate.offsets.plan import OffsetChange, Stored
 from infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.connectors.test_changes import NOW, SOURCE, a_request, announce
 
@@ -29,7 +29,7 @@ MM2 = ConnectorPlace(
     "source",
     Reference("kafka.strimzi.io/v1", "KafkaMirrorMaker2", "mirror-orders", "orders"),
 )
-BACK = Move(SOURCE.name, ORDERS, 42, 20, 19)
+BACK = OffsetChange(SOURCE.name, ORDERS, 42, 20, 19)
 OWNERS = [{"manager": "pulumi-kubernetes"}, {"manager": "strimzi", "subresource": "status"}]
 OURS = {"manager": "kafka-replication", "operation": "Update"}
 
@@ -172,7 +172,7 @@ class Cluster:
 
     # The command.
 
-    def run(self, verb: str = "alter", seconds: float = 5, move: Move = BACK, by: str = "ann") -> list[str]:
+    def run(self, verb: str = "alter", seconds: float = 5, move: OffsetChange = BACK, by: str = "ann") -> list[str]:
         """Set the offset, and return the reported states of the connectors that run again."""
         reader = SimpleNamespace(source="useast", stored=self.read, unended=self.unended, present=self.tasks)
         wanted = replace(move, connector=self.place.name)

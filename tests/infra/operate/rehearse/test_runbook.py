@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
-from infra.operate.rehearse.drill_record import DrillRecord, Step, read_record, record_file, write_record
+from infra.operate.rehearse.drill_record import DrillRecord, DrillStep, read_record, record_file, write_record
 from infra.operate.rehearse.model import runbook_model
 from infra.operate.rehearse.page import runbook
 from infra.stack.settings import read_settings, stack_names
@@ -227,7 +227,7 @@ A_RECORD = DrillRecord(
     announced=2,
     announced_at_least=False,
     read_again=2,
-    steps=(Step(name="positions", seconds=3.25), Step(name="commit", seconds=0.5)),
+    steps=(DrillStep(name="positions", seconds=3.25), DrillStep(name="commit", seconds=0.5)),
 )
 
 

@@ -23,9 +23,9 @@ from infra.operate.status.facts import (
     GroupFacts,
     Lag,
     LoginFacts,
+    NoAnswer,
     PartitionLag,
     Task,
-    Unasked,
     VerdictFacts,
 )
 from infra.operate.status.flow_status import FlowStatus, Kind, StackStatus, StatusDocument, flow_status
@@ -129,7 +129,7 @@ def test_each_problem_is_a_reason_against_a_failover(given: dict[str, Any], reas
 
 @pytest.mark.parametrize("name", ["connectors", "heartbeat_ms", "lag", "groups", "verdict"])
 def test_an_unknown_fact_is_a_reason_against_a_failover(name: str) -> None:
-    found = facts(**{name: Unasked("Kafka cluster useast does not answer")})
+    found = facts(**{name: NoAnswer("Kafka cluster useast does not answer")})
     assert reasons(found) == [("unasked", "Kafka cluster useast does not answer")]
     assert len(flow_status(FLOW, found).unasked) == 1
 
@@ -205,7 +205,7 @@ def text_of(shown: StatusDocument, *, terminal: bool = False) -> str:
 
 
 def test_the_exit_code_distinguishes_problems_from_unknown_facts() -> None:
-    well, unasked, wrong = (facts(), facts(lag=Unasked("no")), facts(verdict=None))
+    well, unasked, wrong = (facts(), facts(lag=NoAnswer("no")), facts(verdict=None))
     codes = [document(*(flow_status(FLOW, each) for each in found)).exit_code for found in (
         [well], [well, unasked], [unasked, wrong]
     )]  # fmt: skip
@@ -281,6 +281,6 @@ def test_a_flow_whose_cluster_address_is_unknown_could_not_fail_over() -> None:
         "uswest": a_cluster("us-west-2"),
     }
     (flow,) = flows_without_addresses(parse_topology(a_topology(clusters=clusters)))
-    nothing = Unasked("the local stack does not run")
+    nothing = NoAnswer("the local stack does not run")
     found = flow_status(flow_parameters(flow), FlowFacts(0, nothing, nothing, nothing, nothing, nothing))
     assert not found.could_fail_over

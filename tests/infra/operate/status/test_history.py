@@ -8,7 +8,7 @@ from rich.console import Console
 
 from components.contract.published_verdict import History
 from components.contract.report import error, fail
-from infra.operate.status.facts import Unasked
+from infra.operate.status.facts import NoAnswer
 from infra.operate.status.history import (
     FlowHistory,
     HistoryDocument,
@@ -56,7 +56,7 @@ def test_verdicts_that_are_not_listed_or_no_longer_kept_are_counted() -> None:
 
 
 def test_a_flow_that_cannot_be_asked_says_why() -> None:
-    found = flow_history("orders", Unasked("Kubernetes answers 403"), 5)
+    found = flow_history("orders", NoAnswer("Kubernetes answers 403"), 5)
     assert lines(found) == ["could not be asked: Kubernetes answers 403"]
     assert document(found).exit_code == 2
     assert document(flow_history("orders", History(VERDICTS), 5)).exit_code == 0
