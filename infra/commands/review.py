@@ -70,8 +70,8 @@ def _review_stacks(project: Project, out: Path, against: str | None) -> None:
 
 def _review_folder(folder: Path, out: Path, against: str | None, namespace: str | None) -> None:
     # It loads the import code, which a review of stacks does not need.
-    from infra.review.yaml.report import print_review
-    from infra.review.yaml.run import review_folder, write_folder_review
+    from infra.review.yaml.report import print_review, write_folder_review
+    from infra.review.yaml.review import review_folder
 
     found = review_folder(folder, against, namespace)
     write_folder_review(found, out)

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from components.changes.all_effects import all_effects
-from components.changes.deployment_state import DeploymentState, deployment_state
+from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect, Severity, gravest
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, Problem
+from components.contract.problems import Severity as ProblemSeverity
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
@@ -94,33 +95,73 @@ def _secrets(value: Any) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """A problem of the state after the change, the objects that it concerns, and whether the change introduces it.
+
+    `objects` is empty for a stack, because the problem names its place in the stack's files.
+    """
+
+    problem: Problem
+    objects: tuple[str, ...] = ()
+    is_new: bool = True
+
+    @property
+    def is_error(self) -> bool:
+        return self.problem.severity is ProblemSeverity.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.problem.severity}: {self.problem}"
+
+
+@dataclass(frozen=True, order=True)
+class Unjudged:
+    """A part of a folder whose effect is not known; `obj` is "" for an unreadable file."""
+
+    file: str
+    obj: str
+    fields: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """What a change does to one stack; `against` is the report's name for what it is compared with. `drift` exists only
-    in a comparison with a cluster: what no longer matches the stack. `grants` are commands that have to run before the
-    deployment, `required` are the objects that the stack needs and does not create. `not_asked` says what
-    the comparison leaves open, and what answers that. `unjudged` counts changes whose effect is not known.
+    """What a change does to one stack, or to one folder of YAML, which `stack` then names.
+
+    `against` names what it is compared with. `known` is False if the two states could not be compared. Only a
+    comparison with a cluster has `drift`: what no longer matches the stack. `grants` are commands that have to run
+    before the deployment; `required` are the objects that the stack needs and does not create. `not_asked` says what
+    the comparison leaves open, and what answers it. `unjudged` are changes whose effect is not known, and
+    `unjudged_before` is what was not judged before and has not changed.
     """
 
     stack: str
-    against: str
-    effects: tuple[Effect, ...]
-    objects: tuple[ObjectChange, ...]
+    against: str = ""
+    effects: tuple[Effect, ...] = ()
+    objects: tuple[ObjectChange, ...] = ()
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     not_asked: str = ""
-    unjudged: int = 0
+    mistakes: tuple[Mistake, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+    unjudged_before: tuple[Unjudged, ...] = ()
+    known: bool = True
 
     @property
     def verdict(self) -> str:
         """The highest severity, worded so that it claims nothing about what was not judged."""
-        left = f" known, {number(self.unjudged, 'change')} not judged" if self.unjudged else ""
+        left = f" known, {number(len(self.unjudged), 'change')} not judged" if self.unjudged else ""
         return f"{self.severity}{left}"
 
     @property
     def severity(self) -> Severity:
         """The highest severity of all effects and drift."""
-        return gravest(each.severity for each in (*self.effects, *self.drift))
+        return gravest(effect.severity for effect in (*self.effects, *self.drift))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the change introduces an error."""
+        return any(mistake.is_error and mistake.is_new for mistake in self.mistakes)
 
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:
@@ -169,29 +210,28 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         if name in before.deployments and before.deployments[name] == after.deployments.get(name):
             continue
         earlier, later = before.objects(name), after.objects(name)
-        if earlier == later:
+        if earlier == later and before.states.get(name) == after.states.get(name):
             continue
         objects += object_changes(name, earlier, later)
-        old += [deployment_state(name, earlier, before.flows(name))] if earlier else []
-        new += [deployment_state(name, later, after.flows(name))] if later else []
+        old += before.state(name)
+        new += after.state(name)
 
-    for each in _left_without_namespace(before, after, old, new):
-        old.append(each)
-        new.append(each)
+    for state in _left_without_namespace(before, after, old, new):
+        old.append(state)
+        new.append(state)
 
     def place(flow: str, key: str) -> str:
         declared = _declared(flow, before, after)
         return declared.where(key) if declared is not None else ".".join(part for part in (flow, key) if part)
 
     effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))
-    ordered = tuple(sorted(effects, key=lambda each: -each.severity.rank))
     return Comparison(
         stack,
         label,
-        ordered,
+        tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         tuple(objects),
         grants=needed_grants(before, after),
-        required=required_objects(before, after, {each.deployment for each in objects}),
+        required=required_objects(before, after, {change.deployment for change in objects}),
     )
 
 
@@ -216,7 +256,7 @@ def _left_without_namespace(
     for name, deployment in after.deployments.items():
         first = deployment.flows[0]
         if before.deployments.get(name) == deployment and first.namespace in gone:
-            yield deployment_state(name, after.objects(name), after.flows(name))
+            yield from after.state(name)
 
 
 def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:

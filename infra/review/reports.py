@@ -215,8 +215,27 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             console.print(f"      {escape(command)}", soft_wrap=True)
 
 
+#: Finds the comment of an earlier review of the same pull request.
+MARKER = "<!-- replicate review -->"
 #: The usual services allow 65,536 characters in a comment.
-LONGEST_COMMENT = 60_000
+LONGEST_COMMENT = 64_000
+
+
+def as_comment(
+    head: Iterable[str],
+    comparisons: Sequence[Comparison],
+    longest_head: int,
+    rest_of_head: str,
+    rest: str = "`replicate diff` prints",
+) -> str:
+    """A comment on a pull request: its title, the lines of `head`, then each comparison.
+
+    `rest_of_head` and `rest` say what shows the rest if the head or the comparisons are too long.
+    """
+    text = "\n".join((MARKER, "## What this change does to replication", "", *head))
+    if len(text) > longest_head:
+        text = f"{text[:longest_head].rpartition(chr(10))[0]}\n\nThe rest is left out; {rest_of_head}.\n"
+    return f"{text}\n{as_markdown(comparisons, rest, LONGEST_COMMENT - len(text))}\n"
 
 
 def as_markdown(

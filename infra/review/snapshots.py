@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from components.changes.deployment_state import DeploymentState, deployment_state
 from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.expansion import ExpandedFlow
 from components.flows.resolved import resolve_flows
@@ -32,24 +33,32 @@ class Snapshot:
     """A stack at one point in time.
 
     `deployments` are those of the topology, by the name of their workers. `others` has what is known only as objects:
-    rendered files, Kafka users and monitoring. An empty snapshot means a stack that does not exist. `by_gitops`:
-    another tool applies the objects.
+    rendered files, Kafka users and monitoring. `states` has what workers run that were read from a folder of YAML. An
+    empty snapshot means a stack that does not exist. `by_gitops`: another tool applies the objects.
     """
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
     others: Mapping[str, Objects] = field(default_factory=dict)
     kubernetes: str | None = None
     by_gitops: bool = False
+    states: Mapping[str, DeploymentState] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.deployments, *self.others)
+        return (*self.deployments, *self.others, *self.states)
 
     def objects(self, name: str) -> Objects:
         """Objects of one deployment by role and part; empty if the deployment does not exist."""
         if name in self.deployments:
             return _by_key(self.deployments[name].objects)
         return self.others.get(name, {})
+
+    def state(self, name: str) -> tuple[DeploymentState, ...]:
+        """Return what a deployment runs; nothing if the deployment does not exist."""
+        if name in self.states:
+            return (self.states[name],)
+        objects = self.objects(name)
+        return (deployment_state(name, objects, self.flows(name)),) if objects else ()
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
         """Keys of the objects that each object waits for; unknown, so empty, for what is known only as objects."""

@@ -183,11 +183,28 @@ def _take(document: object, file: str, namespace: str, found: Found) -> None:
     if not isinstance(document, Mapping) or "kind" not in document:
         why = "It has no `kind`, so it is not a Kubernetes object."
         found.left_out.append(LeftOut(file, "a document", "", "no-object", why, "name other files."))
-    elif str(document["kind"]).endswith("List") and isinstance(document.get("items"), Sequence):
-        for item in document["items"]:
+    elif (items := _items(document)) is not None:
+        for item in items:
             _take(item, file, namespace, found)
     else:
         _take_object(document, file, namespace, found)
+
+
+def objects_in(document: object) -> Iterator[object]:
+    """Yield a document, or the items of a list of Kubernetes objects."""
+    items = _items(document)
+    if items is None:
+        yield document
+    else:
+        for item in items:
+            yield from objects_in(item)
+
+
+def _items(document: object) -> Sequence[object] | None:
+    if not isinstance(document, Mapping) or not str(document.get("kind", "")).endswith("List"):
+        return None
+    items = document.get("items")
+    return items if isinstance(items, Sequence) and not isinstance(items, str) else None
 
 
 def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: Found) -> None:

@@ -28,7 +28,7 @@ def is_read(path: str) -> bool:
     return PurePosixPath(path).suffix in _READ
 
 
-def is_kept(path: str) -> bool:
+def may_matter(path: str) -> bool:
     """Whether a file holds objects, or something from which other tools generate objects."""
     return is_read(path) or PurePosixPath(path).suffix in _TEMPLATES
 
@@ -58,7 +58,7 @@ def files_at(commit: str, folder: Path) -> Files:
         name = PurePosixPath(path).relative_to(prefix or ".").as_posix()
         if mode == _SUBMODULE:
             modules[name] = blob.encode()
-        elif path != prefix and is_kept(name) and (mode == _LINK or mode.startswith(_FILE)):
+        elif path != prefix and may_matter(name) and (mode == _LINK or mode.startswith(_FILE)):
             found[name] = (mode, blob)
     contents = dict(zip(found, _blobs(home, [blob for _, blob in found.values()]), strict=True))
     links = {name for name, (mode, _) in found.items() if mode == _LINK}
@@ -70,7 +70,7 @@ def files_now(folder: Path) -> Files:
     if not folder.is_dir():
         return Files({}, {})
     listed = _answer(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
-    names = sorted({name for name in listed.decode(errors="surrogateescape").split("\0") if name and is_kept(name)})
+    names = sorted({name for name in listed.decode(errors="surrogateescape").split("\0") if name and may_matter(name)})
     contents: dict[str, bytes] = {}
     links: set[str] = set()
     for name in names:

@@ -8,7 +8,7 @@ from typing import Any
 from components.checks import check_topology
 from components.checks.double_replication import check_double_replication, check_group_offsets
 from components.checks.loops import check_halves, check_loops
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.contract.problems import CannotRunError, Problem, ReplicationError
 from components.flows.expansion import expand
 from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
@@ -16,6 +16,7 @@ from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import Found
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
+from infra.review.comparison import Mistake
 from infra.review.yaml.objects import Identity, Side, identity_of
 
 _NO_REGION = "imported"
@@ -23,19 +24,6 @@ _CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
 _OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
 #: Needed only for the validation of a project; a folder of YAML has none.
 _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A problem of the head with the objects that it concerns, and whether the change introduces it."""
-
-    problem: Problem
-    objects: tuple[str, ...]
-    is_new: bool = True
-
-    @property
-    def is_error(self) -> bool:
-        return self.problem.severity is Severity.ERROR
 
 
 @dataclass(frozen=True)

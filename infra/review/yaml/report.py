@@ -1,26 +1,25 @@
 """The review of a folder as markdown, as JSON and on a terminal. Long lists are truncated and say so."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from components.contract.wording import named, number
-from infra.onboard.importing.left_out import LeftOut
+from infra.review.comparison import Mistake, Unjudged
 from infra.review.object_changes import ChangeKind
-from infra.review.pull_request import MARKER
+from infra.review.pull_request import require_own_folder, write_result
+from infra.review.reports import as_comment, print_comparisons, print_fact
 from infra.review.reports import as_json as comparison_json
-from infra.review.reports import as_markdown, print_comparisons, print_fact
-from infra.review.yaml.mistakes import Mistake
-from infra.review.yaml.review import FolderReview, Unjudged
+from infra.review.yaml.review import FolderReview
 
 VERSION = 1
 _MOST = 20
 _LONGEST_HEAD = 25_000
-#: The usual services allow 65,536 characters in a comment.
-_LONGEST = 64_000
 _REMOVED = (
     "The review assumes that the tool that applies the folder also deletes objects that were removed from it, as Argo "
     "CD and Flux do when they prune. `kubectl apply` leaves them running."
@@ -33,51 +32,42 @@ _NEW_FOLDER = (
 
 def comment_of(review: FolderReview) -> str:
     """Markdown for a pull request: the verdict, mistakes, what was not judged, effects, then objects."""
-    head = "\n".join(_head(review))
-    if len(head) > _LONGEST_HEAD:
-        head = head[:_LONGEST_HEAD].rpartition("\n")[0] + "\n\nThe rest is left out; `effects.json` holds all of it.\n"
-    body = as_markdown([review.comparison], "`effects.json` has", _LONGEST - len(head))
-    return f"{head}\n{body}\n"
+    rest = "`effects.json` holds all of it"
+    return as_comment(_head(review), [review], _LONGEST_HEAD, rest, "`effects.json` has")
 
 
 def _head(review: FolderReview) -> Iterator[str]:
-    yield MARKER
-    yield "## What this change does to replication"
-    yield ""
     yield verdict_of(review)
     yield ""
     for note in _notes(review):
         yield note
         yield ""
-    yield from _section(
-        ("Mistakes that this change introduces"), [_mistake(each) for each in review.mistakes if each.is_new]
-    )
-    yield from _section("Changed, and not judged", [_unjudged(each) for each in review.unjudged])
-    old = [_mistake(each) for each in review.mistakes if not each.is_new]
-    yield from _folded("Mistakes that were there before", old)
-    yield from _folded("Not judged, and not changed", [_unjudged(each) for each in review.standing])
-    left = [_left_out(each) for each in review.left_out if not each.harmless]
-    yield from _folded("Not covered by the checks", left)
+    new, old = ([mistake for mistake in review.mistakes if mistake.is_new is is_new] for is_new in (True, False))
+    yield from _section("Mistakes that this change introduces", map(_mistake, new))
+    yield from _section("Changed, and not judged", map(_unjudged, review.unjudged))
+    yield from _folded("Mistakes that were there before", map(_mistake, old))
+    yield from _folded("Not judged, and not changed", map(_unjudged, review.unjudged_before))
+    yield from _folded("Not covered by the checks", _not_covered(review))
 
 
 def verdict_of(review: FolderReview) -> str:
     """The first sentence: how many objects change, and the most severe effect that is known."""
-    count = len(review.comparison.objects)
+    count = len(review.objects)
     if not count and not review.unjudged:
-        return f"It changes no object in `{review.comparison.stack}` that affects replication."
-    changed = f"It changes {number(count, 'object')} in `{review.comparison.stack}`."
+        return f"It changes no object in `{review.stack}` that affects replication."
+    changed = f"It changes {number(count, 'object')} in `{review.stack}`."
     if not review.unjudged:
-        return f"{changed} The most severe effect: **{review.comparison.severity}**."
+        return f"{changed} The most severe effect: **{review.severity}**."
     unjudged = f"{number(len(review.unjudged), 'change')} {'is' if len(review.unjudged) == 1 else 'are'} not judged."
-    if not review.comparison.effects:
+    if not review.effects:
         return f"{changed} Its effect is unknown: **{unjudged}**"
-    return f"{changed} The most severe known effect: **{review.comparison.severity}**. **{unjudged}**"
+    return f"{changed} The most severe known effect: **{review.severity}**. **{unjudged}**"
 
 
 def _notes(review: FolderReview) -> Iterator[str]:
     if not review.existed:
         yield _NEW_FOLDER
-    if any(each.change is ChangeKind.REMOVED for each in review.comparison.objects):
+    if any(each.change is ChangeKind.REMOVED for each in review.objects):
         yield _REMOVED
     if review.failed:
         yield f"**The checks could not be carried out:** {_line(review.failed)}"
@@ -98,8 +88,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _mistake(mistake: Mistake) -> str:
-    said = f"{mistake.problem.severity}: {mistake.problem}"
-    return f"{said} ({', '.join(mistake.objects[:_MOST])})" if mistake.objects else said
+    return f"{mistake} ({', '.join(mistake.objects[:_MOST])})" if mistake.objects else str(mistake)
 
 
 def _unjudged(each: Unjudged) -> str:
@@ -108,28 +97,22 @@ def _unjudged(each: Unjudged) -> str:
     return f"{where}: {each.why}"
 
 
-def _left_out(each: LeftOut) -> str:
-    return str(each)
+def _not_covered(review: FolderReview) -> list[str]:
+    return [str(left_out) for left_out in review.left_out if not left_out.harmless]
 
 
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _section(title: str, texts: Iterable[str]) -> Iterator[str]:
+    lines = [f"- {_line(text)}" for text in texts]
     if lines:
-        yield f"**{title}: {len(lines)}**"
-        yield ""
-        yield from (f"- {_line(line)}" for line in lines)
-        yield ""
+        yield from (f"**{title}: {len(lines)}**", "", *lines, "")
 
 
-def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _folded(title: str, texts: Iterable[str]) -> Iterator[str]:
+    lines = [f"- {_line(text)}" for text in texts]
     if lines:
-        yield f"<details><summary>{title}: {len(lines)}</summary>"
-        yield ""
-        yield from (f"- {_line(line)}" for line in lines[:_MOST])
-        if len(lines) > _MOST:
-            yield f"- and {len(lines) - _MOST} more, in `effects.json`"
-        yield ""
-        yield "</details>"
-        yield ""
+        more = [f"- and {len(lines) - _MOST} more, in `effects.json`"] if len(lines) > _MOST else []
+        summary = f"<details><summary>{title}: {len(lines)}</summary>"
+        yield from (summary, "", *lines[:_MOST], *more, "", "</details>", "")
 
 
 def _line(text: str) -> str:
@@ -139,7 +122,7 @@ def _line(text: str) -> str:
 
 def document_of(review: FolderReview) -> dict[str, Any]:
     """Everything for machines; `version` grows when a key is removed or changes its meaning."""
-    (compared,) = comparison_json([review.comparison])["stacks"]
+    (compared,) = comparison_json([review])["stacks"]
     return {
         "version": VERSION,
         "folder": compared.pop("stack"),
@@ -150,7 +133,7 @@ def document_of(review: FolderReview) -> dict[str, Any]:
         "effects": [{key: value for key, value in each.items() if key != "stack"} for each in compared["effects"]],
         "mistakes": [{**asdict(each.problem), "objects": each.objects, "new": each.is_new} for each in review.mistakes],
         "notJudged": [asdict(each) for each in review.unjudged],
-        "notJudgedBefore": [asdict(each) for each in review.standing],
+        "notJudgedBefore": [asdict(each) for each in review.unjudged_before],
         "notChecked": [{**asdict(each), "harmless": each.harmless} for each in review.left_out],
         "checkedApart": review.apart,
         "checksFailed": review.failed,
@@ -175,12 +158,22 @@ def print_review(review: FolderReview, console: Console) -> None:
     for each in review.unjudged:
         print_fact(console, f"[yellow]?[/] not judged: {escape(_unjudged(each))}", 2)
     for title, lines in (
-        ("not judged, and not changed", [_unjudged(each) for each in review.standing]),
-        ("not covered by the checks", [_left_out(each) for each in review.left_out if not each.harmless]),
+        ("not judged, and not changed", list(map(_unjudged, review.unjudged_before))),
+        ("not covered by the checks", _not_covered(review)),
     ):
         for line in lines[:_MOST]:
             print_fact(console, f"[dim]{title}: {escape(line)}[/]", 2)
         if len(lines) > _MOST:
             print_fact(console, f"[dim]{title}: {len(lines) - _MOST} more[/]", 2)
-    if review.comparison.objects:
-        print_comparisons([review.comparison], console)
+    if review.objects:
+        print_comparisons([review], console)
+
+
+def write_folder_review(review: FolderReview, out: Path) -> None:
+    """Write `comment.md`, `effects.json` and `review.json`, replacing an earlier review."""
+    require_own_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(document_of(review), ensure_ascii=False, indent=2, default=str)
+    (out / "effects.json").write_text(text + "\n", encoding="utf-8")
+    # The same keys as for stacks, so that one workflow can post both. There is no stack to preview.
+    write_result(out, comment_of(review), (), ())

@@ -23,7 +23,7 @@ _WORKERS = ("KafkaMirrorMaker2", "KafkaConnect")
 
 
 @dataclass(frozen=True)
-class Workers:
+class FolderWorkers:
     """Workers with the mirror connectors that run on them; `config_maps` are those of the folder."""
 
     name: str
@@ -45,7 +45,7 @@ class Workers:
 
 def workers_of_both(
     before: Side, after: Side, unclear: Collection[Identity]
-) -> tuple[tuple[Workers, ...], tuple[Workers, ...]]:
+) -> tuple[tuple[FolderWorkers, ...], tuple[FolderWorkers, ...]]:
     """The workers of both sides that can be judged; workers that are the same before and after share a name."""
     old, new = (_read_workers(side, unclear) for side in (before, after))
     names = _names(old, new)
@@ -88,7 +88,7 @@ def _named(
     found: Mapping[Identity, ReadObject],
     names: Mapping[Identity, str],
     unclear: Collection[Identity],
-) -> tuple[Workers, ...]:
+) -> tuple[FolderWorkers, ...]:
     maps = {
         (each.namespace, each.name): dict(each.body.get("data") or {})
         for identity, each in side.read("ConfigMap").items()
@@ -96,7 +96,7 @@ def _named(
     }
     connectors = [each for identity, each in side.read("KafkaConnector").items() if identity not in unclear]
     return tuple(
-        Workers(
+        FolderWorkers(
             names[identity],
             read,
             tuple(
@@ -111,7 +111,7 @@ def _named(
 
 
 def states_of_both(
-    before: Sequence[Workers], after: Sequence[Workers]
+    before: Sequence[FolderWorkers], after: Sequence[FolderWorkers]
 ) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
     """What both sides run. Flows are named after their workers, and also after their source if there are several."""
     states = [[_state(each) for each in side] for side in (before, after)]
@@ -153,7 +153,7 @@ def _with_flows(state: DeploymentState, several: set[str]) -> DeploymentState:
     return replace(state, connectors=connectors)
 
 
-def _state(workers: Workers) -> DeploymentState:
+def _state(workers: FolderWorkers) -> DeploymentState:
     roles = Counter(role_of(each) for each in workers.connectors)
     parts = {each.name: each.name for each in workers.connectors if roles[role_of(each)] > 1}
     imported = Imported(workers.name, "", {}, {}, list(workers.objects), parts=parts)
@@ -169,8 +169,9 @@ def _state(workers: Workers) -> DeploymentState:
 
 
 def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorkers:
-    """Workers that restart when their text changes, but not when it merely names the group and topics that they already
-    have. Only Pulumi's provider cares which fields name the group.
+    """Workers that restart when their text changes, but not when it merely names the group and topics that they have.
+
+    Only Pulumi's provider cares which fields name the group.
     """
     named = {key: value for key, value in meant.pods.items() if key.endswith("StorageTopic")}
     return replace(
@@ -188,6 +189,6 @@ def _connector(written: DeployedConnector, meant: DeployedConnector, group: Depl
     return replace(meant, submitted=written.submitted, workers=group)
 
 
-def deployments_of(workers: Iterable[Workers]) -> dict[Identity, str]:
+def deployments_of(workers: Iterable[FolderWorkers]) -> dict[Identity, str]:
     """The name of the deployment of each object."""
     return {identity_of(read): each.name for each in workers for read in each.objects}

@@ -79,7 +79,7 @@ def test_setting_a_key_to_its_default_restarts_the_connector_and_names_the_key()
     found = changed(
         ("topics: orders,payments\n", "topics: orders,payments\n    refresh.topics.interval.seconds: 600\n")
     )
-    (effect,) = found.comparison.effects
+    (effect,) = found.effects
     assert (effect.code, effect.flow, effect.where) == ("connector-restarts", "workers", "flow.yaml")
     assert effect.what == "1 connector restarts: `source` (`refresh.topics.interval.seconds`)"
 
@@ -87,7 +87,7 @@ def test_setting_a_key_to_its_default_restarts_the_connector_and_names_the_key()
 def test_moving_or_splitting_a_file_changes_nothing() -> None:
     first, *rest = FLOW.split("\n---\n")
     found = reviewed(FOLDER, {"a/workers.yml": first, "b.json": "\n---\n".join(rest), "z.yaml": FOLDER["mm2.yaml"]})
-    assert found.comparison.objects == ()
+    assert found.objects == ()
     assert (codes(found), not_judged(found)) == (set(), [])
 
 
@@ -125,7 +125,7 @@ def test_both_checkpoint_connectors_of_one_connect_cluster_are_compared() -> Non
         (f"{first}groups: shop\n{other}groups: x\n{last}", "`second`"),
     ):
         found = reviewed(both, {"flow.yaml": after})
-        (restart,) = [each.what for each in found.comparison.effects if each.code == "connector-restarts"]
+        (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
         assert name in restart
 
 
@@ -133,7 +133,7 @@ def test_a_second_source_connector_does_not_hide_a_change_of_the_first() -> None
     second = FLOW.split("\n---\n")[1].replace("name: source", "name: second").replace("orders,payments", "ledger")
     after = f"{edited(FLOW, ('tasksMax: 2', 'tasksMax: 5'))}\n---\n{second}"
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": after})
-    (restart,) = [each.what for each in found.comparison.effects if each.code == "connector-restarts"]
+    (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
     assert "`source`" in restart
     assert ("none", "topics-start") in codes(found)
 
@@ -211,7 +211,7 @@ def test_a_changed_selection_restarts_every_connector_of_the_mirror(mirror: str,
         names.append("MirrorHeartbeatConnector")
     after = re.sub(rf"({field}: \S+)", r"\1.*", given)
     found = reviewed({"mm2.yaml": given}, {"mm2.yaml": after})
-    (restart,) = [each.what for each in found.comparison.effects if each.code == "connector-restarts"]
+    (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
     assert restart.startswith(f"{len(names)} connectors restart: ")
     assert all(f"east->west.{name}" in restart for name in names)
     assert restart.endswith(f"({_PROPERTIES[field]})")
@@ -229,7 +229,7 @@ def test_only_the_removed_and_added_alternatives_of_a_pattern_are_reported() -> 
     """Most examples of Strimzi write `a|b`. The alternatives that stay are not reported as changed."""
     before = {"mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: orders.*|payments|audit")}
     found = changed(("orders.*|payments|audit", "audit|orders.*|ledger"), before=before)
-    effects = {each.code: each.what for each in found.comparison.effects}
+    effects = {each.code: each.what for each in found.effects}
     assert effects["topics-stop"].startswith(
         "1 topic is no longer replicated: remote topic `east.payments` stays on west"
     )
@@ -240,11 +240,11 @@ def test_scaling_to_zero_workers_stops_replication_and_scaling_up_continues_it()
     replicas = "version: 4.2.0\n  replicas: 1\n  target"
     without = replicas.replace("replicas: 1", "replicas: 0")
     found = changed((replicas, without))
-    (effect,) = found.comparison.effects
+    (effect,) = found.effects
     assert (effect.severity.value, effect.code) == ("data", "workers-stop")
     assert "nothing is replicated" in effect.what
     again = changed((without, replicas), before=edited_files((replicas, without)))
-    (effect,) = again.comparison.effects
+    (effect,) = again.effects
     assert effect.what == "KafkaMirrorMaker2 `mm2` goes from 0 to 1 workers: its connectors continue where they stopped"
     rolled = changed((without, without.replace("4.2.0", "4.1.0")), before=edited_files((replicas, without)))
     assert ROLLS not in codes(rolled)

@@ -161,7 +161,7 @@ def test_a_changed_secret_is_named_and_its_values_are_never_shown() -> None:
 )
 def test_a_credential_in_an_object_is_never_shown(old: str, new: str) -> None:
     found = changed((old, new))
-    assert found.comparison.objects
+    assert found.objects
     assert "hunter2" not in f"{comment_of(found)}{document_of(found)}"
 
 
@@ -171,19 +171,19 @@ def test_a_copy_of_an_object_in_an_annotation_is_not_compared() -> None:
         "name: login,", "name: login, annotations: {kubectl.kubernetes.io/last-applied-configuration: hunter2},"
     )
     found = reviewed({**FOLDER, "s.yaml": SECRET}, {**FOLDER, "s.yaml": marked})
-    assert found.comparison.objects == ()
+    assert found.objects == ()
 
 
 def test_fields_that_the_api_server_writes_are_not_a_change() -> None:
     exported = edited(MIRROR, ("namespace: kafka}", "namespace: kafka, uid: a, resourceVersion: '3', generation: 7}"))
     found = reviewed({"a.yaml": MIRROR}, {"a.yaml": f"{exported}status: {{observedGeneration: 7}}\n"})
-    assert found.comparison.objects == ()
+    assert found.objects == ()
 
 
 def test_objects_that_replication_does_not_depend_on_are_only_counted() -> None:
     old = {**FOLDER, "app.yaml": APP}
     found = reviewed(old, {**old, "app.yaml": APP.replace("replicas: 1", "replicas: 2")})
-    assert (codes(found), not_judged(found), found.comparison.objects) == (set(), [], ())
+    assert (codes(found), not_judged(found), found.objects) == (set(), [], ())
     assert dict(found.beside) == dict(found.ignored) == {"Deployment": 1}
     assert "replication does not depend on them: 1 Deployment changed" in comment_of(found)
 
@@ -198,9 +198,9 @@ def test_a_change_of_a_kind_that_is_not_judged_is_reported(kind: str) -> None:
 
 def test_an_unchanged_kustomization_that_does_more_than_list_resources_is_named() -> None:
     text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [mm2.yaml]\n"
-    assert reviewed({**FOLDER, "k.yaml": text}, {**FOLDER, "k.yaml": text}).standing == ()
+    assert reviewed({**FOLDER, "k.yaml": text}, {**FOLDER, "k.yaml": text}).unjudged_before == ()
     patched = {**FOLDER, "k.yaml": f"{text}namePrefix: a-\n"}
-    (standing,) = reviewed(patched, patched).standing
+    (standing,) = reviewed(patched, patched).unjudged_before
     assert standing.file == "k.yaml"
 
 

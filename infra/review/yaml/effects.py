@@ -6,19 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.changes.deployment_state import DeployedConnector, DeploymentState
 from components.changes.effect import Effect, Severity, listed
 from infra.review.object_changes import ChangeKind, FieldChange
-from infra.review.yaml.fields import ASKED, Change
-from infra.review.yaml.objects import Identity
-from infra.review.yaml.states import Workers
+from infra.review.yaml.objects import IdentifiedChange, Identity
+from infra.review.yaml.states import FolderWorkers
 
+#: Annotations that ask the operator for something; `_requested` says what each does.
+REQUESTS = re.compile(
+    r"metadata\.annotations\.strimzi\.io/(restart|restart-connector|restart-task|restart-connector-task"
+    r"|manual-rolling-update|connector-offsets)"
+)
 _OFFSETS = "connector-offsets"
 _LABEL = re.compile(r"metadata\.labels(\..*)?")
 #: Labels that a chart or Flux changes with each release. Source: Strimzi Labels.STRIMZI_LABELS_EXCLUSION_PATTERN.
-_KEPT_FROM_PODS = re.compile(r"metadata\.labels\.(app\.kubernetes\.io/(?!part-of).*|kustomize\.toolkit\.fluxcd\.io.*)")
+_NOT_ON_PODS = re.compile(r"metadata\.labels\.(app\.kubernetes\.io/(?!part-of).*|kustomize\.toolkit\.fluxcd\.io.*)")
 _AUTO_RESTART = re.compile(r"spec\.(mirrors\[[^]]*\]\.\w+Connector\.)?autoRestart(\..*)?")
 
 
-def own_effects(
-    changes: Sequence[Change], deployments: Mapping[Identity, str], workers: Sequence[Workers]
+def object_effects(
+    changes: Sequence[IdentifiedChange], deployments: Mapping[Identity, str], workers: Sequence[FolderWorkers]
 ) -> Iterator[Effect]:
     """Yield the effects of fields that are not part of what Connect runs. `deployments` are those of the objects."""
     for change in changes:
@@ -28,13 +32,13 @@ def own_effects(
             yield from _of_fields(change, flow)
         elif change.kind == "ConfigMap":
             yield from _read_later(change, workers)
-        elif change.kind == "Namespace" and change.seen.change is ChangeKind.REMOVED:
+        elif change.kind == "Namespace" and change.shown.change is ChangeKind.REMOVED:
             yield from _namespace(change, workers)
 
 
-def _requested(change: Change, flow: str) -> Iterator[Effect]:
-    for field in change.seen.fields:
-        asked = ASKED.fullmatch(field.path)
+def _requested(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
+    for field in change.shown.fields:
+        asked = REQUESTS.fullmatch(field.path)
         if asked is None or field.after is None:
             continue
         who = f"{change.kind} `{change.identity[2]}`"
@@ -52,31 +56,31 @@ def _requested(change: Change, flow: str) -> Iterator[Effect]:
             yield Effect(Severity.DATA, "offsets-requested", flow, "", what)
 
 
-def _of_fields(change: Change, flow: str) -> Iterator[Effect]:
+def _of_fields(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
     def paths(matches: re.Pattern[str]) -> list[str]:
-        return [field.path for field in change.seen.fields if matches.fullmatch(field.path)]
+        return [field.path for field in change.shown.fields if matches.fullmatch(field.path)]
 
     if restarts := paths(_AUTO_RESTART):
         what = f"the operator restarts failed tasks of `{change.identity[2]}` differently ({listed(restarts)})"
         yield Effect(Severity.NONE, "auto-restart-changes", flow, "", what)
     if change.kind == "KafkaConnector":
         return
-    kept = paths(_KEPT_FROM_PODS)
-    if labels := [path for path in paths(_LABEL) if path not in kept]:
+    unused = paths(_NOT_ON_PODS)
+    if labels := [path for path in paths(_LABEL) if path not in unused]:
         what = (
             f"{change.kind} `{change.identity[2]}` rolls: the operator gives its labels to the pods, so its workers "
             f"restart one by one ({listed(labels)})"
         )
         yield Effect(Severity.RESTART, "connect-rolls", flow, "", what)
-    elif kept:
+    elif unused:
         what = (
-            f"the operator does not give {listed(kept)} to the pods, unless it runs with its own "
+            f"the operator does not give {listed(unused)} to the pods, unless it runs with its own "
             "`STRIMZI_LABELS_EXCLUSION_PATTERN`"
         )
         yield Effect(Severity.NONE, "labels-kept-from-pods", flow, "", what)
 
 
-def is_read(field: FieldChange, change: Change, workers: Sequence[Workers]) -> list[str]:
+def connectors_reading(field: FieldChange, change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> list[str]:
     """The connectors that read a key of a ConfigMap in their configuration."""
     _, namespace, name = change.identity
     key = field.path.removeprefix("data.")
@@ -88,8 +92,8 @@ def is_read(field: FieldChange, change: Change, workers: Sequence[Workers]) -> l
     return sorted(set(found))
 
 
-def _read_later(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
-    readers = {name: None for field in change.seen.fields for name in is_read(field, change, workers)}
+def _read_later(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> Iterator[Effect]:
+    readers = {name: None for field in change.shown.fields for name in connectors_reading(field, change, workers)}
     if not readers:
         return
     flow = next(each.name for each in workers for read in each.objects if read.name in readers)
@@ -100,7 +104,7 @@ def _read_later(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
     yield Effect(Severity.NONE, "config-map-read-later", flow, "", what)
 
 
-def _namespace(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
+def _namespace(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> Iterator[Effect]:
     name = change.identity[2]
     for each in workers:
         if each.read.namespace == name:
@@ -112,7 +116,7 @@ def _namespace(change: Change, workers: Sequence[Workers]) -> Iterator[Effect]:
             return
 
 
-def of_stopped(before: Sequence[DeploymentState], after: Sequence[DeploymentState]) -> Iterator[Effect]:
+def effects_at_rest(before: Sequence[DeploymentState], after: Sequence[DeploymentState]) -> Iterator[Effect]:
     """Yield the connectors that change while they are not running."""
     old = {(state.name, each.name): each for state in before for each in state.connectors}
     for state in after:
