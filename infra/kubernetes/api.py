@@ -307,4 +307,4 @@ def _no_answer(error: HTTPError) -> str:
 
 def _within(error: BaseException) -> BaseException | None:
     causes = (getattr(error, "reason", None), *error.args, error.__cause__)
-    return next((each for each in causes if isinstance(each, BaseException)), None)
+    return next((cause for cause in causes if isinstance(cause, BaseException)), None)

@@ -93,7 +93,7 @@ def newest_writer(live: Manifest, field: str) -> Owner | None:
 def status_time(live: Manifest) -> str:
     """When the operator last wrote the status, which it does when the status changes; empty if that is not recorded."""
     entries = live["metadata"].get("managedFields") or []
-    return max((each.get("time", "") for each in entries if each.get("subresource") == "status"), default="")
+    return max((entry.get("time", "") for entry in entries if entry.get("subresource") == "status"), default="")
 
 
 def is_deployed(live: Manifest) -> bool:

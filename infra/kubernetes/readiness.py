@@ -46,7 +46,7 @@ def wait_until_ready(
     """Return when the newest generation of every user, Connect cluster and connector is Ready. `say` gets the
     progress. Raises CannotRunError at the deadline; it names what is not ready and why.
     """
-    every = (*users, *(item for each in deployments(flows) for item in each.objects))
+    every = (*users, *(item for deployment in deployments(flows) for item in deployment.objects))
     planned = [item for item in every if item.role in _RUNNERS]
 
     ends = time.monotonic() + deadline_seconds
@@ -95,7 +95,9 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
     if (live["metadata"].get("annotations") or {}).keys() & RESTART.keys():
         return Readiness(title, False, "the operator has not restarted it yet")
     if condition(live, "Ready").get("status") == "True":
-        failed = [each.of(found.get("name", title)) for found in reported_connectors(live) for each in failures(found)]
+        failed = [
+            failure.of(found.get("name", title)) for found in reported_connectors(live) for failure in failures(found)
+        ]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")
     message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"

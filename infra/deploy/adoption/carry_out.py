@@ -197,7 +197,7 @@ class Moving:
         for name, reader in readers.items():
             connectors = _waiting_connectors(move, reader, {each.topic for each in mirrored})
             changes = offset_moves(mirrored, connectors, reader.stored())
-            back, agreement = [each for each in changes if each.again], f"re-read:{name}"
+            back, agreement = [change for change in changes if change.again], f"re-read:{name}"
             if back and agreement not in self.agreed:
                 raise CannotRunError(
                     "flow-is-ahead",
@@ -232,7 +232,7 @@ class Moving:
 
     def _require_stopped(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
-        if again := [each.name for each in move.places if wanted_state(live[each.resource], each) != "stopped"]:
+        if again := [place.name for place in move.places if wanted_state(live[place.resource], place) != "stopped"]:
             raise CannotRunError(
                 "mirror-runs-again",
                 f"{', '.join(again)} was started while offsets were copied",

@@ -83,7 +83,7 @@ def effects_of(facts: Facts, waiting: Collection[str] = ()) -> tuple[Effect, ...
         if not any(flow.name in waiting for flow in deployment.flows)
     }
     found = [each for name, deployment in running.items() for each in _of(facts, name, deployment)]
-    found += [each for name in facts.declared.others for each in _of_users(facts, name)]
+    found += [effect for name in facts.declared.others for effect in _of_users(facts, name)]
     return tuple(sorted(set(found), key=lambda each: (-each.severity.rank, each.flow, each.code, each.what)))
 
 
@@ -96,7 +96,7 @@ def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
     flows = facts.declared.flows(name)
     before = {key: _readable(before_take_over(body, declared[key]), declared[key]) for key, body in live.items()}
     change = StackChange((deployment_state(name, before, flows),), (deployment_state(name, declared, flows),))
-    yield from (each for each in connector_effects(change) if each.code in _BY_TEXT)
+    yield from (effect for effect in connector_effects(change) if effect.code in _BY_TEXT)
     for key, body in live.items():
         if body["kind"] in WORKER_KINDS:
             yield from _passed_on(deployment.flows[0].name, body, declared[key])
@@ -105,7 +105,7 @@ def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
 def _of_users(facts: Facts, name: str) -> Iterator[Effect]:
     """Effects on the KafkaUsers that exist."""
     pairs = [(key, body, live) for each, key, body, live in facts.objects() if each == name and live is not None]
-    users = [each for each in pairs if each[1]["kind"] == "KafkaUser"]
+    users = [pair for pair in pairs if pair[1]["kind"] == "KafkaUser"]
     before = {key: _readable(before_take_over(live, body), body) for key, body, live in users}
     after = {key: body for key, body, _ in users}
     yield from namespace_and_user_effects(
@@ -117,12 +117,12 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
     documents = [
         body for key, body in live.items() if body["kind"] in REPLICATING_KINDS and not key.endswith("-heartbeats")
     ]
-    if not any(each["kind"] != "KafkaConnect" for each in documents):
+    if not any(document["kind"] != "KafkaConnect" for document in documents):
         return ()
     read = read_documents("the cluster", documents).objects
     flow = deployment.flows[0].name
     if len(read) < len(documents):
-        lost = sorted({each["metadata"]["name"] for each in documents} - {each.name for each in read})
+        lost = sorted({document["metadata"]["name"] for document in documents} - {each.name for each in read})
         what = (
             f"it is not known whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
         )
@@ -136,7 +136,8 @@ def _placeholders(facts: Facts, read: Sequence[ReadObject]) -> Placeholders:
     workers = next(each for each in read if each.kind in WORKER_KINDS)
     config_maps = [*facts.config_maps, *(each for each in facts.live.values() if each["kind"] == "ConfigMap")]
     data = {
-        (each["metadata"]["namespace"], each["metadata"]["name"]): dict(each.get("data") or {}) for each in config_maps
+        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): dict(config_map.get("data") or {})
+        for config_map in config_maps
     }
     return Placeholders(workers.namespace, providers_of(workers.spec.get("config") or {}), data)
 
@@ -150,7 +151,10 @@ def _readable(before: Manifest, declared: Manifest) -> Manifest:
     if body["kind"] == "KafkaConnector":
         body["spec"] = {"config": {}, **body["spec"]}
     elif body["kind"] == "KafkaMirrorMaker2":
-        body["spec"] = {**body["spec"], "mirrors": [_with_config(each) for each in body["spec"].get("mirrors") or []]}
+        body["spec"] = {
+            **body["spec"],
+            "mirrors": [_with_config(mirror) for mirror in body["spec"].get("mirrors") or []],
+        }
     return body
 
 

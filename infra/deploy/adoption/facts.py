@@ -43,7 +43,10 @@ class Facts:
     @property
     def config_map_data(self) -> dict[tuple[str, str], dict[str, str]]:
         """The data of ConfigMaps by namespace and name."""
-        places = (((each["metadata"]["namespace"], each["metadata"]["name"]), each) for each in self.config_maps)
+        places = (
+            ((config_map["metadata"]["namespace"], config_map["metadata"]["name"]), config_map)
+            for config_map in self.config_maps
+        )
         return {place: dict(each.get("data") or {}) for place, each in places}
 
     def deployments(self) -> Iterator[tuple[str, Objects]]:
@@ -60,7 +63,9 @@ class Facts:
 def read_facts(settings: StackSettings) -> Facts:
     """Read everything. Raises CannotRunError if the cluster or Pulumi's state cannot be read."""
     declared = current_snapshot(settings.stack, settings.stacks, like_rendered=True)
-    known = frozenset((each.kind, each.namespace or "", each.name) for each in known_objects(settings))
+    known = frozenset(
+        (known_object.kind, known_object.namespace or "", known_object.name) for known_object in known_objects(settings)
+    )
     bodies = [body for name in declared.names for body in declared.objects(name).values()]
     version = strimzi(settings.topology.strimzi).api_version
     with (
@@ -71,8 +76,8 @@ def read_facts(settings: StackSettings) -> Facts:
         seen = [body for body in bodies if (body["apiVersion"], body["kind"]) not in not_served]
         live = {identity(body): found for body in seen if (found := _live(api, body)) is not None}
         searched = _allowed(api, version, bodies)
-        others = [each for each in _others(api, version, searched) if identity(each) not in live]
-        mirrors = [each for each in others if each["kind"] == "KafkaMirrorMaker2"]
+        others = [other for other in _others(api, version, searched) if identity(other) not in live]
+        mirrors = [other for other in others if other["kind"] == "KafkaMirrorMaker2"]
         config_maps = config_maps_of(api, [*live.values(), *mirrors])
         without = frozenset(_missing_namespaces(api, bodies))
     return Facts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)

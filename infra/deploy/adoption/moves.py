@@ -40,7 +40,7 @@ def flows_of_mirror(
     `source` is the mirror's source cluster in the resource.
     """
     config = next((each for role, each in effective_configs(mirror, source, placeholders) if role == "source"), {})
-    return tuple(each for each in flows if not isinstance(_overlap(config, each), Disjoint))
+    return tuple(flow for flow in flows if not isinstance(_overlap(config, flow), Disjoint))
 
 
 def _overlap(config: Mapping[str, str], flow: ResolvedFlow) -> object:
@@ -53,7 +53,7 @@ def _overlap(config: Mapping[str, str], flow: ResolvedFlow) -> object:
 def _patterns(text: str, unknown: tuple[str, ...]) -> tuple[str, ...]:
     """The entries of a list, or `unknown` if it is not known, because a placeholder in it has no value here."""
     entries = tuple(each.strip() for each in text.split(",") if each.strip())
-    return unknown if "${" in text or any(pattern_error(each) for each in entries) else entries
+    return unknown if "${" in text or any(pattern_error(entry) for entry in entries) else entries
 
 
 Mirrored = Mapping[TopicPartition, int]
@@ -160,7 +160,7 @@ def moves_of(facts: Facts, names: Sequence[str]) -> MirrorMoves:
 
 def _named(facts: Facts, name: str) -> Manifest | Problem:
     bodies = [each for each in (*facts.others, *facts.live.values()) if each["kind"] == _KIND]
-    known = {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each for each in bodies}
+    known = {f"{body['metadata']['namespace']}/{body['metadata']['name']}": body for body in bodies}
     found = [each for place, each in known.items() if name in (place, place.partition("/")[2])]
     where = ", ".join(facts.searched) or "the whole cluster"
     if len(found) == 1:
@@ -212,7 +212,7 @@ def _moves(facts: Facts, live: Manifest) -> Iterator[MirrorMove | Problem | str]
         yield Problem(str(reference(live)), "mirror-refused", "nothing of it runs", normal.why, normal.remedy)
         return
     target, mirrors = normal
-    flows = [flow for each in facts.declared.deployments.values() for flow in each.flows]
+    flows = [flow for deployment in facts.declared.deployments.values() for flow in deployment.flows]
     flows = [flow for flow in flows if flow.expanded.shape is not Shape.MIRROR_MAKER2]
     for index, mirror, source in mirrors:
         ends = str(source.get("alias")), str(target.get("alias"))

@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(each.problem for each in self.refusals)
+        return tuple(refusal.problem for refusal in self.refusals)
 
 
 def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> Plan:
@@ -82,14 +82,18 @@ def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) 
     effects += tuple(effect for each in moves.found if each.waiting for effect in _effects_of(facts, each))
     replaced = [each.object for each in objects if each.fate is Fate.REPLACED]
     refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
-    left = tuple(each for each in refusals if each.agreement not in agreed)
-    unused = tuple(sorted(set(agreed) - {each.agreement for each in refusals}))
+    left = tuple(refusal for refusal in refusals if refusal.agreement not in agreed)
+    unused = tuple(sorted(set(agreed) - {refusal.agreement for refusal in refusals}))
     return Plan(facts.stack, objects, effects, left, unused, facts.searched, moves)
 
 
 def _effects_of(facts: Facts, move: MirrorMove) -> tuple[Effect, ...]:
     names = {flow.name for flow in move.flows}
-    chosen = [each for each in facts.declared.deployments.values() if names & {flow.name for flow in each.flows}]
+    chosen = [
+        deployment
+        for deployment in facts.declared.deployments.values()
+        if names & {flow.name for flow in deployment.flows}
+    ]
     return effects_of_move(move.live, move.index, chosen, facts.config_map_data)
 
 

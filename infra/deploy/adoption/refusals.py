@@ -132,7 +132,7 @@ def refusals_of(
     yield from _copied_elsewhere(facts, moved)
     yield from _of_objects(facts)
     taken = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
-    yield from managed_elsewhere([*taken, *(each for each in facts.others if reference(each) in moved)])
+    yield from managed_elsewhere([*taken, *(other for other in facts.others if reference(other) in moved)])
     yield from not_agreed(effects)
     for each in replaced:
         yield _replaced(each)
@@ -172,7 +172,7 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
         ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
-        for other in sorted({reference(running[each]) for each in ends & running.keys()}, key=str):
+        for other in sorted({reference(running[end]) for end in ends & running.keys()}, key=str):
             yield _beside(facts.stack, deployment.flows[0].name, other)
         for workers in state.workers:
             if (workers.target_address, workers.group) in groups:
@@ -212,7 +212,7 @@ def _group(body: Manifest) -> tuple[str, str] | None:
     if body["kind"] not in WORKER_KINDS:
         return None
     spec = body["spec"]
-    clusters = {each["alias"]: each for each in spec.get("clusters") or []}
+    clusters = {cluster["alias"]: cluster for cluster in spec.get("clusters") or []}
     at: Manifest = clusters.get(spec.get("connectCluster")) or spec.get("target") or spec
     return str(at.get("bootstrapServers")), group_names(body["kind"], spec)["groupId"]
 
@@ -222,7 +222,7 @@ def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
     spec = body["spec"]
     if body["kind"] == "KafkaConnector" and (found := _addresses(spec.get("config") or {})) is not None:
         yield found
-    clusters: Mapping[str, Manifest] = {str(each.get("alias")): each for each in spec.get("clusters") or []}
+    clusters: Mapping[str, Manifest] = {str(cluster.get("alias")): cluster for cluster in spec.get("clusters") or []}
     for mirror in spec.get("mirrors") or []:
         source = mirror.get("source") or clusters.get(str(mirror.get("sourceCluster")), {})
         target = spec.get("target") or clusters.get(str(spec.get("connectCluster")), {})

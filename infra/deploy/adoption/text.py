@@ -149,7 +149,7 @@ def document_of(plan: Plan, changes: Mapping[str, int] | None = None) -> dict[st
         "done": plan.is_done or changes is not None,
         "carriedOut": changes is not None,
         "changes": dict(changes or {}),
-        "severity": gravest(each.severity for each in plan.effects).value,
+        "severity": gravest(effect.severity for effect in plan.effects).value,
         "moves": [
             {
                 "mirror": f"{each.source}->{each.target}",
@@ -160,8 +160,8 @@ def document_of(plan: Plan, changes: Mapping[str, int] | None = None) -> dict[st
             for each in plan.moves.found
         ],
         "objects": [_object(each) for each in plan.objects],
-        "effects": [asdict(each) for each in plan.effects],
-        "refusals": [_refusal(each) for each in plan.refusals],
+        "effects": [asdict(effect) for effect in plan.effects],
+        "refusals": [_refusal(refusal) for refusal in plan.refusals],
         "unusedAgreements": list(plan.unused),
         "searchedNamespaces": list(plan.searched),
     }
@@ -176,7 +176,7 @@ def _object(planned: PlannedTakeOver) -> dict[str, Any]:
         "name": target.name,
         "fate": planned.fate.value,
         "known": planned.known,
-        "fields": [asdict(each) for each in planned.fields],
+        "fields": [asdict(field) for field in planned.fields],
         "owners": [{**asdict(owner), "parts": list(parts)} for owner, parts in planned.owners.items()],
     }
 

@@ -42,7 +42,7 @@ class EngineCommand(automation.PulumiCommand):
         with (
             _Interrupts() as interrupts,
             subprocess.Popen(
-                [self.command, "--non-interactive", *(each for each in args if each != "--non-interactive")],
+                [self.command, "--non-interactive", *(arg for arg in args if arg != "--non-interactive")],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -62,7 +62,7 @@ class EngineCommand(automation.PulumiCommand):
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_LOOK_SECONDS)
             interrupts.restore()
-            stdout, stderr = (each.result() for each in outputs)
+            stdout, stderr = (output.result() for output in outputs)
         if interrupts.heard:
             raise KeyboardInterrupt
         result = CommandResult(stdout=stdout, stderr=stderr, code=process.returncode)

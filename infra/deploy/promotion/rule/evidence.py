@@ -337,7 +337,11 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     plan = read_plan(settings.stacks)
     if plan is None or settings.allow_unproven is not None:
         return ()
-    return tuple(problem for each in predecessors(plan, settings.stack) for problem in _problems(each, plan, settings))
+    return tuple(
+        problem
+        for predecessor in predecessors(plan, settings.stack)
+        for problem in _problems(predecessor, plan, settings)
+    )
 
 
 def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:

@@ -256,7 +256,10 @@ def predecessors(plan: Plan, stack: str) -> tuple[Predecessor, ...]:
 
 def environment_of(plan: Plan, stack: str) -> Environment | None:
     """The environment that a stack belongs to."""
-    return next((each for each in plan.environments if any(stack in wave.stacks for wave in each.waves)), None)
+    return next(
+        (environment for environment in plan.environments if any(stack in wave.stacks for wave in environment.waves)),
+        None,
+    )
 
 
 def plan_schema() -> str:

@@ -141,7 +141,7 @@ def _against_flow(state: StackState, flow: FlowState, now: datetime | None) -> I
             flow=flow,
             checks=", ".join(name for name, check in checks.items() if check.verdict != PASS) or "the job itself",
             changed_by=flow.changed_by or "an unknown manager",
-            no_longer=", ".join(f"`{each}`" for each in sorted(proof.accepted - flow.accepts)) if proof else "",
+            no_longer=", ".join(f"`{accept}`" for accept in sorted(proof.accepted - flow.accepts)) if proof else "",
             **{name: _time(at) for name, at in times.items() if at is not None},
         )
 

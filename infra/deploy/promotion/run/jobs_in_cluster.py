@@ -67,10 +67,12 @@ class RunFacts:
 
 
 def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
-    for each in status.get("conditions") or ():
-        if each["status"] == "True" and each["type"] in ("Complete", "Failed"):
-            failed = each["type"] == "Failed"
-            failure = f"{each.get('reason', 'Failed')}: {each.get('message', '')}".rstrip(": ") if failed else ""
+    for condition in status.get("conditions") or ():
+        if condition["status"] == "True" and condition["type"] in ("Complete", "Failed"):
+            failed = condition["type"] == "Failed"
+            failure = (
+                f"{condition.get('reason', 'Failed')}: {condition.get('message', '')}".rstrip(": ") if failed else ""
+            )
             return JobEnd(job, _time(status.get("startTime")), failure)
     active, failed = (int(status.get(each) or 0) for each in ("active", "failed"))
     raise NotYetError(f"{job.name} has {number(active, 'active pod')} and {number(failed, 'failed pod')}")
@@ -88,8 +90,8 @@ def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
 
 def _first_error(said: str) -> str:
     """One line of a message, which is all that spark-submit printed if the submission failed."""
-    lines = [each.strip() for each in said.splitlines() if each.strip()]
-    return next((each for each in lines if each.startswith("Exception in thread")), lines[0] if lines else "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if line.startswith("Exception in thread")), lines[0] if lines else "")
 
 
 def _time(written: str | None) -> datetime | None:
@@ -188,7 +190,7 @@ def await_jobs(
 
 def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
     """The last write among these Secrets; None if none exists."""
-    live = ((each, api.get(each)) for each in secrets)
+    live = ((secret, api.get(secret)) for secret in secrets)
     return max((SecretWrite(each, _written(body)) for each, body in live if body is not None), key=_at, default=None)
 
 
@@ -370,7 +372,7 @@ def _named(change: ObjectChange) -> str:
 
 
 def _list(changes: list[ObjectChange]) -> str:
-    return named([_with_fields(each) for each in changes], _SHOWN)
+    return named([_with_fields(change) for change in changes], _SHOWN)
 
 
 def _with_fields(change: ObjectChange) -> str:
