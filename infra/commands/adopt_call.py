@@ -12,7 +12,7 @@ from rich.markup import escape
 from components.contract.problems import RefusedError
 from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out, print_changes, print_problems
-from infra.commands.intervention import who
+from infra.commands.options import who
 from infra.deploy.adoption.carry_out import Moved, Moving, take_over
 from infra.deploy.adoption.facts import read_facts
 from infra.deploy.adoption.plan import Plan, planned

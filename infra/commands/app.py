@@ -1,7 +1,6 @@
 """The `replicate` command: every command in the order of `--help`, and the exit code of each kind of error."""
 
 import errno
-import keyword
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -16,7 +15,8 @@ from typer.core import TyperGroup
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from infra.commands.console import err, print_problems
 
-#: Every command and what it does, in the order of `--help`. Each is a function in the module of the same name.
+#: Every command and what it does, in the order of `--help`. Each is a function of the same name, in `MODULES` or in the
+#: module of the same name.
 COMMANDS = {
     "init": "Write a new project: topology, stacks, promotion plan, workflows.",
     "import": "Write a project for the MirrorMaker that you already run, and compare it with what runs.",
@@ -50,6 +50,10 @@ COMMANDS = {
 }
 
 
+#: Where a command is that shares a module with others, or whose name is a Python keyword.
+MODULES = {**dict.fromkeys(("pause", "resume", "stop", "restart"), "connectors"), "import": "import_"}
+
+
 class LazyCommands(TyperGroup):
     """Imports only the module of the command that runs, so that `check` does not wait for Pulumi to load."""
 
@@ -61,13 +65,12 @@ class LazyCommands(TyperGroup):
 
 
 def _load(name: str) -> object:
-    # `import` is a Python keyword.
-    module = f"{name}_" if keyword.iskeyword(name) else name
-    found = getattr(import_module(f"infra.commands.{module}"), module)
-    if not isinstance(found, typer.Typer):
-        found, function = typer.Typer(add_completion=False, rich_markup_mode="markdown"), found
-        found.command(name)(function)
-    return typer.main.get_command(found)
+    module = import_module(f"infra.commands.{MODULES.get(name, name)}")
+    command = getattr(module, "import_" if name == "import" else name)
+    if not isinstance(command, typer.Typer):
+        command, function = typer.Typer(add_completion=False, rich_markup_mode="markdown"), command
+        command.command(name)(function)
+    return typer.main.get_command(command)
 
 
 app = typer.Typer(

@@ -8,8 +8,7 @@ from rich.markup import escape
 from components.contract.problems import RefusedError
 from components.contract.wording import number
 from infra.commands.console import err, out
-from infra.commands.intervention import Flow
-from infra.commands.options import CatchUpSeconds, InProject, Stack
+from infra.commands.options import CatchUpSeconds, Flow, InProject, Stack
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
 from infra.stack.yaml_files import shown

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from infra.commands.intervention import DryRun, Flow, Groups, WaitSeconds
-from infra.commands.options import InProject, Json, Stack
+from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 

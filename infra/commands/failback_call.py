@@ -14,7 +14,7 @@ from components.contract.problems import RefusedError
 from components.contract.wording import named, number
 from components.kafka.replication_policy import Policy
 from infra.commands.console import err, out
-from infra.commands.intervention import who
+from infra.commands.options import who
 from infra.operate.move import fence
 from infra.operate.move.facts import CheckedPlan
 from infra.operate.move.failback import plan_back, refuse_unsuited_back

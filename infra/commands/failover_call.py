@@ -13,7 +13,7 @@ from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.wording import number
 from infra.commands.console import err, out
-from infra.commands.intervention import who
+from infra.commands.options import who
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move import failover_look
 from infra.operate.move.disaster import consumed_topics, disaster_plan

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.commands.intervention import Connectors, Flow, TakeOver, WaitSeconds
-from infra.commands.options import InProject, Json, Stack, Yes
+from infra.commands.options import Connectors, Flow, InProject, Json, Stack, TakeOver, WaitSeconds, Yes
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 

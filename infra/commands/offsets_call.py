@@ -11,7 +11,7 @@ from rich.table import Table
 
 from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out
-from infra.commands.intervention import who
+from infra.commands.options import who
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.connectors.changes import ConnectorPlace, StateRequest
 from infra.operate.connectors.operator import read_live

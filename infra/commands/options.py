@@ -1,5 +1,6 @@
 """Arguments and options that several commands share, and the project that `--project` and `--stacks` name."""
 
+import getpass
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +12,26 @@ import typer
 from components.contract.problems import CannotRunError
 from components.contract.report import Depth
 from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
-from infra.commands.completion import complete_stack
+from infra.commands.completion import complete_flow, complete_stack
 from infra.stack.project import Project, find_project, read_project
 
 Stack = Annotated[
     str, typer.Argument(help="Name of the stack: STACK in Pulumi.STACK.yaml.", autocompletion=complete_stack)
 ]
+Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
+Connectors = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this connector; may be given several times."),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over", help="Also end or replace a state that somebody else announced or set by hand.")
+]
+WaitSeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait until the operator reports the effect.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 ReadySeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait for connectors to become ready.")]
@@ -83,6 +98,14 @@ MergedInto = Annotated[
         help="Branch that the change will be merged into; only what the change adds to that branch counts.",
     ),
 ]
+
+
+def who() -> str:
+    """The user's name on this machine; in a container without names, the number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] | None) -> SparkSettings:

@@ -1,7 +1,5 @@
-"""What `pause`, `stop` and `resume` share: arguments, output, and how long they wait."""
+"""The commands `replicate pause|stop|resume|restart`."""
 
-import getpass
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,27 +9,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.completion import complete_flow
 from infra.commands.console import err, out
-from infra.commands.options import InProject, Stack
+from infra.commands.options import Connectors, DryRun, Flow, InProject, Stack, TakeOver, WaitSeconds, who
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 from infra.stack.yaml_files import shown
 
-Flow = Annotated[str, typer.Argument(help="Name of the flow.", autocompletion=complete_flow)]
-Connectors = Annotated[
-    list[str] | None,
-    typer.Option("--connector", metavar="NAME", help="Only this connector; may be given several times."),
-]
-Groups = Annotated[
-    list[str] | None,
-    typer.Option("--group", metavar="NAME", help="Only this consumer group; may be given several times."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")]
-TakeOver = Annotated[
-    bool, typer.Option("--take-over", help="Also end or replace a state that somebody else announced or set by hand.")
-]
-WaitSeconds = Annotated[float, typer.Option(min=0, help="Seconds to wait until the operator reports the effect.")]
 Keep = Annotated[
     bool, typer.Option("--keep", help="Print the change in the topology that makes it permanent, and change nothing.")
 ]
@@ -76,14 +59,6 @@ def ends_at(lasts: str, now: datetime) -> datetime | None:
     """When a duration from now, such as `90m`, ends; None without one."""
     found = _DURATION.fullmatch(lasts)
     return now + timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
-
-
-def who() -> str:
-    """The user's name on this machine; in a container without names, the number."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
 
 
 def halt(state: str, help_text: str) -> Callable[..., None]:
@@ -169,3 +144,70 @@ def keep_state(stack: OpenStack, name: str, state: str, connectors: Sequence[str
 
 def _say(text: str) -> None:
     out.print(escape(text), soft_wrap=True)
+
+
+pause = halt(
+    "paused",
+    "Pause connectors of a flow for a while: tasks stay assigned and read nothing. Nothing resumes by itself.",
+)
+
+
+stop = halt(
+    "stopped",
+    "Stop connectors of a flow for a while: their tasks end, and offsets can be changed. Nothing resumes by itself.",
+)
+
+
+def resume(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    connector: Connectors = None,
+    dry_run: DryRun = False,
+    take_over: TakeOver = False,
+    wait_seconds: WaitSeconds = 180,
+) -> None:
+    """End an announced pause or stop: connectors return to their earlier state.
+
+    Example: `replicate resume prod-us-west-2 orders`
+    """
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        intervene(Intervention(opened, flow, "running", connector or (), "", take_over, dry_run, wait_seconds))
+
+
+def restart(
+    project: InProject,
+    stack: Stack,
+    flow: Flow,
+    connector: Connectors = None,
+    task: Annotated[
+        int | None, typer.Option(min=0, help="Only this task; needs one `--connector`, unless the flow has only one.")
+    ] = None,
+    dry_run: DryRun = False,
+    wait_seconds: WaitSeconds = 180,
+) -> None:
+    """Restart what failed in a flow, or the named connectors with all their tasks, one after the other. An annotation
+    asks the operator to do it. The command waits until the operator reports that they run.
+
+    Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
+    """
+    # They load a client of Kubernetes, which takes longer than TAB may.
+    from infra.operate.connectors.changes import planned_restarts
+    from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
+    from infra.operate.connectors.operator import restart as carry_out
+
+    with OpenStack(read_settings(stack, project.stacks)) as opened:
+        places = chosen_places(opened.declared_flow(flow), connector or ())
+        if task is not None and len(places) > 1:
+            raise typer.BadParameter("name the `--connector` that has this task.", param_hint="--task")
+        with cluster_of(opened) as api:
+            restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
+            for planned in restarts:
+                out.print(escape(f"restart {planned.title}"), soft_wrap=True)
+            if dry_run:
+                out.print("nothing was changed")
+                return
+            with err.status("waiting for the operator") as status:
+                restarted = carry_out(api, restarts, wait_seconds, status.update)
+    for connector_ in restarted:
+        out.print(f"[green]✓[/] {escape(connector_.text)}", soft_wrap=True)
