@@ -63,7 +63,7 @@ ONLY_IN = {
 }
 #: Our package -> the only packages of ours that may import it.
 ENTERED_BY = {
-    "infra.local": ("infra.stack.environment", "infra.commands.local", "infra.commands.local_demo"),
+    "infra.local": ("infra.stack.environment", "infra.commands.local"),
     "infra.commands": (),
 }
 #: The entries in the root of the repository. No command may add others.

@@ -18,8 +18,8 @@ from infra.deploy.adoption.facts import read_facts
 from infra.deploy.adoption.plan import Plan, planned
 from infra.deploy.adoption.text import document_of, print_left, print_moved, print_plan
 from infra.deploy.engine import deployment
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_by_gitops, resolved_flows
 
 
 def adopt_objects(
@@ -32,8 +32,9 @@ def adopt_objects(
     as_json: bool,
 ) -> None:
     """Print the plan, and carry it out if it has no refusal. Raises RefusedError and CannotRunError."""
-    raise_by_gitops(settings)
-    deployment.require_deployable(settings, resolved_flows(settings))
+    with OpenStack(settings) as stack:
+        stack.require_pulumi()
+        deployment.require_deployable(stack)
     plan = planned(read_facts(settings), agree, mirrors)
     call = _Call(settings, plan, ready_seconds, frozenset(agree))
     if as_json:

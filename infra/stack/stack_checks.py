@@ -14,10 +14,8 @@ from components.checks.replications import check_deployed
 from components.contract.problems import CannotRunError, Problem, Severity, raise_errors
 from components.flows.expansion import expand
 from components.flows.resolved import (
-    ResolvedFlow,
     config_keys,
     config_secrets,
-    resolve_flows,
     validation_config_secrets,
 )
 from components.properties.definitions import nearest
@@ -89,14 +87,6 @@ def raise_mistakes(settings: StackSettings) -> tuple[Problem, ...]:
     none.
     """
     return raise_errors(_problems_of_files(settings))
-
-
-def resolved_flows(settings: StackSettings) -> tuple[ResolvedFlow, ...]:
-    """The stack's flows, if its files and configuration have no error; raises ReplicationError otherwise."""
-    raise_mistakes(settings)
-    configured = stack_environment(settings).configured()
-    raise_errors(check_configuration(configured))
-    return resolve_flows(configured.topology, configured.region, configured.values)
 
 
 def raise_without_stack(settings: StackSettings) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from components.contract.parameters import JsonObject
 from components.contract.problems import CannotRunError, raise_errors
 from components.contract.report import Depth
 from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import Failure, failures, reported_connectors
 from components.render.deployments import deployments
 from components.render.job_parameters import job_parameters
@@ -30,8 +31,8 @@ from infra.machine import toolchain
 from infra.machine.jdk import Jdk, class_archive, find_jdk
 from infra.machine.paths import PACKAGES
 from infra.stack.environment import stack_environment
+from infra.stack.session import OpenStack
 from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
-from infra.stack.stack_checks import raise_mistakes, raise_without_stack, resolved_flows
 from infra.stack.validation_job import spark_problems, spark_settings
 from infra.stack.yaml_files import placed, shown
 
@@ -129,20 +130,16 @@ class ValidationRun:
         alone = self.settings.without_stack
         return f"stack {self.settings.stack}" if alone is None else f"topology {shown(alone)}"
 
+    @cached_property
     def flows(self) -> tuple[ResolvedFlow, ...]:
-        """The flows that the stack's files declare. Without Pulumi, its configuration need not hold credentials."""
-        if not self.declared:
-            return resolved_flows(self.settings)
-        raise_mistakes(self.settings)
-        raise_without_stack(self.settings)
-        configured = stack_environment(self.settings).configured()
-        return resolve_flows(configured.topology, configured.region, configured.values)
+        """The flows that the stack's files declare."""
+        return OpenStack(self.settings).flows
 
     def document(self) -> JsonObject:
         """The job's parameters, as Pulumi deployed them or as the files declare them."""
         if self.declared:
             alone = self.settings.without_stack
-            return job_parameters(self.settings.stack, self.flows(), shown(alone) if alone else None).document()
+            return job_parameters(self.settings.stack, self.flows, shown(alone) if alone else None).document()
         return cast(JsonObject, deployment.outputs(self.settings)["validation"])
 
     @property
@@ -200,7 +197,7 @@ def _say(console: Console, sentences: Iterable[str]) -> list[str]:
 
 def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:
     """What may explain a failed validation, or why the cluster could not be asked."""
-    planned = (item for each in deployments(run.flows()) for item in each.objects)
+    planned = (item for each in deployments(run.flows) for item in each.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
         with asking_kubernetes(run.name, "The status of connectors may explain the result.", _PERMISSION):

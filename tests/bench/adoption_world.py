@@ -25,8 +25,8 @@ from infra.local.parts import processes
 from infra.local.provider.servicer import serve
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
-from infra.stack.stack_checks import resolved_flows
 from tests.bench.adoption_traffic import PLACES, TOPICS
 
 RUNNING = Path(__file__).parent / "running"
@@ -187,7 +187,7 @@ def declare_a_flow(world: World, project: str, replication: str) -> None:
 
 def _grant(world: World, project: str) -> None:
     """Give the connectors' user the ACLs that the flow of a project needs, as `replicate acls` lists them."""
-    (flow,) = resolved_flows(read_settings("prod", world.folder / project / "stacks"))
+    (flow,) = OpenStack(read_settings("prod", world.folder / project / "stacks")).flows
     for region in world.endpoints.regions.values():
         apply_acls(region, flow_acls(flow))
 

@@ -31,7 +31,7 @@ from components.render.monitoring import monitoring_objects
 from components.topology.model import Topology
 from infra.local import stack
 from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
-from infra.stack.stack_checks import resolved_flows
+from infra.stack.session import OpenStack
 from tests.bench import dashboard_recording
 from tests.bench.dashboard_picture import picture
 from tests.bench.fault_stack import STACK, World
@@ -53,7 +53,7 @@ def topology_of(world: World) -> Topology:
 
 def ask(world: World, prometheus: Prometheus, form: Form) -> Asked:
     """Ask every query again until each answer is as expected, or time is up."""
-    asked = list(queries(topology_of(world), STACK, resolved_flows(world.deployed.settings)))
+    asked = list(queries(topology_of(world), STACK, OpenStack(world.deployed.settings).flows))
     answers: list[Answer] = []
 
     def as_they_should_be() -> None:
@@ -216,7 +216,7 @@ def _one_form(world: World, watch: Watch, form: str, given: argparse.Namespace, 
     if given.faults != "-":
         began = time.time()
         make_faults(world, watch, given.faults, given.factor)
-        flows = [flow.name for flow in resolved_flows(world.deployed.settings)]
+        flows = [flow.name for flow in OpenStack(world.deployed.settings).flows]
         recording = dashboard_recording.recorded(watch.prometheus, STACK, flows, began, time.time())
         dashboard_recording.keep(_DASHBOARD, recording)
 

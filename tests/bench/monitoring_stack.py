@@ -33,8 +33,8 @@ from infra.local.state import load_state
 from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, create_topics, end_offsets
 from infra.machine import versions
 from infra.machine.waiting import NotYetError, wait_for
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_file
-from infra.stack.stack_checks import resolved_flows
 from tests.bench.fault_stack import STACK, Variant, World, traffic
 from tests.commits import commit
 from tests.local.flows import Deployed, grant_mirror
@@ -188,7 +188,7 @@ def exporter(world: World, log: Path) -> Iterator[None]:
 def publish(world: World) -> None:
     """Publish a passed verdict for every flow, as the job does: the validation is not tested here."""
     core, at = client.CoreV1Api(world.deployed.api), datetime.now(UTC).isoformat(timespec="microseconds")
-    for flow in resolved_flows(world.deployed.settings):
+    for flow in OpenStack(world.deployed.settings).flows:
         ends = (flow.settings.source, flow.settings.target)
         checks = (CheckOutcome("parity", "3 of 3", {}),)
         outcome = FlowOutcome(flow.name, flow.namespace, flow_digest(flow), *ends, "default", at, checks)

@@ -26,7 +26,6 @@ from infra.review.object_changes import ChangeKind
 from infra.review.render import rendered_files
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
-from infra.stack.stack_checks import resolved_flows
 from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer
@@ -106,7 +105,7 @@ class GitOps:
     def publish(self, job: ValidationRun, _: Console) -> int:
         """Publish a passed verdict. Its time has microseconds, but times of objects have not, so it is later."""
         at = datetime.now(UTC).isoformat(timespec="microseconds")
-        for flow in resolved_flows(job.settings):
+        for flow in OpenStack(job.settings).flows:
             ends = (flow.settings.source, flow.settings.target)
             checks = (CheckOutcome("parity", "3 of 3", {}),)
             outcome = FlowOutcome(flow.name, flow.namespace, flow_digest(flow), *ends, "default", at, checks)
@@ -188,7 +187,7 @@ def test_a_manual_edit_is_refused_with_its_author_and_a_remedy_for_gitops(gitops
 
 def test_a_secret_that_lacks_a_required_key_is_refused_without_showing_values(gitops: GitOps) -> None:
     gitops.sync("one")
-    flows = resolved_flows(read_settings("one", gitops.stacks))
+    flows = OpenStack(read_settings("one", gitops.stacks)).flows
     files = rendered_files(read_settings("one", gitops.stacks), {})
     required = yaml.safe_load(files[f"{flows[0].name}/required-secrets.yaml"])
     first = Reference("v1", "Secret", required[0]["namespace"], required[0]["name"])

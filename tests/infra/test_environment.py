@@ -12,8 +12,8 @@ from infra.local import paths
 from infra.local.endpoints import REGIONS, USERS, load_endpoints, password_key, regions_down
 from infra.local.state import PartRecord, State, save_state
 from infra.stack.environment import stack_environment
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
-from infra.stack.stack_checks import resolved_flows
 from tests.builders import a_cluster, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS
@@ -65,10 +65,10 @@ def test_the_local_stack_supplies_addresses_and_secret_keys_but_no_secret_values
 def test_a_credential_that_the_local_stack_lacks_is_reported_before_the_engine_starts(
     running: dict[str, tuple[str, bool]],
 ) -> None:
-    assert resolved_flows(read_settings("local", STACKS))
+    assert OpenStack(read_settings("local", STACKS)).flows
     del running["uswestMirrorPassword"]
     with pytest.raises(ReplicationError, match="uswestMirrorPassword"):
-        resolved_flows(read_settings("local", STACKS))
+        OpenStack(read_settings("local", STACKS)).require_credentials()
 
 
 @pytest.mark.usefixtures("running")

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from components.contract.problems import Problem
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
-from infra.stack.stack_checks import problems, resolved_flows
+from infra.stack.stack_checks import problems
 from infra.stack.validation_job import in_cluster, spark_of_the_job, stack_validation
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
@@ -38,7 +39,7 @@ def test_executors_have_defaults(tmp_path: Path, executors: dict[str, Any]) -> N
 def test_without_in_cluster_no_validation_job_is_rendered(tmp_path: Path) -> None:
     read = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"spark": {"master": "yarn"}}))
     assert in_cluster(read.validation) is None
-    assert stack_validation(read, resolved_flows(read)) == ()
+    assert stack_validation(read, OpenStack(read).flows) == ()
 
 
 def test_the_job_in_the_cluster_ignores_the_master_of_the_stack_file() -> None:

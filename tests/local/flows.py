@@ -21,7 +21,6 @@ from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import compare_with_cluster
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, stack_file
-from infra.stack.stack_checks import resolved_flows
 from spark.checks.heartbeats import Observer, check_heartbeats
 from spark.credentials import resolver
 from spark.documents import chosen_flows
@@ -70,7 +69,7 @@ class Deployed:
         return dict(deployment.outputs(self.settings)["validation"])
 
     def flow(self, name: str = "orders") -> ResolvedFlow:
-        return next(flow for flow in resolved_flows(self.settings) if flow.name == name)
+        return next(flow for flow in OpenStack(self.settings).flows if flow.name == name)
 
     def expect_no_drift(self) -> None:
         """Raise NotYetError until the cluster is as the stack deployed it, and every task runs."""

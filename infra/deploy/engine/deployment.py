@@ -1,7 +1,7 @@
 """Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,8 +26,9 @@ from infra.kubernetes.readiness import wait_until_ready
 from infra.kubernetes.secret_readers import restart_readers, secret_versions
 from infra.program import deploy
 from infra.stack.environment import stack_environment
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_by_gitops, resolved_flows
+from infra.stack.stack_checks import raise_by_gitops
 from infra.stack.validation_job import in_cluster
 
 #: Takes a rendered object, and returns it as it should be registered.
@@ -51,8 +52,9 @@ Changes = Mapping[str, int]
 
 def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: bool = False) -> Changes:
     """Show what `up` with the same `refresh` would change; returns the number of objects by kind of change."""
-    raise_by_gitops(settings)
-    require_deployable(settings, resolved_flows(settings))
+    with OpenStack(settings) as opened:
+        opened.require_pulumi()
+        require_deployable(opened)
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
@@ -106,21 +108,22 @@ def program_of(settings: StackSettings, change: Change | None) -> Callable[[], N
 
 def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
     """Refuse what must not be deployed, and prepare the deployment; returns the stack's flows."""
-    raise_by_gitops(settings)
-    flows = resolved_flows(settings)
-    raise_errors(unproven(settings))
-    require_deployable(settings, flows)
-    for sentence in stack_environment(settings).before_deploy(flows):
-        say(sentence)
-    return flows
+    with OpenStack(settings) as stack:
+        stack.require_pulumi()
+        raise_errors(unproven(settings))
+        require_deployable(stack)
+        for sentence in stack.environment.before_deploy(stack.flows):
+            say(sentence)
+        return stack.flows
 
 
-def require_deployable(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> None:
+def require_deployable(stack: OpenStack) -> None:
     """Refuse what would fail half-way: a switch of Strimzi's API, or kinds that the cluster lacks. Without access to
     the cluster nothing is refused: the engine may have its own access, and reports if it has none.
     """
+    settings, flows = stack.settings, stack.flows
     try:
-        api = api_client(settings, stack_environment(settings).kubernetes_access())
+        api = stack.kubernetes
         require_ready_for_v1(api, flows)
         if settings.topology.monitoring is not None and flows:
             require_prometheus_operator(api)
@@ -167,11 +170,9 @@ def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lamb
     """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`. A missing ConfigMap is
     reported at once, because waiting does not help.
     """
-    environment = stack_environment(settings)
-    api = api_client(settings, environment.kubernetes_access())
-    flows = resolved_flows(settings)
-    require_config_maps(api, flows)
-    wait_until_ready(api, flows, deadline_seconds, environment.awaited_users(), say)
+    with OpenStack(settings) as stack:
+        require_config_maps(stack.kubernetes, stack.flows)
+        wait_until_ready(stack.kubernetes, stack.flows, deadline_seconds, stack.environment.awaited_users(), say)
 
 
 def _color() -> str:

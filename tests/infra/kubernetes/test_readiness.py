@@ -6,8 +6,8 @@ import pytest
 
 from infra.kubernetes.api import KubernetesApi, Reference
 from infra.kubernetes.readiness import readiness_of, wait_until_ready
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
-from infra.stack.stack_checks import resolved_flows
 from tests.repository import STACKS
 
 
@@ -83,7 +83,7 @@ def test_waiting_reports_how_many_connectors_are_ready() -> None:
             late = target.name == "orders-heartbeat" and self.asked == 1
             return an_object(2, 2) if late else an_object(2, 2, READY)
 
-    wait_until_ready(cast(KubernetesApi, Cluster()), resolved_flows(settings), 60, say=said.append)
+    wait_until_ready(cast(KubernetesApi, Cluster()), OpenStack(settings).flows, 60, say=said.append)
     assert [line.rpartition(",")[0] for line in said] == ["waiting for connectors to be ready: 3 of 4 (75%)"]
 
 

@@ -30,8 +30,8 @@ from infra.deploy.promotion.rule.plan import Plan, environment_of, evidence_name
 from infra.deploy.promotion.rule.rules import PASS, StackState, reasons_against
 from infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jobs, exit_code_of
 from infra.stack.environment import stack_environment
+from infra.stack.session import OpenStack
 from infra.stack.settings import ALLOW_UNPROVEN, StackSettings, read_settings
-from infra.stack.stack_checks import resolved_flows
 from infra.stack.validation_job import in_cluster
 from infra.validate.run import ValidationRun, run_validation
 
@@ -178,7 +178,7 @@ def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool)
 def _read(run: Promotion, settings: StackSettings) -> KnownStack:
     cluster, namespace = StackCluster(settings), run.plan.evidence_namespace
     if settings.by_gitops:
-        return known_as_declared(settings, resolved_flows(settings), cluster, namespace)
+        return known_as_declared(settings, OpenStack(settings).flows, cluster, namespace)
     return known_from_outputs(settings, deployment.outputs_if_deployed(settings), cluster, namespace)
 
 
@@ -260,7 +260,7 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     deployment.wait_ready(settings, run.request.ready_seconds)
     # With options about Spark, the validation runs on this machine.
     if in_cluster(settings.validation) is not None and run.request.spark == SparkSettings():
-        ends = await_jobs(settings, resolved_flows(settings), run.say)
+        ends = await_jobs(settings, OpenStack(settings).flows, run.say)
         code = exit_code_of(_read(run, settings).state, ends, run.say)
     else:
         code = _validate(run, settings)

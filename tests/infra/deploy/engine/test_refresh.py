@@ -30,8 +30,8 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
 
     monkeypatch.setattr(deployment, "open_stack", open_stack)
     for name in (
-        "resolved_flows",
         "unproven",
+        "require_no_unfinished_move",
         "settle_pending_creates",
         "api_client",
         "secret_versions",

@@ -16,8 +16,9 @@ from infra.commands.app import app
 from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.evidence import unproven
 from infra.deploy.promotion.run import promotion
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems, resolved_flows
+from infra.stack.stack_checks import problems
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
@@ -178,7 +179,7 @@ def test_the_file_of_a_gitops_stack_needs_addresses_but_no_credentials(tmp_path:
     (address,) = problems(read_settings("test", write_stack(tmp_path, topology, deploy="gitops")))
     assert (address.code, address.where) == ("missing-config", "config.replication:address")
     settings = read_settings("test", write_stack(tmp_path, topology, deploy="gitops", address="kafka:9093"))
-    assert [flow.name for flow in resolved_flows(settings)] == ["orders"]
+    assert [flow.name for flow in OpenStack(settings).flows] == ["orders"]
     (password,) = problems(read_settings("test", write_stack(tmp_path, topology, address="kafka:9093")))
     assert password.where == "config.replication:password"
 

@@ -17,8 +17,8 @@ from infra.deploy.promotion.run import promotion as run
 from infra.deploy.promotion.run.jobs_in_cluster import JobEnd, SecretWrite, await_jobs, exit_code_of
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.machine.waiting import wait_for
+from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
-from infra.stack.stack_checks import resolved_flows
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.deploy.promotion.states import NOON, a_proof
 from tests.infra.deploy.promotion.world import World
@@ -87,7 +87,7 @@ def waited(
 
     monkeypatch.setattr(jobs_in_cluster, "api_client", lambda *_: cast(KubernetesApi, answers))
     monkeypatch.setattr(jobs_in_cluster, "wait_for", once)
-    return await_jobs(settings, resolved_flows(settings), lambda _: None), answers
+    return await_jobs(settings, OpenStack(settings).flows, lambda _: None), answers
 
 
 def test_the_job_of_exactly_this_model_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
