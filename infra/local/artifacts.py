@@ -54,8 +54,10 @@ def served_definition(newer: Definition, older: Definition) -> Definition:
 
     Names, labels and scope are equal in both; they are taken from the newer one.
     """
-    new, old = (copy.deepcopy(only_version(each)) for each in (newer, older))
-    old["schema"] = {"openAPIV3Schema": united_schema(*(each["schema"]["openAPIV3Schema"] for each in (new, old)))}
+    new, old = (copy.deepcopy(only_version(schema)) for schema in (newer, older))
+    old["schema"] = {
+        "openAPIV3Schema": united_schema(*(version["schema"]["openAPIV3Schema"] for version in (new, old)))
+    }
     versions = [{**new, "storage": False}, {**old, "storage": True}]
     return {**copy.deepcopy(newer), "spec": {**copy.deepcopy(newer["spec"]), "versions": versions}}
 
@@ -78,14 +80,14 @@ def united_schema(newer: Schema, older: Schema) -> Schema:
     if newer.get(_ANYTHING) or older.get(_ANYTHING):
         united[_ANYTHING] = True
     for key in _NESTED:
-        found = [each[key] for each in (newer, older) if key in each]
-        if found:
-            united[key] = united_schema(found[0], found[-1])
+        nested = [schema[key] for schema in (newer, older) if key in schema]
+        if nested:
+            united[key] = united_schema(nested[0], nested[-1])
     for key in _COMMON_ENTRIES:
         if both := _entries_of_both(newer.get(key, []), older.get(key, [])):
             united[key] = both
     if "enum" in newer and "enum" in older:
-        united["enum"] = [*older["enum"], *(each for each in newer["enum"] if each not in older["enum"])]
+        united["enum"] = [*older["enum"], *(value for value in newer["enum"] if value not in older["enum"])]
     if properties := _united_properties(newer.get("properties", {}), older.get("properties", {})):
         united["properties"] = properties
     return united
@@ -93,7 +95,7 @@ def united_schema(newer: Schema, older: Schema) -> Schema:
 
 def _entries_of_both(newer: Iterable[Any], older: Iterable[Any]) -> list[Any]:
     others = list(newer)
-    return [each for each in older if each in others]
+    return [entry for entry in older if entry in others]
 
 
 def _united_properties(newer: dict[str, Schema], older: dict[str, Schema]) -> dict[str, Schema]:

@@ -84,8 +84,8 @@ class LocalStackEnvironment:
     def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> Iterator[Workspace]:
         endpoints = load_endpoints()
         folder, state = paths.pulumi() / "project", paths.pulumi() / "state"
-        for each in (folder, state):
-            each.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for directory in (folder, state):
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / "Pulumi.yaml").write_text(f"name: {PROJECT}\nruntime: python\n")
         file = stack_file(self.settings.stack, self.settings.stacks)
         shutil.copyfile(file, folder / file.name)
@@ -132,10 +132,10 @@ def _provider_variables(kubeconfig: Path, *, overwrite: bool, deploys: bool) -> 
 
 def _provider_plugin() -> str | None:
     """Path of Pulumi's Kubernetes provider plugin, if it is installed."""
-    found = shutil.which(_PROVIDER)
+    on_path = shutil.which(_PROVIDER)
     home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
     installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{_PROVIDER}"))
-    return found or (str(installed[-1]) if installed else None)
+    return on_path or (str(installed[-1]) if installed else None)
 
 
 def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:

@@ -75,13 +75,13 @@ class PodPlan:
         """Why the stand-in does not run it; None if it does."""
         if tuple(self.container.get("command") or ()) in _COMMANDS:
             return None
-        known = " and ".join(f"`{' '.join(each)}`" for each in _COMMANDS)
+        known = " and ".join(f"`{' '.join(command)}`" for command in _COMMANDS)
         return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
 
     @property
     def needed(self) -> tuple[Reference, ...]:
         """The ConfigMaps and Secrets whose entries become files."""
-        return tuple(each for name in self.mounts.values() for each, _ in self._sources(name))
+        return tuple(reference for name in self.mounts.values() for reference, _ in self._sources(name))
 
     def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
         """The mounted files by path in the container, read from the objects that exist. Raises NotRunError.
@@ -108,13 +108,15 @@ class PodPlan:
         """The container's command here; `folder` holds what is mounted, `server` is the API server."""
         module = self.container["command"][1:]
         known = self.environment(folder)
-        arguments = (_expanded(each, known) for each in self.container.get("args") or ())
+        arguments = (_expanded(argument, known) for argument in self.container.get("args") or ())
         # There is no cluster DNS here.
-        return [python, *module, *(self.here(each, folder).replace(API_SERVER, server) for each in arguments)]
+        return [python, *module, *(self.here(argument, folder).replace(API_SERVER, server) for argument in arguments)]
 
     def environment(self, folder: Path) -> dict[str, str]:
         """The container's own variables."""
-        return {each["name"]: self.here(self._value(each), folder) for each in self.container.get("env") or ()}
+        return {
+            variable["name"]: self.here(self._value(variable), folder) for variable in self.container.get("env") or ()
+        }
 
     def _value(self, variable: Mapping[str, Any]) -> str:
         field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
@@ -125,19 +127,19 @@ class PodPlan:
         """The text with each path below a mount replaced by the path on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         pattern = rf"(?m)(^|=)({paths})(?=/|$)"
-        return re.sub(pattern, lambda found: f"{found[1]}{folder}{found[2]}", text) if paths else text
+        return re.sub(pattern, lambda match: f"{match[1]}{folder}{match[2]}", text) if paths else text
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
     """A text with each $(NAME) of a known variable replaced. Source: k8s.io/kubernetes/third_party/forked/golang."""
-    return re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], found[0]), text)
+    return re.sub(r"\$\((\w+)\)", lambda match: variables.get(match[1], match[0]), text)
 
 
 def pod_plan(pod: Object) -> PodPlan:
     """Read a Pod."""
     metadata, spec = pod["metadata"], pod["spec"]
     container = spec["containers"][0]
-    mounts = {each["mountPath"]: each["name"] for each in container.get("volumeMounts") or ()}
+    mounts = {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts") or ()}
     return PodPlan(
         metadata["namespace"],
         metadata["name"],
@@ -145,7 +147,7 @@ def pod_plan(pod: Object) -> PodPlan:
         spec.get("serviceAccountName", "default") if spec.get("automountServiceAccountToken", True) else None,
         spec.get("activeDeadlineSeconds"),
         container,
-        {each["name"]: each for each in spec.get("volumes") or ()},
+        {volume["name"]: volume for volume in spec.get("volumes") or ()},
         {path: name for path, name in mounts.items() if path != _TOKEN},
     )
 
@@ -153,13 +155,13 @@ def pod_plan(pod: Object) -> PodPlan:
 def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]] | None) -> Iterator[tuple[str, bytes]]:
     encoded = {**(body.get("binaryData") or {}), **((body.get("data") or {}) if source.kind == "Secret" else {})}
     plain = (body.get("data") or {}) if source.kind == "ConfigMap" else {}
-    found = {key: base64.b64decode(value) for key, value in encoded.items()}
-    found |= {key: value.encode() for key, value in plain.items()}
-    paths = {each["key"]: each["path"] for each in items} if items is not None else {key: key for key in found}
+    contents = {key: base64.b64decode(value) for key, value in encoded.items()}
+    contents |= {key: value.encode() for key, value in plain.items()}
+    paths = {entry["key"]: entry["path"] for entry in items} if items is not None else {key: key for key in contents}
     for key, path in paths.items():
-        if key not in found:
+        if key not in contents:
             raise NotRunError("ContainerCreating", f"{source} has no key {key}")
-        yield path, found[key]
+        yield path, contents[key]
 
 
 def container_status(plan: PodPlan, state: Mapping[str, Any]) -> Object:
@@ -200,7 +202,7 @@ class PodProcesses:
     def __init__(self, folder: Path) -> None:
         self._folder, self._file = folder, folder / PODS
         records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
-        self._records = {each.uid: each for each in records}
+        self._records = {record.uid: record for record in records}
 
     def of(self, uid: str) -> PodRecord | None:
         return self._records.get(uid)
@@ -339,7 +341,7 @@ class Kubelet:
         try:
             if plan.refused is not None:
                 raise plan.refused
-            objects = {each: found for each in plan.needed if (found := self.api.get(each)) is not None}
+            objects = {reference: item for reference in plan.needed if (item := self.api.get(reference)) is not None}
             folder = self.processes.folder(plan.namespace, plan.name)
             files = dict(plan.files(objects, folder))
         except NotRunError as error:
@@ -407,7 +409,7 @@ class Kubelet:
 
 def _shows(pod: Object, state: Mapping[str, Any]) -> bool:
     containers = (pod.get("status") or {}).get("containerStatuses") or []
-    return [each.get("state") for each in containers] == [state]
+    return [container.get("state") for container in containers] == [state]
 
 
 def _text(at: float) -> str:

@@ -51,14 +51,14 @@ class MemoryWatch:
 
 def memory_by_process(records: Iterable[ProcessRecord]) -> dict[str, int]:
     """The memory in bytes of each recorded process, of this process, and of their children, by name and process id."""
-    found: dict[int, tuple[str, psutil.Process]] = {}
+    measured: dict[int, tuple[str, psutil.Process]] = {}
     for record in records:
         for process in processes.family(record):
-            found.setdefault(process.pid, (record.name, process))
+            measured.setdefault(process.pid, (record.name, process))
     this = psutil.Process()
     for process in [this, *this.children(recursive=True)]:
-        found.setdefault(process.pid, ("command", process))
-    return {f"{name}/{pid}": _bytes(process) for pid, (name, process) in found.items()}
+        measured.setdefault(process.pid, ("command", process))
+    return {f"{name}/{pid}": _bytes(process) for pid, (name, process) in measured.items()}
 
 
 def _bytes(process: psutil.Process) -> int:

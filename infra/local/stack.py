@@ -202,7 +202,7 @@ def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, 
         state = finish_part(site, state, part)
         _line(console, part, f"ready after {time.monotonic() - began:.1f} s (process {record.pid})")
         return state
-    later_parts_run = any(processes.alive(state.parts[each.name]) for each in later if each.name in state.parts)
+    later_parts_run = any(processes.alive(state.parts[part.name]) for part in later if part.name in state.parts)
     state = settle_ports(state, part, later_parts_run)
     save_state(state)
     with console.status(f"starting {part.name}"):
@@ -243,7 +243,7 @@ def status() -> list[PartStatus]:
     part if the stack has it."""
     state = load_state()
     parts = []
-    for part in (*PARTS, *(each for each in prometheus.PARTS if each.name in state.parts)):
+    for part in (*PARTS, *(part for part in prometheus.PARTS if part.name in state.parts)):
         ports = tuple(state.ports[name] for name in part.ports if name in state.ports)
         record = state.parts.get(part.name)
         parts.append(_status(part.name, record, ports, ready=record is not None and record.ready))

@@ -204,18 +204,18 @@ def _asked(what: str, region: Region, call: Callable[[], T]) -> T:
 def _expect_leaders(admin: AdminClient, partitions: Mapping[str, int]) -> None:
     known = admin.list_topics(timeout=REQUEST_SECONDS).topics
     for topic, wanted in partitions.items():
-        found = known[topic].partitions if topic in known else {}
-        leaders = [partition for partition in found.values() if partition.leader >= 0]
+        known_partitions = known[topic].partitions if topic in known else {}
+        leaders = [partition for partition in known_partitions.values() if partition.leader >= 0]
         if len(leaders) != wanted:
             raise NotYetError(f"{topic} has {len(leaders)} of {wanted} partitions")
 
 
 def _partition_count(producer: Producer, region: Region, topic: str) -> int:
     what = f"read the metadata of {topic}"
-    found = _asked(what, region, lambda: producer.list_topics(topic, timeout=REQUEST_SECONDS)).topics[topic]
-    if found.error is not None:
-        raise _refused(f"produce to {topic}", region, found.error)
-    return len(found.partitions)
+    topic_metadata = _asked(what, region, lambda: producer.list_topics(topic, timeout=REQUEST_SECONDS)).topics[topic]
+    if topic_metadata.error is not None:
+        raise _refused(f"produce to {topic}", region, topic_metadata.error)
+    return len(topic_metadata.partitions)
 
 
 def _refused(what: str, region: Region, why: object) -> CannotRunError:

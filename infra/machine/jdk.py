@@ -52,15 +52,15 @@ def choose_jdk(preferred: Iterable[Path], others: Iterable[Path], minimum: int) 
     rejected: dict[Path, str] = {}
     usable: list[Jdk] = []
     for home, is_preferred in [*((home, True) for home in preferred), *((home, False) for home in others)]:
-        found = read_jdk(home)
-        if isinstance(found, str):
-            rejected.setdefault(home, found)
-        elif found.version < minimum:
-            rejected.setdefault(home, f"Java {found.version}")
+        candidate = read_jdk(home)
+        if isinstance(candidate, str):
+            rejected.setdefault(home, candidate)
+        elif candidate.version < minimum:
+            rejected.setdefault(home, f"Java {candidate.version}")
         elif is_preferred:
-            return found
+            return candidate
         else:
-            usable.append(found)
+            usable.append(candidate)
     if usable:
         return min(usable, key=lambda jdk: (jdk.version, str(jdk.home)))
     seen = "\n".join(f"  {home}: {why}" for home, why in rejected.items()) or "  none at all"

@@ -107,11 +107,11 @@ def ensure_go_tool(tool: GoTool, console: Console) -> Path:
     return tool.built
 
 
-def version_fits(tool: GoTool, found: str | None) -> bool:
+def version_fits(tool: GoTool, reported: str | None) -> bool:
     """Whether a version has the pinned major and minor number; some programs may have a newer minor one."""
-    if found is None:
+    if reported is None:
         return False
-    have, want = ([int(number) for number in version.split(".")[:2]] for version in (found, tool.version))
+    have, want = ([int(number) for number in version.split(".")[:2]] for version in (reported, tool.version))
     return have == want or (tool.newer_minor_is_fine and have[0] == want[0] and have[1] > want[1])
 
 
@@ -119,8 +119,8 @@ def _installed(tool: GoTool) -> Iterator[Path]:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (Path(assets) / tool.name).is_file():
         yield Path(assets) / tool.name
-    if found := shutil.which(tool.name):
-        yield Path(found)
+    if on_path := shutil.which(tool.name):
+        yield Path(on_path)
 
 
 def _version_of(program: Path, tool: GoTool) -> str | None:

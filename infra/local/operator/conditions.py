@@ -41,7 +41,7 @@ def warning(reason: str, message: str) -> Condition:
 
 def written(conditions: Iterable[Condition], previous: Iterable[Object], now: datetime) -> list[Object]:
     """Conditions as they go into the status; one whose content has not changed keeps its time."""
-    known = {_content(each): each.get("lastTransitionTime") for each in previous}
+    known = {_content(condition): condition.get("lastTransitionTime") for condition in previous}
     time = timestamp(now)
     items = []
     for condition in conditions:
@@ -73,9 +73,9 @@ def write_status(api: KubernetesApi, target: Reference, previous: Object, status
 
 def _readiness(status: Object) -> str:
     told = [
-        ": ".join(filter(None, (each["type"], each.get("message"))))
-        for each in status.get("conditions") or []
-        if each["type"] in {"Ready", "NotReady"}
+        ": ".join(filter(None, (condition["type"], condition.get("message"))))
+        for condition in status.get("conditions") or []
+        if condition["type"] in {"Ready", "NotReady"}
     ]
     return "; ".join(told) or "no status"
 
@@ -122,20 +122,20 @@ def readiness(connect: ConnectResource, workers: Sequence[WorkerReport], refused
 
     `refused` holds the API server's answer for each worker whose Pod it refused, by index.
     """
-    current = [each for each in workers if each.index < connect.replicas and not each.outdated]
-    serving = [each for each in current if each.state is WorkerState.READY]
+    current = [worker for worker in workers if worker.index < connect.replicas and not worker.outdated]
+    serving = [worker for worker in current if worker.state is WorkerState.READY]
     if len(serving) >= connect.replicas:
         return READY
     if refused:
         index = min(refused)
         return not_ready("PodNotCreated", f"worker {index} of {connect.replicas} is not started: {refused[index]}")
-    outdated = sum(each.outdated for each in workers)
+    outdated = sum(worker.outdated for worker in workers)
     if outdated:
         return not_ready("Rolling", f"{outdated} of {connect.replicas} workers still have the previous configuration")
-    waiting = [each for each in current if each.state is not WorkerState.READY]
+    waiting = [worker for worker in current if worker.state is not WorkerState.READY]
     if not waiting:
         return not_ready("Creating", f"{len(serving)} of {connect.replicas} workers started")
-    worker = next((each for each in waiting if each.problem), waiting[0])
+    worker = next((worker for worker in waiting if worker.problem), waiting[0])
     said = f"worker {worker.index} {_WORDS[worker.state]}"
     if worker.problem:
         said += f": {worker.problem} (bootstrapServers {connect.bootstrap_servers})"
@@ -168,7 +168,7 @@ def status_body(
     now: datetime,
 ) -> Object:
     """The whole status; `url` is the REST interface of the first worker that serves (the real operator: a Service)."""
-    serving = [each for each in workers if each.state is WorkerState.READY]
+    serving = [worker for worker in workers if worker.state is WorkerState.READY]
     body: Object = {
         "observedGeneration": connect.generation,
         "conditions": written([condition, *others], connect.status.get("conditions") or [], now),
@@ -205,9 +205,9 @@ def missing_version(connect: ConnectResource) -> Condition | None:
     return not_ready("UnsupportedLocally", told)
 
 
-def refused_config_map(wanted: ConfigMapKey, found: ConfigMaps) -> Condition | None:
+def refused_config_map(wanted: ConfigMapKey, existing: ConfigMaps) -> Condition | None:
     """The refusal of a ConfigMap, or of a key of one, that does not exist."""
-    if wanted.key in found.get(wanted.name, {}):
+    if wanted.key in existing.get(wanted.name, {}):
         return None
     if wanted.field == "logging":
         told = (
@@ -215,7 +215,7 @@ def refused_config_map(wanted: ConfigMapKey, found: ConfigMaps) -> Condition | N
             f"configuration under the {wanted.key} key."
         )
         return not_ready("InvalidResourceException", told)
-    missing = f"does not contain specified key {wanted.key}" if wanted.name in found else "does not exist"
+    missing = f"does not contain specified key {wanted.key}" if wanted.name in existing else "does not exist"
     return not_ready("InvalidConfigurationException", f"ConfigMap {wanted.name} {missing}")
 
 
@@ -250,9 +250,9 @@ def _with_cause(message: str, following: list[str]) -> str:
     for line in following:
         if _RECORD.match(line):
             break
-        found = _THROWN.match(line)
-        if found:
-            thrown.append(f"{found[1]}: {found[2]}")
+        match = _THROWN.match(line)
+        if match:
+            thrown.append(f"{match[1]}: {match[2]}")
     parts = [message.strip(), *thrown[:1], *thrown[-1:]]
     return "; ".join(dict.fromkeys(parts))
 

@@ -95,10 +95,10 @@ class ConnectClusters:
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
         """Do one round for a KafkaConnect. Return the REST interface of a serving worker, or None. Raises ApiError."""
-        found = self.run(connect)
-        body = status_body(connect, found.condition, found.warnings, found.reports, datetime.now(UTC))
+        outcome = self.run(connect)
+        body = status_body(connect, outcome.condition, outcome.warnings, outcome.reports, datetime.now(UTC))
         write_status(self.api, connect.reference, connect.status, body)
-        return found.rest
+        return outcome.rest
 
     def run(self, connect: ConnectResource) -> Found:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
@@ -128,22 +128,35 @@ class ConnectClusters:
                 refused = self._run_workers(connect, wanted, states, pods)
                 condition = readiness(connect, self._judged(key, reports, wanted.digest), refused)
         stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
-        serving = [each.port for each in reports if each.state is WorkerState.READY and each.index not in stopping]
+        serving = [
+            report.port for report in reports if report.state is WorkerState.READY and report.index not in stopping
+        ]
         return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
 
     def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
         data = self._config_maps(connect)
-        return next(filter(None, (refused_config_map(each, data) for each in connect.config_maps)), None)
+        return next(filter(None, (refused_config_map(config_map, data) for config_map in connect.config_maps)), None)
 
     def _config_maps(self, connect: ConnectResource) -> ConfigMaps:
-        names = {each.name for each in connect.config_maps}
-        found = {name: self.api.get(Reference("v1", "ConfigMap", connect.namespace, name)) for name in sorted(names)}
-        return {name: each.get("data") or {} for name, each in found.items() if each is not None}
+        names = {config_map.name for config_map in connect.config_maps}
+        config_maps = {
+            name: self.api.get(Reference("v1", "ConfigMap", connect.namespace, name)) for name in sorted(names)
+        }
+        return {
+            name: config_map.get("data") or {} for name, config_map in config_maps.items() if config_map is not None
+        }
 
     def _metrics_rules(self, connect: ConnectResource) -> str | None:
         """The rules of the JMX exporter, if the workers report by it."""
         data = self._config_maps(connect) if connect.metrics else {}
-        return next((data[each.name][each.key] for each in connect.config_maps if each.field == "metricsConfig"), None)
+        return next(
+            (
+                data[config_map.name][config_map.key]
+                for config_map in connect.config_maps
+                if config_map.field == "metricsConfig"
+            ),
+            None,
+        )
 
     def stop(self, key: Key) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""
@@ -157,14 +170,14 @@ class ConnectClusters:
         """The connectors as Connect gets them here: the files that they would read in a pod are in another folder."""
         folder = self.workers.files_folder(connect.key)
         names = worker_files.secret_names(connect)
-        return [connector_on_one_machine(each, folder, names) for each in connectors]
+        return [connector_on_one_machine(connector, folder, names) for connector in connectors]
 
     def _prepare(self, connect: ConnectResource, jvm: list[str]) -> Wanted:
         """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
         jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
         names = worker_files.secret_names(connect)
-        found = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
-        secrets = {name: secret.get("data", {}) for name, secret in found.items() if secret is not None}
+        existing = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
+        secrets = {name: secret.get("data", {}) for name, secret in existing.items() if secret is not None}
         certificates = worker_files.trusted_certificates(connect, secrets)
         worker_files.check_credentials(connect, secrets)
         self._apply(connect, owned_objects(connect, certificates))

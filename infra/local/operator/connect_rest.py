@@ -64,9 +64,9 @@ class ConnectRest:
         """Every connector whose status Connect knows by now."""
         answer = self._call("GET", "/connectors?expand=info&expand=status")
         return {
-            name: RunningConnector(each["info"]["config"], each["status"])
-            for name, each in answer.items()
-            if "info" in each and "status" in each
+            name: RunningConnector(connector["info"]["config"], connector["status"])
+            for name, connector in answer.items()
+            if "info" in connector and "status" in connector
         }
 
     def status(self, name: str) -> Object:

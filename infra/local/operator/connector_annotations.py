@@ -39,7 +39,7 @@ class OffsetsRequest:
     @property
     def removal(self) -> list[Object]:
         """The JSON patch that removes the annotations."""
-        paths = (f"/metadata/annotations/{each.replace('/', '~1')}" for each in self.annotations)
+        paths = (f"/metadata/annotations/{annotation.replace('/', '~1')}" for annotation in self.annotations)
         return [{"op": "remove", "path": path} for path in paths]
 
 
@@ -123,17 +123,17 @@ def _owners(connector: ConnectorResource, existing: Object | None) -> list[Objec
         "blockOwnerDeletion": False,
     }
     owners = list(((existing or {}).get("metadata") or {}).get("ownerReferences") or [])
-    ours = any((each["kind"], each["name"]) == (resource.kind, resource.name) for each in owners)
+    ours = any((owner["kind"], owner["name"]) == (resource.kind, resource.name) for owner in owners)
     return owners if ours else [*owners, owner]
 
 
 def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
     _verify_stopped(rest, connector.name)
     source = Reference("v1", "ConfigMap", connector.namespace, connector.alter_offsets_from)
-    found, fetching = api.get(source), "Encountered error fetching offsets to use in alter operation."
-    if found is None:
+    config_map, fetching = api.get(source), "Encountered error fetching offsets to use in alter operation."
+    if config_map is None:
         raise OffsetsError(f"{fetching} ConfigMap {source.identifier} does not exist.")
-    text = (found.get("data") or {}).get(key)
+    text = (config_map.get("data") or {}).get(key)
     if text is None:
         raise OffsetsError(f"{fetching} Data field {key} is missing.")
     try:
@@ -206,9 +206,9 @@ def _is_valid(given: str, alone: bool) -> bool:
         return True
     if not alone and not given:
         return True
-    return all(each.strip() in _ARGUMENTS for each in given.split(","))
+    return all(argument.strip() in _ARGUMENTS for argument in given.split(","))
 
 
 def _restart(annotation: str, given: str) -> RestartRequest:
-    arguments = "&".join(f"{each}={str(each in given).lower()}" for each in _ARGUMENTS)
+    arguments = "&".join(f"{argument}={str(argument in given).lower()}" for argument in _ARGUMENTS)
     return RestartRequest(annotation, f"restart?{arguments}")

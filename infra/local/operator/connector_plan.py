@@ -131,10 +131,10 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
         return not_ready("ConnectorMissing", "Connect does not have the connector yet")
     if running.failures:
         lines = [
-            f"{'connector' if each.task is None else f'task {each.task}'} failed: {trace_summary(each.trace)}"
-            for each in running.failures
+            f"{'connector' if failure.task is None else f'task {failure.task}'} failed: {trace_summary(failure.trace)}"
+            for failure in running.failures
         ]
-        connector_failed = any(each.task is None for each in running.failures)
+        connector_failed = any(failure.task is None for failure in running.failures)
         return not_ready("ConnectorFailed" if connector_failed else "TaskFailed", "\n".join(lines))
     wanted = _REST_STATES[connector.state]
     if running.state != wanted:
@@ -144,9 +144,11 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
 
 def warnings(connector: ConnectorResource) -> list[Condition]:
     dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
-    found = [conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: spec sets it") for key in dropped]
-    found += [each for each in restart_requests(connector) if isinstance(each, Condition)]
-    return found + [
+    ignored = [
+        conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: spec sets it") for key in dropped
+    ]
+    ignored += [request for request in restart_requests(connector) if isinstance(request, Condition)]
+    return ignored + [
         conditions.warning("DeprecatedFields", f"spec.{field} is not in v1 any more: use spec.state")
         for field in connector.deprecated_fields
     ]

@@ -53,24 +53,24 @@ _PLACEHOLDER = re.compile(r"\$\{[^:}]+:([^/:}]+)/([^/:}]+):([^}]+)\}")
 
 def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
     """(namespace, name) of every object that a placeholder in the configuration refers to."""
-    return {(found[1], found[2]) for value in config.values() for found in _PLACEHOLDER.finditer(value)}
+    return {(match[1], match[2]) for value in config.values() for match in _PLACEHOLDER.finditer(value)}
 
 
 def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
     """The values of the Secrets among these objects, longest first."""
-    found: set[str] = set()
+    values: set[str] = set()
     for namespace, name in names:
         secret = api.get(Reference("v1", "Secret", namespace, name)) or {}
-        found |= {base64.b64decode(each).decode(errors="replace") for each in secret.get("data", {}).values()}
-    return sorted((each for each in found if len(each) >= SHORTEST_SECRET), key=len, reverse=True)
+        values |= {base64.b64decode(encoded).decode(errors="replace") for encoded in secret.get("data", {}).values()}
+    return sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:
     """The same value with every secret in every text replaced."""
     if isinstance(value, Mapping):
-        return {key: redacted(each, secrets) for key, each in value.items()}
+        return {key: redacted(item, secrets) for key, item in value.items()}
     if isinstance(value, list):
-        return [redacted(each, secrets) for each in value]
+        return [redacted(item, secrets) for item in value]
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, HIDDEN)
@@ -125,16 +125,18 @@ class ConnectorReconciler:
         """
         try:
             running = rest.connectors()
-            for name in sorted(running.keys() - {each.name for each in connectors}):
+            for name in sorted(running.keys() - {connector.name for connector in connectors}):
                 log.info("connector %s deleted: it no longer has a resource", name)
                 rest.delete(name)
         except RestError as error:
             if error.passing:
                 return {}
             refusal = not_ready("ConnectRestError", str(error))
-            return {each.name: _unreached(each, refusal) for each in connectors}
-        found = {each.name: self._outcome(rest, each, running.get(each.name)) for each in connectors}
-        return {name: outcome for name, outcome in found.items() if outcome is not None}
+            return {connector.name: _unreached(connector, refusal) for connector in connectors}
+        outcomes = {
+            connector.name: self._outcome(rest, connector, running.get(connector.name)) for connector in connectors
+        }
+        return {name: outcome for name, outcome in outcomes.items() if outcome is not None}
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
         """Write in all of these statuses why the connectors cannot be handled."""
@@ -179,11 +181,11 @@ class ConnectorReconciler:
 
     def _restarted(self, rest: ConnectRest, connector: ConnectorResource) -> bool:
         """Carry out the restarts that somebody asked for; return whether there were any."""
-        requests = [each for each in restart_requests(connector) if isinstance(each, RestartRequest)]
-        for each in requests:
-            log.info("connector %s/%s: %s", connector.namespace, connector.name, each.path)
-            rest.restart(connector.name, each.path)
-            self.api.patch(connector.declared_by, each.removal)
+        requests = [request for request in restart_requests(connector) if isinstance(request, RestartRequest)]
+        for request in requests:
+            log.info("connector %s/%s: %s", connector.namespace, connector.name, request.path)
+            rest.restart(connector.name, request.path)
+            self.api.patch(connector.declared_by, request.removal)
         return bool(requests)
 
     def _used_topics(self, rest: ConnectRest, connector: ConnectorResource) -> list[str]:

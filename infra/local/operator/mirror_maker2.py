@@ -101,7 +101,7 @@ def version_of(item: Object) -> Version:
 def clusters(spec: Object) -> list[Object]:
     """Every cluster that the resource names, those of its workers and connectors."""
     if "target" in spec:
-        return [spec["target"], *(each["source"] for each in spec["mirrors"])]
+        return [spec["target"], *(mirror["source"] for mirror in spec["mirrors"])]
     return list(spec["clusters"])
 
 
@@ -109,27 +109,29 @@ def mirrors(spec: Object) -> list[Mirror]:
     known = _by_alias(spec)
     return [
         Mirror(
-            each.get("source") or known[each["sourceCluster"]], spec.get("target") or known[each["targetCluster"]], each
+            mirror.get("source") or known[mirror["sourceCluster"]],
+            spec.get("target") or known[mirror["targetCluster"]],
+            mirror,
         )
-        for each in spec["mirrors"]
+        for mirror in spec["mirrors"]
     ]
 
 
 def _by_alias(spec: Object) -> dict[str, Object]:
-    return {each["alias"]: each for each in spec.get("clusters") or []}
+    return {cluster["alias"]: cluster for cluster in spec.get("clusters") or []}
 
 
 def _check(spec: Object) -> None:
     missing = [section for section in ("clusters", "mirrors") if spec.get(section) is None]
     if missing:
         raise InvalidResourceError("; ".join(f"spec.{section} is missing" for section in missing))
-    known = {each["alias"]: each["bootstrapServers"] for each in spec["clusters"]}
+    known = {cluster["alias"]: cluster["bootstrapServers"] for cluster in spec["clusters"]}
     connect = spec.get("connectCluster")
     faults = [] if connect in known else [f"connectCluster {connect} is not among spec.clusters"]
     for mirror in spec["mirrors"]:
         source, target = mirror.get("sourceCluster"), mirror.get("targetCluster")
-        unknown = [each for each in (source, target) if each not in known]
-        faults += [f"a mirror names {each}, which is not among spec.clusters" for each in unknown]
+        unknown = [alias for alias in (source, target) if alias not in known]
+        faults += [f"a mirror names {name}, which is not among spec.clusters" for name in unknown]
         if target != connect and known.get(target) != known.get(connect):
             faults.append(f"connectCluster {connect} is not the target cluster {target} of a mirror")
     if faults:
@@ -239,7 +241,7 @@ def _connector(item: Object, version: Version, mirror: Mirror, connector_type: s
     metadata, spec = item["metadata"], mirror.spec[version.connectors[connector_type]]
     name = f"{mirror.source['alias']}->{mirror.target['alias']}.{connector_type}"
     kept = (item.get("status") or {}).get("autoRestartStatuses") or []
-    restarts = next((each for each in kept if each.get("connectorName") == name), None)
+    restarts = next((status for status in kept if status.get("connectorName") == name), None)
     labels = {CLUSTER_LABEL: metadata["name"]}
     connector = connector_resource(
         {

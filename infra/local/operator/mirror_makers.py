@@ -37,33 +37,35 @@ def reconcile_mirror_maker(
         body: Object = {"observedGeneration": item["metadata"]["generation"], "conditions": written}
         write_status(api, reference(item), previous, body)
         return
-    found = clusters.run(connect)
+    workers = clusters.run(connect)
     outcomes: dict[str, Outcome] = {}
     seen: list[Object] = []
-    condition = found.condition
-    if found.rest is not None:
-        outcomes = connectors.outcomes(found.rest, clusters.placed(connect, wanted))
+    condition = workers.condition
+    if workers.rest is not None:
+        outcomes = connectors.outcomes(workers.rest, clusters.placed(connect, wanted))
         seen = seen_connectors(wanted, outcomes, previous)
         if condition == conditions.READY:
             condition = readiness(wanted, outcomes, seen)
-    body = status_body(connect, condition, [*found.warnings, *_failed(outcomes), *warnings(wanted)], found.reports, now)
+    body = status_body(
+        connect, condition, [*workers.warnings, *_failed(outcomes), *warnings(wanted)], workers.reports, now
+    )
     parts = {"connectors": seen, "autoRestartStatuses": restart_statuses(wanted, outcomes, now)}
-    write_status(api, connect.reference, previous, body | {key: each for key, each in parts.items() if each})
+    write_status(api, connect.reference, previous, body | {key: part for key, part in parts.items() if part})
 
 
 def seen_connectors(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], previous: Object
 ) -> list[Object]:
     """What Connect reports of each connector, by name; the previous report for one without an outcome."""
-    before = {each["name"]: each for each in previous.get("connectors") or []}
-    found = []
-    for name in sorted(each.name for each in connectors):
+    before = {connector["name"]: connector for connector in previous.get("connectors") or []}
+    reports = []
+    for name in sorted(connector.name for connector in connectors):
         outcome = outcomes.get(name)
         if outcome is None and name in before:
-            found.append(before[name])
+            reports.append(before[name])
         elif outcome is not None and outcome.running is not None:
-            found.append(outcome.running.status)
-    return found
+            reports.append(outcome.running.status)
+    return reports
 
 
 def readiness(
@@ -73,14 +75,14 @@ def readiness(
     for name, outcome in sorted(outcomes.items()):
         if outcome.refusal is not None:
             return replace(outcome.refusal, message=f"{name}: {outcome.refusal.message}")
-    missing = {each.name for each in connectors} - {each["name"] for each in seen}
+    missing = {connector.name for connector in connectors} - {connector["name"] for connector in seen}
     if missing:
         return not_ready("Creating", f"connectors being created: {', '.join(sorted(missing))}")
     failed = [
-        f"{connector['name']}: {trace_summary(each.trace)}"
+        f"{connector['name']}: {trace_summary(failure.trace)}"
         for connector in seen
-        for each in failures(connector)
-        if each.task is None
+        for failure in failures(connector)
+        if failure.task is None
     ]
     if failed:
         return not_ready("ConnectorFailed", "One or more connectors are in FAILED state: " + "; ".join(failed))
@@ -89,14 +91,14 @@ def readiness(
 
 def _failed(outcomes: Mapping[str, Outcome]) -> list[Condition]:
     """The failures of all connectors; a problem of the resource is reported once, not once per connector."""
-    return list(dict.fromkeys(each for _, outcome in sorted(outcomes.items()) for each in outcome.warnings))
+    return list(dict.fromkeys(condition for _, outcome in sorted(outcomes.items()) for condition in outcome.warnings))
 
 
 def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
     return [
-        replace(each, message=f"{connector.name}: {each.message}")
+        replace(condition, message=f"{connector.name}: {condition.message}")
         for connector in connectors
-        for each in connector_plan.warnings(connector)
+        for condition in connector_plan.warnings(connector)
     ]
 
 
@@ -104,10 +106,10 @@ def restart_statuses(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], now: datetime
 ) -> list[Object]:
     """The automatic restarts of each connector that are still remembered."""
-    found = []
-    for connector in sorted(connectors, key=lambda each: each.name):
+    statuses = []
+    for connector in sorted(connectors, key=lambda connector: connector.name):
         outcome = outcomes.get(connector.name)
         restarts = outcome.restarts if outcome else connector_plan.restarts_after(connector, None, now)
         if restarts is not None:
-            found.append(restarts.as_status(connector.name))
-    return found
+            statuses.append(restarts.as_status(connector.name))
+    return statuses

@@ -86,7 +86,7 @@ class Operator:
             connector = connector_resource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
         mirror_makers = self._living("KafkaMirrorMaker2")
-        wanted = {each.key for each in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
+        wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
         for key in self.clusters.workers.keys() - wanted:
             self.clusters.stop(key)
         for connect in connects:

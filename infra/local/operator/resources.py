@@ -91,8 +91,8 @@ def _trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None
     if "tls" not in spec:
         return None
     return tuple(
-        TrustedCertificate(each["secretName"], each.get("certificate") or each["pattern"])
-        for each in spec["tls"].get("trustedCertificates") or []
+        TrustedCertificate(certificate["secretName"], certificate.get("certificate") or certificate["pattern"])
+        for certificate in spec["tls"].get("trustedCertificates") or []
     )
 
 

@@ -49,8 +49,8 @@ class InvalidSecretError(Exception):
 
 def secret_names(connect: ConnectResource) -> list[str]:
     """The Secrets that the resource itself refers to."""
-    trusted = {each.secret for access in connect.access for each in access.tls or ()}
-    return sorted(trusted | {each.secret for each in _credentials(connect)})
+    trusted = {certificate.secret for access in connect.access for certificate in access.tls or ()}
+    return sorted(trusted | {credential.secret for credential in _credentials(connect)})
 
 
 def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
@@ -58,24 +58,26 @@ def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[
 
     Raises InvalidSecretError.
     """
-    return {each.trust_key: _joined(connect, each.tls, secrets) for each in connect.access if each.tls}
+    return {access.trust_key: _joined(connect, access.tls, secrets) for access in connect.access if access.tls}
 
 
 def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], secrets: SecretData) -> str:
     parts: list[str] = []
-    for each in trusted:
-        data = _data(connect, secrets, each.secret)
-        keys = fnmatch.filter(sorted(data), each.pattern)
+    for certificate in trusted:
+        data = _data(connect, secrets, certificate.secret)
+        keys = fnmatch.filter(sorted(data), certificate.pattern)
         if not keys:
-            raise InvalidSecretError(f"Items with key(s) [{each.pattern}] are missing in Secret {each.secret}")
-        parts += [_certificate(f"{connect.namespace}/{each.secret}:{key}", data[key]) for key in keys]
+            raise InvalidSecretError(
+                f"Items with key(s) [{certificate.pattern}] are missing in Secret {certificate.secret}"
+            )
+        parts += [_certificate(f"{connect.namespace}/{certificate.secret}:{key}", data[key]) for key in keys]
     return "\n".join(parts)
 
 
 def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
     """Raise InvalidSecretError if a credential that the workers will read does not exist."""
-    for each in _credentials(connect):
-        secret_value(connect, secrets, each)
+    for credential in _credentials(connect):
+        secret_value(connect, secrets, credential)
 
 
 def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey) -> bytes:
@@ -93,14 +95,14 @@ def contents_digest(secrets: SecretData) -> str:
 
 
 def _credentials(connect: ConnectResource) -> list[SecretKey]:
-    found: list[SecretKey] = []
+    credentials: list[SecretKey] = []
     for access in connect.access:
         match access.authentication:
             case PasswordAuthentication(password=password):
-                found.append(password)
+                credentials.append(password)
             case CertificateAuthentication(certificate, key):
-                found += [certificate, key]
-    return found
+                credentials += [certificate, key]
+    return credentials
 
 
 def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[str, str]:
@@ -172,15 +174,15 @@ class WorkerFiles:
         return files
 
     def _stores(self, access: ClusterAccess) -> dict[str, str]:
-        found: dict[str, str] = {}
+        properties: dict[str, str] = {}
         stores = {
             "truststore": bool(access.tls),
             "keystore": isinstance(access.authentication, CertificateAuthentication),
         }
         for store in (name for name, there in stores.items() if there):
             place = {f"ssl.{store}.location": f"{OWN_STORES}.{store}.p12", f"ssl.{store}.password": self.store_password}
-            found |= for_every_client(place) | {f"ssl.{store}.type": "PKCS12"}
-        return found
+            properties |= for_every_client(place) | {f"ssl.{store}.type": "PKCS12"}
+        return properties
 
     def _sasl(self, access: ClusterAccess) -> dict[str, str]:
         match access.authentication:
@@ -201,7 +203,7 @@ class WorkerFiles:
                     yield "ssl.keystore.password", self.store_password
 
     def _keystore(self, pair: CertificateAuthentication) -> bytes:
-        certificate, key = (secret_value(self.connect, self.secrets, each) for each in (pair.certificate, pair.key))
+        certificate, key = (secret_value(self.connect, self.secrets, where) for where in (pair.certificate, pair.key))
         return keystore(certificate, key, self.store_password, f"{self.connect.namespace}/{pair.key.secret}")
 
     def _text(self, where: SecretKey) -> str:

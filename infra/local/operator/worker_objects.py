@@ -133,14 +133,14 @@ def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: 
 
 def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int, Object]:
     """The Pods whose names are those of this resource's workers, by the index of the worker."""
-    found = {}
+    pods = {}
     for item in items:
         name = item["metadata"]["name"]
         suffix = name.removeprefix(f"{connect.component_name}-")
         ours = suffix.isdecimal() and name == pod_name(connect, int(suffix))
         if ours and item["metadata"]["namespace"] == connect.namespace:
-            found[int(suffix)] = item
-    return found
+            pods[int(suffix)] = item
+    return pods
 
 
 def is_there(pod: Object | None) -> bool:
@@ -189,7 +189,7 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
 def shows(pod: Object, *, ready: bool) -> bool:
     """Whether the Pod's status already reports this readiness."""
     containers = pod.get("status", {}).get("containerStatuses") or []
-    return [each.get("ready") for each in containers] == [ready]
+    return [container.get("ready") for container in containers] == [ready]
 
 
 @dataclass(frozen=True)

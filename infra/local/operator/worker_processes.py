@@ -78,19 +78,21 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
     known = {worker.index: worker for worker in workers}
     running = (WorkerState.READY, WorkerState.STARTING)
     steps: list[Start | Stop] = [
-        Stop(each.index) for each in workers if each.state in running and (each.index >= replicas or not each.pod)
+        Stop(worker.index)
+        for worker in workers
+        if worker.state in running and (worker.index >= replicas or not worker.pod)
     ]
     kept = [known[index] for index in range(replicas) if index in known]
     for index in range(replicas):
         worker = known.get(index)
         if worker is None or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest)):
             steps.append(Start(index))
-    outdated = [each for each in kept if each.digest != digest and each.state in running and each.pod]
-    not_serving = [each for each in outdated if each.state is WorkerState.STARTING]
+    outdated = [worker for worker in kept if worker.digest != digest and worker.state in running and worker.pod]
+    not_serving = [worker for worker in outdated if worker.state is WorkerState.STARTING]
     if not_serving:
         # Stopping workers that do not serve loses nothing, and a correction must not wait until they serve.
-        return steps + [Stop(each.index) for each in not_serving]
-    if outdated and len(kept) == replicas and all(each.state is WorkerState.READY and each.pod for each in kept):
+        return steps + [Stop(worker.index) for worker in not_serving]
+    if outdated and len(kept) == replicas and all(worker.state is WorkerState.READY and worker.pod for worker in kept):
         steps.append(Stop(outdated[0].index))
     return steps
 
@@ -223,7 +225,9 @@ class Workers:
 
     def of(self, key: Key) -> list[WorkerRecord]:
         """The records of one component in the order of the index, with ended workers."""
-        return sorted((each for each in self._records.values() if each.key == key), key=lambda each: each.index)
+        return sorted(
+            (record for record in self._records.values() if record.key == key), key=lambda record: record.index
+        )
 
     def is_stopping(self, record: WorkerRecord) -> bool:
         return (record.key, record.index) in self._kill_at
@@ -311,7 +315,7 @@ class Workers:
 
     def stop_all(self) -> None:
         """Stop every worker and wait for the last."""
-        longest = max((each.grace_seconds for each in self._records.values()), default=0.0)
+        longest = max((record.grace_seconds for record in self._records.values()), default=0.0)
         processes.stop_all(self._records.values(), longest)
         self._records.clear()
         self._save()
@@ -333,7 +337,7 @@ class Workers:
         for file, content in local.items():
             text = file.suffix == ".properties"
             write_private(file, in_folder(content.decode(), folder) if text else content)
-        for file in (each for each in folder.rglob("*") if each.is_file() and each not in local):
+        for file in (path for path in folder.rglob("*") if path.is_file() and path not in local):
             file.unlink()
 
     def log_text(self, record: WorkerRecord, which: str = "") -> str:
@@ -377,8 +381,8 @@ def _port(file: Path, taken: set[int]) -> int:
     does. Connect drops the status of a failed connector if another worker has written one of a later generation. The
     generations start again when the brokers remove the group, which they do every ten minutes if it has no member.
     """
-    found = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
-    last = int(found[1]) if found else None
+    match = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
+    last = int(match[1]) if match else None
     return last if last is not None and last not in taken and is_free(last) else free_port(taken)
 
 

@@ -100,8 +100,8 @@ def container_ports(port: int) -> list[Object]:
 def port_of(pod: Object) -> int | None:
     """The port at which the worker of this Pod serves its metrics."""
     (container,) = pod["spec"]["containers"]
-    found = (each["containerPort"] for each in container.get("ports") or [] if each.get("name") == PORT_NAME)
-    return next(found, None)
+    ports = (port["containerPort"] for port in container.get("ports") or [] if port.get("name") == PORT_NAME)
+    return next(ports, None)
 
 
 CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
@@ -308,7 +308,7 @@ def jvm_arguments(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         for key in ("-XX", "-Xms", "gcLoggingEnabled")
         if options.get(key)
     ]
-    properties = [f"-D{each['name']}={each['value']}" for each in options.get("javaSystemProperties") or []]
+    properties = [f"-D{option['name']}={option['value']}" for option in options.get("javaSystemProperties") or []]
     return [f"-Xmx{heap}m", *_FIXED, *properties], notes
 
 

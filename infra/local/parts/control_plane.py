@@ -156,7 +156,7 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
 
     def expect_established() -> None:
         conditions = client.get(url).json().get("status", {}).get("conditions") or []
-        if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
+        if not any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions):
             raise NotYetError(f"conditions {conditions}")
 
     # The server accepts a definition before it serves it, and answers 404 for its objects until then.

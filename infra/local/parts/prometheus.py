@@ -23,8 +23,8 @@ _NAME = "prometheus"
 
 def program() -> Path:
     """The Prometheus server on PATH. Raises CannotRunError with what to install."""
-    found = shutil.which(_NAME)
-    if found is None:
+    server = shutil.which(_NAME)
+    if server is None:
         raise CannotRunError(
             "prometheus-missing",
             f"`{_NAME}` was not found",
@@ -32,7 +32,7 @@ def program() -> Path:
             "`replicate local up --monitoring` runs the real server, and does not build it.",
             "install it, for example Debian's package `prometheus`, or start the stack without `--monitoring`",
         )
-    return Path(found)
+    return Path(server)
 
 
 def address(port: int) -> str:

@@ -98,7 +98,9 @@ def _jobs(monitor: Object, targets: Path) -> Iterator[Config]:
                 {"target_label": "job", "replacement": where},
                 {"target_label": "endpoint", "replacement": endpoint["port"]},
             ],
-            "metric_relabel_configs": [_snake_case(each) for each in endpoint.get("metricRelabelings") or []],
+            "metric_relabel_configs": [
+                _snake_case(relabeling) for relabeling in endpoint.get("metricRelabelings") or []
+            ],
         }
 
 
@@ -112,12 +114,12 @@ def _selected(spec: Object, own_namespace: str, where: str) -> Iterator[Config]:
     yield {"action": "drop", "source_labels": [f"{_META}pod_phase"], "regex": _ENDED}
     for key, value in sorted((spec["selector"].get("matchLabels") or {}).items()):
         yield _with_label(key, [value])
-    for each in spec["selector"].get("matchExpressions") or []:
-        if each["operator"] != "In":
+    for expression in spec["selector"].get("matchExpressions") or []:
+        if expression["operator"] != "In":
             raise UnsupportedError(
-                f"PodMonitor {where}: operator {each['operator']} is not supported on the local stack"
+                f"PodMonitor {where}: operator {expression['operator']} is not supported on the local stack"
             )
-        yield _with_label(each["key"], each["values"])
+        yield _with_label(expression["key"], expression["values"])
 
 
 def _with_label(key: str, values: Sequence[str]) -> Config:
@@ -137,7 +139,7 @@ def _label(key: str) -> str:
 
 
 def _snake_case(relabeling: Object) -> Config:
-    return {re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key): value for key, value in relabeling.items()}
+    return {re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", key): value for key, value in relabeling.items()}
 
 
 def _only(fields: Object, known: set[str], where: str) -> None:

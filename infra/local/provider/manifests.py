@@ -32,17 +32,17 @@ def encode(properties: Mapping[str, Any]) -> struct_pb2.Struct:
 
 def has_unknowns(value: object) -> bool:
     if isinstance(value, Mapping):
-        return any(has_unknowns(each) for each in value.values())
+        return any(has_unknowns(item) for item in value.values())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return any(has_unknowns(each) for each in value)
+        return any(has_unknowns(item) for item in value)
     return value == UNKNOWN
 
 
 def _whole_numbers(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _whole_numbers(each) for key, each in value.items()}
+        return {key: _whole_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole_numbers(each) for each in value]
+        return [_whole_numbers(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -111,7 +111,7 @@ def _restrict(live: object, shape: object) -> Any:
 
 def _without_nulls(value: object) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_without_nulls(item) for item in value]
     return value

@@ -28,23 +28,23 @@ _GUIDE = (
 def take_over(live: Object) -> list[Object]:
     """The JSON patch that gives the provider the fields that kubectl wrote or that it created itself; may be empty."""
     entries = live["metadata"].get("managedFields") or []
-    ours = [each for each in entries if _is_ours(each)]
-    taken = [each for each in entries if not _is_ours(each) and _is_taken_over(each)]
+    ours = [entry for entry in entries if _is_ours(entry)]
+    taken = [entry for entry in entries if not _is_ours(entry) and _is_taken_over(entry)]
     if not taken:
         return []
     first, *others = [*ours, *taken]
     fields = first["fieldsV1"]
-    for each in others:
-        fields = union(fields, each["fieldsV1"])
+    for entry in others:
+        fields = union(fields, entry["fieldsV1"])
     merged = {**first, "manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": fields}
-    kept = [each for each in entries if each not in ours and each not in taken]
+    kept = [entry for entry in entries if entry not in ours and entry not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [*kept, merged]}]
 
 
 def preview_forces(live: Object) -> bool:
     """Whether a preview forces its fields. An update does not: it first takes over what the provider created."""
     entries = live["metadata"].get("managedFields") or []
-    return any(each.get("manager") == FIELD_MANAGER and each["operation"] == "Update" for each in entries)
+    return any(entry.get("manager") == FIELD_MANAGER and entry["operation"] == "Update" for entry in entries)
 
 
 def said_of_conflict(error: ApiError) -> str:
@@ -217,7 +217,11 @@ def _exists(target: Reference) -> OperationError:
 def _why_still_there(live: Object) -> str:
     finalizers = live["metadata"].get("finalizers") or (live.get("spec") or {}).get("finalizers") or []
     conditions = (live.get("status") or {}).get("conditions", [])
-    words = [str(each["message"]) for each in conditions if each.get("status") == "True" and each.get("message")]
+    words = [
+        str(condition["message"])
+        for condition in conditions
+        if condition.get("status") == "True" and condition.get("message")
+    ]
     if finalizers:
         words.append(f"finalizers {', '.join(finalizers)}")
     return "; ".join(words) or "it still exists"

@@ -92,10 +92,10 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:
         inputs = decode(request.inputs) or kind_of_urn(request.urn)
-        found = _answer(context, lambda: self._operations.read(request.id, inputs))
-        if found is None:
+        answer = _answer(context, lambda: self._operations.read(request.id, inputs))
+        if answer is None:
             return provider_pb2.ReadResponse(id="")
-        live_inputs, outputs = found
+        live_inputs, outputs = answer
         return provider_pb2.ReadResponse(id=request.id, inputs=encode(live_inputs), properties=encode(outputs))
 
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:
@@ -183,18 +183,18 @@ def _abort_keeping(
     raise AssertionError("abort_with_status raises")
 
 
-def _changes_response(found: InputChanges, *, may_replace: bool = True) -> provider_pb2.DiffResponse:
-    replacing = [change.path for change in found.changes if change.replaces and may_replace]
+def _changes_response(changes: InputChanges, *, may_replace: bool = True) -> provider_pb2.DiffResponse:
+    replacing = [change.path for change in changes.changes if change.replaces and may_replace]
     kinds = {
         change.path: f"{change.kind.name}_REPLACE" if change.path in replacing else change.kind.name
-        for change in found.changes
+        for change in changes.changes
     }
     some, none = provider_pb2.DiffResponse.DIFF_SOME, provider_pb2.DiffResponse.DIFF_NONE
     return provider_pb2.DiffResponse(
-        changes=some if found.changes else none,
+        changes=some if changes.changes else none,
         replaces=replacing,
         diffs=list(kinds),
-        deleteBeforeReplace=found.delete_before_replace and may_replace,
+        deleteBeforeReplace=changes.delete_before_replace and may_replace,
         hasDetailedDiff=True,
         detailedDiff={
             path: provider_pb2.PropertyDiff(kind=provider_pb2.PropertyDiff.Kind.Value(kind), inputDiff=True)
