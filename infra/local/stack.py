@@ -19,13 +19,13 @@ from infra.local.endpoints import REGIONS, USERS, Endpoints, endpoints_of, passw
 from infra.local.parts import control_plane, processes, prometheus
 from infra.local.parts import operator as operator_part
 from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
-from infra.local.parts.part import Part, Site
+from infra.local.parts.part import StackFacts, StackServer
 from infra.local.parts.processes import ProcessRecord, free_port, holder, is_free
 from infra.local.state import PartRecord, State, load_state, save_state
 from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
 
 
-def settle_ports(state: State, part: Part, later_parts_run: bool) -> State:
+def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> State:
     """The state with a port for each of the part's names, the same as last time if possible.
 
     If another process has taken a port, it is replaced. Raises CannotRunError if something depends on that port.
@@ -47,7 +47,7 @@ def settle_ports(state: State, part: Part, later_parts_run: bool) -> State:
     return state.with_(ports=ports)
 
 
-def start_part(site: Site, state: State, part: Part) -> State:
+def start_part(site: StackFacts, state: State, part: StackServer) -> State:
     """Start the part and wait until it is ready; saves and returns the new state.
 
     If that fails or is interrupted, the process is stopped. Raises CannotRunError with the end of the part's log.
@@ -65,7 +65,7 @@ def start_part(site: Site, state: State, part: Part) -> State:
         raise
 
 
-def finish_part(site: Site, state: State, part: Part) -> State:
+def finish_part(site: StackFacts, state: State, part: StackServer) -> State:
     """Wait until a started part answers, configure it, and save that it is ready.
 
     Raises CannotRunError if it ends or does not answer in time.
@@ -89,7 +89,7 @@ def finish_part(site: Site, state: State, part: Part) -> State:
     return state
 
 
-def serves_now(site: Site, part: Part) -> bool:
+def serves_now(site: StackFacts, part: StackServer) -> bool:
     """Whether the part answers."""
     try:
         part.probe(site)
@@ -128,12 +128,12 @@ def _failure(record: PartRecord, what: str) -> CannotRunError:
     )
 
 
-CONTROL_PLANE: tuple[Part, ...] = (
+CONTROL_PLANE: tuple[StackServer, ...] = (
     control_plane.ETCD,
     control_plane.KUBE_APISERVER,
     control_plane.KUBE_CONTROLLER_MANAGER,
 )
-PARTS: tuple[Part, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
+PARTS: tuple[StackServer, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
 """All parts but those of monitoring, in order of dependency."""
 
 LOCK_SECONDS = 600.0
@@ -180,7 +180,7 @@ def prometheus_address() -> str | None:
     return prometheus.address(load_state().ports[prometheus.PROMETHEUS.name]) if has_monitoring() else None
 
 
-def start(console: Console, parts: Sequence[Part]) -> State:
+def start(console: Console, parts: Sequence[StackServer]) -> State:
     """Do what `up` does for some of the parts, given in order of dependency together with their dependencies."""
     artifacts = ensure(console)
     with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
@@ -191,7 +191,9 @@ def start(console: Console, parts: Sequence[Part]) -> State:
         return state
 
 
-def _bring_up(console: Console, artifacts: Artifacts, state: State, part: Part, later: Sequence[Part]) -> State:
+def _bring_up(
+    console: Console, artifacts: Artifacts, state: State, part: StackServer, later: Sequence[StackServer]
+) -> State:
     began = time.monotonic()
     record = state.parts.get(part.name)
     if record is not None and processes.alive(record):
@@ -225,7 +227,7 @@ def down(console: Console, purge: bool = False) -> None:
             console.print("  data, logs, certificates and passwords removed", highlight=False)
 
 
-def _take_down(console: Console, state: State, part: Part) -> State:
+def _take_down(console: Console, state: State, part: StackServer) -> State:
     record = state.parts.get(part.name)
     if record is None:
         return state
@@ -284,8 +286,8 @@ def _with_identities(state: State) -> State:
     return state.with_(passwords=with_passwords(state.passwords, wanted), cluster_ids=cluster_ids)
 
 
-def _site(artifacts: Artifacts, state: State) -> Site:
-    return Site(artifacts=artifacts, ports=state.ports, cluster_ids=state.cluster_ids, passwords=state.passwords)
+def _site(artifacts: Artifacts, state: State) -> StackFacts:
+    return StackFacts(artifacts=artifacts, ports=state.ports, cluster_ids=state.cluster_ids, passwords=state.passwords)
 
 
 def _purge() -> None:
@@ -303,5 +305,5 @@ def _purge() -> None:
     paths.state_file().unlink(missing_ok=True)
 
 
-def _line(console: Console, part: Part, what: str) -> None:
+def _line(console: Console, part: StackServer, what: str) -> None:
     console.print(f"  [green]✓[/] {part.name:<24} {what}", highlight=False)

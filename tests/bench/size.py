@@ -33,7 +33,7 @@ from components.contract.problems import CannotRunError
 from infra.local import artifacts, stack
 from infra.local.endpoints import Endpoints, endpoints_of
 from infra.local.parts.kafka import KAFKA_PARTS
-from infra.local.parts.part import Launch, Part, Site
+from infra.local.parts.part import Launch, StackFacts, StackServer
 from tests.bench import size_page
 from tests.bench.shares import limited
 from tests.bench.size_fill import Large, Wide
@@ -97,8 +97,8 @@ def brokers(console: Console, *, compiled: bool) -> Iterator[Endpoints]:
         stack.down(Console(quiet=True), purge=True)
 
 
-def _compiled(part: Part) -> Part:
-    def prepare(site: Site) -> Launch:
+def _compiled(part: StackServer) -> StackServer:
+    def prepare(site: StackFacts) -> Launch:
         launch = part.prepare(site)
         return replace(launch, command=tuple(each for each in launch.command if each != "-XX:TieredStopAtLevel=1"))
 

@@ -20,7 +20,7 @@ from infra.local import paths
 from infra.local.artifacts import V1, V1BETA2, ensure
 from infra.local.endpoints import with_passwords
 from infra.local.parts import control_plane, processes
-from infra.local.parts.part import Site
+from infra.local.parts.part import StackFacts
 from infra.local.stack import settle_ports, start_part
 from infra.local.state import State
 from tests.building import without_limit
@@ -96,7 +96,7 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
             state = State(passwords=with_passwords({}, (control_plane.ADMIN,)))
             for part in (control_plane.ETCD, control_plane.KUBE_APISERVER):
                 state = settle_ports(state, part, later_parts_run=False)
-                site = Site(artifacts, ports=state.ports, cluster_ids={}, passwords=state.passwords)
+                site = StackFacts(artifacts, ports=state.ports, cluster_ids={}, passwords=state.passwords)
                 state = start_part(site, state, part)
                 started.append(state.parts[part.name])
         with KubernetesApi(kubeconfig, field_manager="contract") as api:

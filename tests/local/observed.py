@@ -96,7 +96,7 @@ class Watch:
                 rest.close()
         return found
 
-    def _alive(self) -> list[operator_part.WorkerRecord]:
+    def _alive(self) -> list[operator_part.ListedWorker]:
         started = tuple(f"{flow}-" for flow in self._flows)
         return [
             each
@@ -105,7 +105,7 @@ class Watch:
         ]
 
 
-def _log(worker: operator_part.WorkerRecord) -> str:
+def _log(worker: operator_part.ListedWorker) -> str:
     return worker.log.read_text(errors="replace") if worker.log and worker.log.exists() else ""
 
 

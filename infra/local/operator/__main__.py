@@ -13,7 +13,7 @@ from infra.local.kubelet import PODS, Kubelet, PodProcesses
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.reconcile import CachedReads, Operator
-from infra.local.operator.worker_processes import KafkaJars, Runtime, Workers
+from infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
 from infra.machine.jdk import choose_jdk
 from infra.machine.versions import JDK_MINIMUM
 from infra.machine.waiting import try_lock
@@ -50,7 +50,10 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         metrics_lib=options.metrics_lib.resolve(),
         state_dir=state_dir,
     )
-    workers, pods = _opened(Workers, runtime, runtime.ledger), _opened(PodProcesses, state_dir, state_dir / PODS)
+    workers, pods = (
+        _opened(WorkerProcesses, runtime, runtime.ledger),
+        _opened(PodProcesses, state_dir, state_dir / PODS),
+    )
     if workers is None or pods is None:
         return 2
     with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:

@@ -9,12 +9,7 @@ from typing import Any
 
 from components.flows.operators import strimzi, supported_versions
 from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.operator.resources import (
-    ConfigMapKey,
-    ConnectResource,
-    CustomAuthentication,
-    UnsupportedAuthentication,
-)
+from infra.local.operator.resources import ConfigMapKey, ConnectResource, CustomLogin, UnsupportedLogin
 from infra.local.operator.worker_processes import VERSIONS, WorkerState
 from infra.local.operator.worker_properties import dropped_keys
 
@@ -107,10 +102,10 @@ def unsupported(connect: ConnectResource) -> Condition | None:
         )
     for access in connect.access:
         match access.authentication:
-            case UnsupportedAuthentication(type=kind):
+            case UnsupportedLogin(type=kind):
                 told = f"authentication type {kind} is not supported on the local stack"
                 return not_ready("UnsupportedLocally", told)
-            case CustomAuthentication(config=config) if OAUTH_PACKAGE in str(config.values()):
+            case CustomLogin(config=config) if OAUTH_PACKAGE in str(config.values()):
                 library = f"Strimzi's OAuth library ({OAUTH_PACKAGE})"
                 told = f"authentication uses {library}, which only Strimzi's images contain"
                 return not_ready("UnsupportedLocally", told)

@@ -47,10 +47,10 @@ from infra.local.operator.worker_processes import (
     Key,
     Start,
     Stop,
-    Wanted,
     Worker,
+    WorkerProcesses,
     WorkerRecord,
-    Workers,
+    WorkerSpec,
     WorkerState,
     next_steps,
 )
@@ -67,7 +67,7 @@ MISSES_ALLOWED = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class WorkersOutcome:
     """What a round found about the workers of one resource; `rest` belongs to a worker that serves."""
 
     condition: Condition
@@ -82,7 +82,7 @@ class ConnectClusters:
 
     api: KubernetesApi
     kubeconfig: Path
-    workers: Workers
+    workers: WorkerProcesses
     jars: KafkaJars
     _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _kept: dict[Key, str] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class ConnectClusters:
         write_status(self.api, connect.reference, connect.status, body)
         return outcome.rest
 
-    def run(self, connect: ConnectResource) -> Found:
+    def run(self, connect: ConnectResource) -> WorkersOutcome:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
         condition = (
@@ -131,7 +131,7 @@ class ConnectClusters:
         serving = [
             report.port for report in reports if report.state is WorkerState.READY and report.index not in stopping
         ]
-        return Found(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
+        return WorkersOutcome(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
 
     def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
         data = self._config_maps(connect)
@@ -172,7 +172,7 @@ class ConnectClusters:
         names = worker_files.secret_names(connect)
         return [connector_on_one_machine(connector, folder, names) for connector in connectors]
 
-    def _prepare(self, connect: ConnectResource, jvm: list[str]) -> Wanted:
+    def _prepare(self, connect: ConnectResource, jvm: list[str]) -> WorkerSpec:
         """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
         jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
         names = worker_files.secret_names(connect)
@@ -191,7 +191,7 @@ class ConnectClusters:
         if self._kept.get(connect.key) != digest:
             self.workers.keep(connect.key, files.files())
             self._kept[connect.key] = digest
-        return Wanted(digest, jars, properties, jvm, rules)
+        return WorkerSpec(digest, jars, properties, jvm, rules)
 
     def _store_password(self, key: Key) -> str:
         """The password of a component's key stores; it stays the same, because running workers use existing stores."""
@@ -226,7 +226,7 @@ class ConnectClusters:
     def _run_workers(
         self,
         connect: ConnectResource,
-        wanted: Wanted,
+        wanted: WorkerSpec,
         states: Mapping[int, WorkerState],
         pods: Mapping[int, Object],
     ) -> dict[int, str]:

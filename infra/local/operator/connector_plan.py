@@ -44,13 +44,13 @@ class Transition:
 
 
 @dataclass(frozen=True)
-class Restart:
+class RestartFailed:
     """Restart what failed; `count` includes this restart."""
 
     count: int
 
 
-Step = Create | Configure | Transition | Restart | None
+ConnectorStep = Create | Configure | Transition | RestartFailed | None
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def connector_on_one_machine(
     return replace(connector, config=config, file_secrets=tuple(file_secrets))
 
 
-def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Step:
+def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> ConnectorStep:
     """The one step to take now; the next round decides on the next."""
     config = connector_config(connector)
     if running is None:
@@ -178,14 +178,14 @@ def _must_change_state(wanted: str, seen: str) -> bool:
     return seen != _REST_STATES[wanted]
 
 
-def _restart(connector: ConnectorResource, now: datetime) -> Restart | None:
+def _restart(connector: ConnectorResource, now: datetime) -> RestartFailed | None:
     restarts = _restarts(connector)
     if restarts is None:
-        return Restart(1)
+        return RestartFailed(1)
     if connector.max_restarts is not None and restarts.count >= connector.max_restarts:
         return None
     due = restarts.last + timedelta(minutes=backoff_minutes(restarts.count))
-    return Restart(restarts.count + 1) if now >= due else None
+    return RestartFailed(restarts.count + 1) if now >= due else None
 
 
 def _restarts(connector: ConnectorResource) -> Restarts | None:

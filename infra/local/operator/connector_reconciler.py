@@ -15,11 +15,11 @@ from infra.local.operator.connect_rest import ConnectRest, RestError, RunningCon
 from infra.local.operator.connector_annotations import RestartRequest, manage_offsets, restart_requests
 from infra.local.operator.connector_plan import (
     Configure,
+    ConnectorStep,
     Create,
     Outcome,
-    Restart,
+    RestartFailed,
     Restarts,
-    Step,
     Transition,
     condition_of,
     connector_config,
@@ -155,7 +155,7 @@ class ConnectorReconciler:
                 log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
                 _take(rest, connector.name, step)
                 match step:
-                    case Restart(count):
+                    case RestartFailed(count):
                         restarts = Restarts(count, now)
                     case Transition() if running is not None:
                         # Connect changes the state slowly; like Strimzi, report at once, often the old state.
@@ -195,7 +195,7 @@ class ConnectorReconciler:
             self._topics[connector.key] = known
         return known.names
 
-    def _held_back(self, connector: ConnectorResource, step: Step) -> Condition | None:
+    def _held_back(self, connector: ConnectorResource, step: ConnectorStep) -> Condition | None:
         """The earlier refusal, if this step is the same one and it is too soon to try it again."""
         refusal = self._refusals.get(connector.key)
         if refusal is None:
@@ -206,7 +206,7 @@ class ConnectorReconciler:
         del self._refusals[connector.key]
         return None
 
-    def _refused(self, connector: ConnectorResource, step: Step, error: RestError) -> Condition:
+    def _refused(self, connector: ConnectorResource, step: ConnectorStep, error: RestError) -> Condition:
         secrets = self._secrets(connector)
         told = explained(self.api, connector, redacted(str(error), secrets))
         condition = not_ready("ConnectRestError", f"Connect answered {error.status}: {told}")
@@ -232,7 +232,7 @@ def _unreached(connector: ConnectorResource, refusal: Condition) -> Outcome:
     return Outcome(refusal, None, [], restarts_after(connector, None, datetime.now(UTC)))
 
 
-def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | Restart) -> None:
+def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | RestartFailed) -> None:
     match step:
         case Create(config, initial_state):
             rest.create(name, config, initial_state)
@@ -240,11 +240,11 @@ def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | 
             rest.configure(name, config)
         case Transition(verb):
             rest.transition(name, verb)
-        case Restart():
+        case RestartFailed():
             rest.restart_failed(name)
 
 
-def _described(step: Create | Configure | Transition | Restart) -> str:
+def _described(step: Create | Configure | Transition | RestartFailed) -> str:
     match step:
         case Create(_, initial_state):
             return f"created, {initial_state}"
@@ -252,5 +252,5 @@ def _described(step: Create | Configure | Transition | Restart) -> str:
             return "configured"
         case Transition(verb):
             return verb
-        case Restart(count):
+        case RestartFailed(count):
             return f"automatic restart {count}"

@@ -14,11 +14,11 @@ from infra.local.operator.resources import (
     CLUSTER_LABEL,
     KAFKA_MIRROR_MAKER_2,
     V1_GROUP,
-    CertificateAuthentication,
+    CertificateLogin,
     ClusterAccess,
     ConnectorResource,
     ConnectResource,
-    PasswordAuthentication,
+    PasswordLogin,
     cluster_access,
     connector_resource,
 )
@@ -148,11 +148,11 @@ def _v1beta2_security(_: Object, access: ClusterAccess) -> Iterator[tuple[str, s
     if access.tls:
         yield from _store(alias, "truststore")
     match access.authentication:
-        case PasswordAuthentication(mechanism, username):
+        case PasswordLogin(mechanism, username):
             yield "sasl.mechanism", mechanism
             module, password = LOGIN_MODULES[mechanism], _in_file(f"{alias}.sasl.password")
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{password}";'
-        case CertificateAuthentication():
+        case CertificateLogin():
             yield from _store(alias, "keystore")
 
 

@@ -13,7 +13,7 @@ _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-51
 
 
 @dataclass(frozen=True)
-class SecretKey:
+class SecretEntry:
     """One key of a Secret in the namespace of the resource that names it."""
 
     secret: str
@@ -29,24 +29,24 @@ class TrustedCertificate:
 
 
 @dataclass(frozen=True)
-class PasswordAuthentication:
+class PasswordLogin:
     """SASL with a user name and a password; `mechanism` is Kafka's name for the mechanism."""
 
     mechanism: str
     username: str
-    password: SecretKey
+    password: SecretEntry
 
 
 @dataclass(frozen=True)
-class CertificateAuthentication:
+class CertificateLogin:
     """Mutual TLS with a certificate and a private key, both PEM."""
 
-    certificate: SecretKey
-    key: SecretKey
+    certificate: SecretEntry
+    key: SecretEntry
 
 
 @dataclass(frozen=True)
-class CustomAuthentication:
+class CustomLogin:
     """The user's own client properties; `sasl` says whether they configure a SASL mechanism."""
 
     sasl: bool
@@ -54,13 +54,13 @@ class CustomAuthentication:
 
 
 @dataclass(frozen=True)
-class UnsupportedAuthentication:
+class UnsupportedLogin:
     """An authentication type that the real operator supports and this one does not."""
 
     type: str
 
 
-Authentication = PasswordAuthentication | CertificateAuthentication | CustomAuthentication | UnsupportedAuthentication
+Authentication = PasswordLogin | CertificateLogin | CustomLogin | UnsupportedLogin
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ def _authentication(spec: Object) -> Authentication | None:
     if kind == "tls" and "certificateAndKey" in given:
         pair = given["certificateAndKey"]
         name = pair["secretName"]
-        return CertificateAuthentication(SecretKey(name, pair["certificate"]), SecretKey(name, pair["key"]))
+        return CertificateLogin(SecretEntry(name, pair["certificate"]), SecretEntry(name, pair["key"]))
     if kind in _MECHANISMS and "passwordSecret" in given:
         secret = given["passwordSecret"]
-        password = SecretKey(secret["secretName"], secret["password"])
-        return PasswordAuthentication(_MECHANISMS[kind], given.get("username", ""), password)
+        password = SecretEntry(secret["secretName"], secret["password"])
+        return PasswordLogin(_MECHANISMS[kind], given.get("username", ""), password)
     if kind == "custom":
-        return CustomAuthentication(given.get("sasl", False), given.get("config") or {})
-    return UnsupportedAuthentication(kind)
+        return CustomLogin(given.get("sasl", False), given.get("config") or {})
+    return UnsupportedLogin(kind)
 
 
 API_VERSION = "kafka.strimzi.io/v1beta2"

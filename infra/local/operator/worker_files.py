@@ -24,11 +24,11 @@ from components.kafka.connections import LOGIN_MODULES
 from infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
 from infra.local.operator.resources import (
     KAFKA_MIRROR_MAKER_2,
-    CertificateAuthentication,
+    CertificateLogin,
     ClusterAccess,
     ConnectResource,
-    PasswordAuthentication,
-    SecretKey,
+    PasswordLogin,
+    SecretEntry,
     TrustedCertificate,
 )
 from infra.local.operator.worker_properties import (
@@ -80,7 +80,7 @@ def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
         secret_value(connect, secrets, credential)
 
 
-def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretKey) -> bytes:
+def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretEntry) -> bytes:
     """The value of one key. Raises InvalidSecretError."""
     data = _data(connect, secrets, where.secret)
     if where.key not in data:
@@ -94,13 +94,13 @@ def contents_digest(secrets: SecretData) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _credentials(connect: ConnectResource) -> list[SecretKey]:
-    credentials: list[SecretKey] = []
+def _credentials(connect: ConnectResource) -> list[SecretEntry]:
+    credentials: list[SecretEntry] = []
     for access in connect.access:
         match access.authentication:
-            case PasswordAuthentication(password=password):
+            case PasswordLogin(password=password):
                 credentials.append(password)
-            case CertificateAuthentication(certificate, key):
+            case CertificateLogin(certificate, key):
                 credentials += [certificate, key]
     return credentials
 
@@ -167,7 +167,7 @@ class WorkerFiles:
             path = f"{STORES}/{access.alias}" if access.alias else OWN_STORES
             if access.tls:
                 files[f"{path}.truststore.p12"] = truststore(trusted[access.trust_key], self.store_password)
-            if isinstance(access.authentication, CertificateAuthentication):
+            if isinstance(access.authentication, CertificateLogin):
                 files[f"{path}.keystore.p12"] = self._keystore(access.authentication)
         if self.connect.component is KAFKA_MIRROR_MAKER_2:
             files[CONNECTOR_FILE] = as_properties_file(dict(self._connector_passwords())).encode()
@@ -177,7 +177,7 @@ class WorkerFiles:
         properties: dict[str, str] = {}
         stores = {
             "truststore": bool(access.tls),
-            "keystore": isinstance(access.authentication, CertificateAuthentication),
+            "keystore": isinstance(access.authentication, CertificateLogin),
         }
         for store in (name for name, there in stores.items() if there):
             place = {f"ssl.{store}.location": f"{OWN_STORES}.{store}.p12", f"ssl.{store}.password": self.store_password}
@@ -186,7 +186,7 @@ class WorkerFiles:
 
     def _sasl(self, access: ClusterAccess) -> dict[str, str]:
         match access.authentication:
-            case PasswordAuthentication(mechanism, username, password):
+            case PasswordLogin(mechanism, username, password):
                 value = self._text(password)
                 login = f'{LOGIN_MODULES[mechanism]} required username="{username}" password="{value}";'
                 return {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
@@ -197,16 +197,16 @@ class WorkerFiles:
             if access.tls:
                 yield "ssl.truststore.password", self.store_password
             match access.authentication:
-                case PasswordAuthentication(password=password):
+                case PasswordLogin(password=password):
                     yield f"{access.alias}.sasl.password", self._text(password)
-                case CertificateAuthentication():
+                case CertificateLogin():
                     yield "ssl.keystore.password", self.store_password
 
-    def _keystore(self, pair: CertificateAuthentication) -> bytes:
+    def _keystore(self, pair: CertificateLogin) -> bytes:
         certificate, key = (secret_value(self.connect, self.secrets, where) for where in (pair.certificate, pair.key))
         return keystore(certificate, key, self.store_password, f"{self.connect.namespace}/{pair.key.secret}")
 
-    def _text(self, where: SecretKey) -> str:
+    def _text(self, where: SecretEntry) -> str:
         return secret_value(self.connect, self.secrets, where).decode()
 
 

@@ -103,7 +103,7 @@ def pause_seconds(failures: int) -> float:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WorkerSpec:
     """What a resource's workers must be started with; `digest` identifies all of it.
 
     `jars` is the folder of the Kafka that they run, `jvm` the JVM's options, and `rules` are those of the JMX exporter.
@@ -201,7 +201,7 @@ class WorkerRecord(ProcessRecord):
 LEDGER = TypeAdapter(list[WorkerRecord])
 
 
-class Workers:
+class WorkerProcesses:
     """All workers of all resources, for use by one thread. Only stop_all() waits.
 
     Raises ValueError if the ledger is damaged: an empty one would start every worker twice.
@@ -258,7 +258,7 @@ class Workers:
             self._records[record.key, record.index] = record.model_copy(update=update)
             self._save()
 
-    def start(self, key: Key, index: int, wanted: Wanted, exported: Exported | None = None) -> WorkerRecord:
+    def start(self, key: Key, index: int, wanted: WorkerSpec, exported: Exported | None = None) -> WorkerRecord:
         """Start a worker with a new log; the previous log is kept beside it."""
         previous = self._records.get((key, index))
         folder, stem = self.folder(key), f"worker-{index}"

@@ -16,12 +16,12 @@ from infra.local.operator.resources import (
     GROUP,
     KAFKA_CONNECT,
     Authentication,
-    CertificateAuthentication,
+    CertificateLogin,
     ClusterAccess,
     ConnectResource,
-    CustomAuthentication,
-    PasswordAuthentication,
-    SecretKey,
+    CustomLogin,
+    PasswordLogin,
+    SecretEntry,
 )
 from infra.machine import versions
 
@@ -211,9 +211,9 @@ def secrets_used(connect: ConnectResource) -> list[str]:
         if access.tls:
             names.add(trust_secret_name(connect.name))
         match access.authentication:
-            case PasswordAuthentication(password=password):
+            case PasswordLogin(password=password):
                 names.add(password.secret)
-            case CertificateAuthentication(certificate=certificate):
+            case CertificateLogin(certificate=certificate):
                 names.add(certificate.secret)
     return sorted(names)
 
@@ -239,7 +239,7 @@ def _is_forbidden(key: str) -> bool:
 def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
     """The client properties with which the resource of this name trusts a cluster."""
     if access.tls:
-        where = SecretKey(trust_secret_name(name), access.trust_key)
+        where = SecretEntry(trust_secret_name(name), access.trust_key)
         yield "ssl.truststore.certificates", _placeholder(namespace, where)
         yield "ssl.truststore.type", "PEM"
 
@@ -247,26 +247,26 @@ def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[st
 def credentials(namespace: str, authentication: Authentication | None) -> Iterator[tuple[str, str]]:
     """The client properties with which a user logs in."""
     match authentication:
-        case PasswordAuthentication(mechanism, username, password):
+        case PasswordLogin(mechanism, username, password):
             yield "sasl.mechanism", mechanism
             module, secret = LOGIN_MODULES[mechanism], _placeholder(namespace, password)
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
-        case CertificateAuthentication(certificate, key):
+        case CertificateLogin(certificate, key):
             yield "ssl.keystore.certificate.chain", _placeholder(namespace, certificate)
             yield "ssl.keystore.key", _placeholder(namespace, key)
             yield "ssl.keystore.type", "PEM"
-        case CustomAuthentication(config=config):
+        case CustomLogin(config=config):
             yield from ((key, text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
 
 
 def security_protocol(access: ClusterAccess) -> str:
     match access.authentication:
-        case PasswordAuthentication() | CustomAuthentication(sasl=True):
+        case PasswordLogin() | CustomLogin(sasl=True):
             return "SASL_PLAINTEXT" if access.tls is None else "SASL_SSL"
     return "PLAINTEXT" if access.tls is None else "SSL"
 
 
-def _placeholder(namespace: str, where: SecretKey) -> str:
+def _placeholder(namespace: str, where: SecretEntry) -> str:
     return f"${{strimzisecrets:{namespace}/{where.secret}:{where.key}}}"
 
 

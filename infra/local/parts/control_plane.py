@@ -12,7 +12,7 @@ import yaml
 from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.certificates import Authority
-from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
+from infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
 from infra.local.state import write_private
 from infra.machine.waiting import NotYetError, wait_for
 
@@ -32,7 +32,7 @@ CONTROLLERS = (
 a Pod."""
 
 
-def etcd_launch(site: Site) -> Launch:
+def etcd_launch(site: StackFacts) -> Launch:
     """One member on disk. It holds every Secret, so only clients with a certificate of the stack may connect."""
     server = AUTHORITY.issue("etcd")
     client = f"https://127.0.0.1:{site.ports['etcd']}"
@@ -58,7 +58,7 @@ def etcd_launch(site: Site) -> Launch:
     return Launch((site.artifacts.etcd, *_flags(flags)), plain_environment())
 
 
-def apiserver_launch(site: Site) -> Launch:
+def apiserver_launch(site: StackFacts) -> Launch:
     """The API server on loopback, with RBAC; it signs service account tokens itself."""
     server, etcd_client = AUTHORITY.issue("kube-apiserver"), AUTHORITY.issue("kube-apiserver-etcd-client")
     signing = AUTHORITY.issue("service-accounts")
@@ -87,7 +87,7 @@ def apiserver_launch(site: Site) -> Launch:
     return Launch((site.artifacts.kube_apiserver, *_flags(flags)), plain_environment())
 
 
-def controller_manager_launch(site: Site) -> Launch:
+def controller_manager_launch(site: StackFacts) -> Launch:
     """The controllers that the stack needs, and no others."""
     server = AUTHORITY.issue("kube-controller-manager")
     flags = {
@@ -120,12 +120,12 @@ def kubeconfig(port: int, token: str) -> str:
     )
 
 
-def apply_crds(site: Site) -> None:
+def apply_crds(site: StackFacts) -> None:
     """Apply Strimzi's definitions server-side."""
     apply_definitions(site, site.artifacts.crds)
 
 
-def apply_definitions(site: Site, files: Iterable[Path]) -> None:
+def apply_definitions(site: StackFacts, files: Iterable[Path]) -> None:
     """Apply these CustomResourceDefinitions, and wait until the API server serves them.
 
     Uses plain HTTP: importing a Kubernetes client takes longer than a second `up` of a running stack.
@@ -163,7 +163,7 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
     wait_for(f"the definition {name} to be served", expect_established, 120.0)
 
 
-def api_client(site: Site) -> httpx.Client:
+def api_client(site: StackFacts) -> httpx.Client:
     """A client of the API server as administrator, with a timeout."""
     return httpx.Client(
         base_url=f"https://127.0.0.1:{site.ports['kube-apiserver']}",
@@ -174,7 +174,7 @@ def api_client(site: Site) -> httpx.Client:
     )
 
 
-def _etcd_probe(site: Site) -> None:
+def _etcd_probe(site: StackFacts) -> None:
     context = _trust()
     client = AUTHORITY.issue("kube-apiserver-etcd-client")
     context.load_cert_chain(client.certificate, client.key)
@@ -182,12 +182,12 @@ def _etcd_probe(site: Site) -> None:
         expect_ok(http, f"https://127.0.0.1:{site.ports['etcd']}/health")
 
 
-def _apiserver_probe(site: Site) -> None:
+def _apiserver_probe(site: StackFacts) -> None:
     with api_client(site) as client:
         expect_ok(client, "/readyz")
 
 
-def _controller_manager_probe(site: Site) -> None:
+def _controller_manager_probe(site: StackFacts) -> None:
     with httpx.Client(verify=_trust(), timeout=2.0, trust_env=False) as client:
         expect_ok(client, f"https://127.0.0.1:{site.ports['kube-controller-manager']}/healthz")
 
@@ -200,15 +200,15 @@ def _flags(flags: dict[str, object]) -> list[str]:
     return [f"--{name}={value}" for name, value in flags.items()]
 
 
-ETCD = Part("etcd", etcd_launch, _etcd_probe, ports=("etcd", "etcd-peer"))
-KUBE_APISERVER = Part(
+ETCD = StackServer("etcd", etcd_launch, _etcd_probe, ports=("etcd", "etcd-peer"))
+KUBE_APISERVER = StackServer(
     "kube-apiserver",
     apiserver_launch,
     _apiserver_probe,
     configure=apply_crds,
     ports=("kube-apiserver",),
 )
-KUBE_CONTROLLER_MANAGER = Part(
+KUBE_CONTROLLER_MANAGER = StackServer(
     "kube-controller-manager",
     controller_manager_launch,
     _controller_manager_probe,

@@ -20,7 +20,7 @@ from infra.local import paths
 from infra.local.acls import REQUEST_SECONDS, apply_acls, retried, standing_acls
 from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
-from infra.local.parts.part import Launch, Part, Site, java_command, plain_environment
+from infra.local.parts.part import Launch, StackFacts, StackServer, java_command, plain_environment
 from infra.local.parts.processes import is_open
 from infra.local.state import write_private
 from infra.machine.waiting import NotYetError
@@ -96,10 +96,10 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
     }
 
 
-def kafka_part(alias: str) -> Part:
+def kafka_part(alias: str) -> StackServer:
     """The region `alias` as a part of the stack."""
     name = part_name(alias)
-    return Part(
+    return StackServer(
         name=name,
         prepare=lambda site: _prepare(site, alias),
         probe=lambda site: _probe(site, alias),
@@ -120,11 +120,11 @@ def new_cluster_id() -> str:
     return text
 
 
-def _region(site: Site, alias: str) -> Region:
+def _region(site: StackFacts, alias: str) -> Region:
     return region_of(alias, site.ports, site.passwords)
 
 
-def _prepare(site: Site, alias: str) -> Launch:
+def _prepare(site: StackFacts, alias: str) -> Launch:
     data = paths.data() / part_name(alias)
     properties = data / "server.properties"
     log_dir = data / "log"
@@ -139,7 +139,7 @@ def _prepare(site: Site, alias: str) -> Launch:
     return Launch(command, plain_environment())
 
 
-def _format(site: Site, alias: str, properties: Path) -> None:
+def _format(site: StackFacts, alias: str, properties: Path) -> None:
     """Format the empty log directory with the cluster id."""
     arguments = ("format", "-t", site.cluster_ids[alias], "-c", properties, "--ignore-formatted")
     lib = site.artifacts.connect_lib
@@ -156,7 +156,7 @@ def _format(site: Site, alias: str, properties: Path) -> None:
         )
 
 
-def _probe(site: Site, alias: str) -> None:
+def _probe(site: StackFacts, alias: str) -> None:
     """Ask for the cluster id, which a broker returns only once it accepts clients and has found its controller."""
     # librdkafka would retry a refused connection until the timeout.
     if not is_open(site.ports[part_name(alias)]):

@@ -7,12 +7,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.parts.part import Launch, Part, Site, plain_environment
+from infra.local.parts.part import Launch, StackFacts, StackServer, plain_environment
 from infra.local.parts.processes import ProcessRecord
 from infra.machine import paths as machine_paths
 
 
-class WorkerRecord(ProcessRecord):
+class ListedWorker(ProcessRecord):
     """A worker in the operator's list: its process, its ports, and whether it has ever served."""
 
     port: int
@@ -28,9 +28,9 @@ class WorkerRecord(ProcessRecord):
 _Record = TypeVar("_Record", bound=ProcessRecord)
 
 
-def workers() -> list[WorkerRecord]:
+def workers() -> list[ListedWorker]:
     """The Connect workers in the operator's list, running or not."""
-    return _listed("workers.json", WorkerRecord)
+    return _listed("workers.json", ListedWorker)
 
 
 def pods() -> list[ProcessRecord]:
@@ -54,7 +54,7 @@ def _listed(name: str, of: type[_Record]) -> list[_Record]:
         ) from error
 
 
-def _prepare(site: Site) -> Launch:
+def _prepare(site: StackFacts) -> Launch:
     return Launch(
         (
             sys.executable,
@@ -71,8 +71,8 @@ def _prepare(site: Site) -> Launch:
     )
 
 
-def _probe(_: Site) -> None:
+def _probe(_: StackFacts) -> None:
     """The operator has no endpoint to ask: it is ready once its process runs."""
 
 
-OPERATOR = Part("operator", _prepare, _probe, grace_seconds=75)
+OPERATOR = StackServer("operator", _prepare, _probe, grace_seconds=75)

@@ -13,7 +13,7 @@ from infra.machine.waiting import NotYetError
 
 
 @dataclass(frozen=True)
-class Site:
+class StackFacts:
     """What a part may know about its stack: programs, and ports, passwords and cluster ids by name."""
 
     artifacts: Artifacts
@@ -31,7 +31,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Part:
+class StackServer:
     """A server of the stack.
 
     `prepare` writes its files and returns its command. `probe` raises NotYetError until the server answers.
@@ -40,9 +40,9 @@ class Part:
     """
 
     name: str
-    prepare: Callable[[Site], Launch]
-    probe: Callable[[Site], None]
-    configure: Callable[[Site], None] | None = None
+    prepare: Callable[[StackFacts], Launch]
+    probe: Callable[[StackFacts], None]
+    configure: Callable[[StackFacts], None] | None = None
     ports: tuple[str, ...] = ()
     fixed_ports: tuple[str, ...] = ()
     ready_seconds: float = 240.0

@@ -11,7 +11,7 @@ from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.artifacts import ensure_monitoring_crds
 from infra.local.parts.control_plane import api_client, apply_definitions
-from infra.local.parts.part import Launch, Part, Site, expect_ok, plain_environment
+from infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
 from infra.local.prometheus.configuration import CONFIG_FILE, write_files
 from infra.machine import paths as machine_paths
 
@@ -40,7 +40,7 @@ def address(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def _launch(site: Site) -> Launch:
+def _launch(site: StackFacts) -> Launch:
     server = program()
     # A restarted server continues with what is deployed.
     if not (paths.prometheus() / CONFIG_FILE).exists():
@@ -57,12 +57,12 @@ def _launch(site: Site) -> Launch:
     return Launch((server, *words, "--web.enable-lifecycle"), plain_environment())
 
 
-def _probe(site: Site) -> None:
+def _probe(site: StackFacts) -> None:
     with httpx.Client(timeout=2.0, trust_env=False) as client:
         expect_ok(client, f"{address(site.ports[_NAME])}/-/ready")
 
 
-def _launch_operator(site: Site) -> Launch:
+def _launch_operator(site: StackFacts) -> Launch:
     apply_definitions(site, ensure_monitoring_crds(Console()))
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     with api_client(site) as client:
@@ -79,10 +79,10 @@ def _launch_operator(site: Site) -> Launch:
     return Launch(command, plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"))
 
 
-def _probe_operator(_: Site) -> None:
+def _probe_operator(_: StackFacts) -> None:
     """It has no endpoint to ask: it is ready once its process runs."""
 
 
-PROMETHEUS = Part(_NAME, _launch, _probe, ports=(_NAME,))
-PROMETHEUS_OPERATOR = Part("prometheus-operator", _launch_operator, _probe_operator)
+PROMETHEUS = StackServer(_NAME, _launch, _probe, ports=(_NAME,))
+PROMETHEUS_OPERATOR = StackServer("prometheus-operator", _launch_operator, _probe_operator)
 PARTS = (PROMETHEUS, PROMETHEUS_OPERATOR)

@@ -8,14 +8,14 @@ import pytest
 from infra.local import paths
 from infra.local.artifacts import Artifacts
 from infra.local.parts import control_plane
-from infra.local.parts.part import Launch, Site
+from infra.local.parts.part import Launch, StackFacts
 from infra.machine.jdk import Jdk
 
 TOKEN = "a-token-that-nobody-may-see"
 PORTS = {"etcd": 20001, "etcd-peer": 20002, "kube-apiserver": 20003, "kube-controller-manager": 20004}
 
 
-def a_site() -> Site:
+def a_site() -> StackFacts:
     """A site with programs by name."""
     artifacts = Artifacts(
         jdk=Jdk(Path("jdk"), 21),
@@ -29,7 +29,7 @@ def a_site() -> Site:
         spark_lib=Path("spark"),
         crds=(),
     )
-    return Site(artifacts=artifacts, ports=PORTS, cluster_ids={}, passwords={control_plane.ADMIN: TOKEN})
+    return StackFacts(artifacts=artifacts, ports=PORTS, cluster_ids={}, passwords={control_plane.ADMIN: TOKEN})
 
 
 def flags(launch: Launch) -> dict[str, str]:

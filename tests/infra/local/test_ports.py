@@ -8,7 +8,7 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from infra.local.parts import processes
-from infra.local.parts.part import Launch, Part, Site
+from infra.local.parts.part import Launch, StackFacts, StackServer
 from infra.local.stack import settle_ports
 from infra.local.state import State
 
@@ -20,13 +20,13 @@ def taken() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def a_part(*, fixed: bool) -> Part:
+def a_part(*, fixed: bool) -> StackServer:
     """A part with one port, which is never started."""
 
-    def never(_: Site) -> Launch:
+    def never(_: StackFacts) -> Launch:
         raise AssertionError("the part was started")
 
-    return Part("broker", never, lambda _: None, ports=("broker",), fixed_ports=("broker",) if fixed else ())
+    return StackServer("broker", never, lambda _: None, ports=("broker",), fixed_ports=("broker",) if fixed else ())
 
 
 def test_a_port_with_a_listener_is_open_and_not_free(taken: int) -> None:

@@ -12,7 +12,7 @@ from components.contract.problems import CannotRunError
 from infra.local import paths
 from infra.local.artifacts import Artifacts
 from infra.local.parts import processes
-from infra.local.parts.part import Launch, Part, Site
+from infra.local.parts.part import Launch, StackFacts, StackServer
 from infra.local.stack import deferred_interrupt, start_part
 from infra.local.state import PartRecord, State, load_state
 from infra.machine.jdk import Jdk
@@ -28,25 +28,25 @@ def nothing_left() -> Iterator[None]:
     processes.stop_all(load_state().parts.values(), grace_seconds=0)
 
 
-def a_site() -> Site:
+def a_site() -> StackFacts:
     """A site of programs that no test here starts."""
     none = Path("none")
     artifacts = Artifacts(Jdk(none, 21), none, none, none, none, none, none, none, none, crds=())
-    return Site(artifacts=artifacts, ports={}, cluster_ids={}, passwords={})
+    return StackFacts(artifacts=artifacts, ports={}, cluster_ids={}, passwords={})
 
 
 def a_part(
     script: str = SLEEP,
-    probe: Callable[[Site], None] = lambda _: None,
-    configure: Callable[[Site], None] | None = None,
+    probe: Callable[[StackFacts], None] = lambda _: None,
+    configure: Callable[[StackFacts], None] | None = None,
     ready_seconds: float = 20,
-) -> Part:
+) -> StackServer:
     """A part that is a Python script."""
     launch = Launch((sys.executable, "-c", script), dict(os.environ))
-    return Part("broker", lambda _: launch, probe, configure, ready_seconds=ready_seconds)
+    return StackServer("broker", lambda _: launch, probe, configure, ready_seconds=ready_seconds)
 
 
-def never_ready(_: Site) -> None:
+def never_ready(_: StackFacts) -> None:
     raise NotYetError("nothing listens on port 9")
 
 
@@ -56,7 +56,7 @@ def remembered_processes() -> dict[str, PartRecord]:
 
 
 def test_a_part_that_serves_and_is_configured_is_remembered_as_ready() -> None:
-    configured: list[Site] = []
+    configured: list[StackFacts] = []
     state = start_part(a_site(), State(), a_part(configure=configured.append))
     assert state == load_state()
     assert state.parts["broker"].ready
@@ -84,7 +84,7 @@ def test_a_part_that_ends_at_once_is_reported_with_its_last_lines_and_the_path_o
 def test_a_part_that_never_becomes_ready_is_reported_with_its_last_problem_and_stopped() -> None:
     started: list[PartRecord] = []
 
-    def probe(site: Site) -> None:
+    def probe(site: StackFacts) -> None:
         started.extend(remembered_processes().values())
         never_ready(site)
 
@@ -98,7 +98,7 @@ def test_a_part_that_never_becomes_ready_is_reported_with_its_last_problem_and_s
 def test_a_ctrl_c_while_waiting_ends_the_part_that_is_being_started() -> None:
     started: list[PartRecord] = []
 
-    def probe(_: Site) -> None:
+    def probe(_: StackFacts) -> None:
         started.extend(remembered_processes().values())
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -9,11 +9,11 @@ from infra.local.operator.conditions import Condition, not_ready
 from infra.local.operator.connect_rest import RunningConnector
 from infra.local.operator.connector_plan import (
     Configure,
+    ConnectorStep,
     Create,
     Outcome,
-    Restart,
+    RestartFailed,
     Restarts,
-    Step,
     Transition,
     backoff_minutes,
     condition_of,
@@ -66,10 +66,10 @@ def test_every_value_of_the_configuration_becomes_text() -> None:
         pytest.param({}, None, running(state="STOPPED"), Transition("resume"), id="runs-again"),
         pytest.param({}, None, running(state="UNASSIGNED"), None, id="about-to-run"),
         pytest.param({}, None, FAILED_TASK, None, id="failed-without-auto-restart"),
-        pytest.param(RESTARTING, None, FAILED_TASK, Restart(1), id="failed-the-first-time"),
-        pytest.param(RESTARTING, None, running(state="FAILED", trace="x"), Restart(1), id="connector-failed"),
+        pytest.param(RESTARTING, None, FAILED_TASK, RestartFailed(1), id="failed-the-first-time"),
+        pytest.param(RESTARTING, None, running(state="FAILED", trace="x"), RestartFailed(1), id="connector-failed"),
         pytest.param(RESTARTING, restarted(1, 1), FAILED_TASK, None, id="failed-again-too-early"),
-        pytest.param(RESTARTING, restarted(1, 2), FAILED_TASK, Restart(2), id="failed-again-after-the-pause"),
+        pytest.param(RESTARTING, restarted(1, 2), FAILED_TASK, RestartFailed(2), id="failed-again-after-the-pause"),
         pytest.param(
             {"autoRestart": {"enabled": True, "maxRestarts": 3}},
             restarted(3, 99),
@@ -81,7 +81,7 @@ def test_every_value_of_the_configuration_becomes_text() -> None:
     ],
 )
 def test_the_next_step_depends_on_the_resource_and_on_what_connect_runs(
-    spec: dict[str, Any], status: Any, seen: RunningConnector | None, step: Step
+    spec: dict[str, Any], status: Any, seen: RunningConnector | None, step: ConnectorStep
 ) -> None:
     assert next_step(a_connector(status=status, **spec), seen, NOW) == step
 

@@ -11,7 +11,7 @@ from infra.local.operator.mirror_maker2 import (
     for_one_machine,
     key_of,
 )
-from infra.local.operator.resources import UnsupportedAuthentication
+from infra.local.operator.resources import UnsupportedLogin
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_properties import secrets_used, worker_properties
 from tests.infra.operator.mirror_maker2_builders import (
@@ -201,7 +201,7 @@ def test_the_role_names_the_secrets_of_every_cluster_and_nothing_else() -> None:
 
 def test_an_unsupported_authentication_of_the_source_is_found() -> None:
     connect = connect_resource(a_v1(source={"authentication": {"type": "oauth"}}))
-    assert [each.authentication for each in connect.clusters] == [None, UnsupportedAuthentication("oauth")]
+    assert [each.authentication for each in connect.clusters] == [None, UnsupportedLogin("oauth")]
 
 
 @pytest.mark.parametrize(
