@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench alerts monitoring drills schema reference model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference model faults properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING and SIZE as environment variables, so that neither make nor a shell
 # runs what a value contains.
@@ -17,7 +17,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make demo    set everything up, replicate between two local regions and prove it"
-	@echo "make test    run all tests, on local stacks"
+	@echo "make quick   run the tests that start no process, in a few minutes"
+	@echo "make test    run all tests: the quick ones first, then the others on local stacks"
+	@echo "make slow    run the tests that start processes"
 	@echo "make check   format, lint and types"
 	@echo "make review  review a change of the stacks it touches: BASE=origin/main OUT=review"
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
@@ -44,9 +46,18 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)
 	@$(BIN)/replicate local demo
 
+# One process for each of two cores: these tests never wait.
+quick: $(READY)
+	$(BIN)/python -m pytest -q -n 2 -m "not process" --durations=10
+
+# A mistake that `quick` finds ends the run within minutes; `make -k test` goes on.
+test: quick slow
+
+.NOTPARALLEL:
+
 # Three processes with a local stack each, because their tests mostly wait, and one for tests that need none.
-test: $(READY)
-	$(BIN)/python -m pytest -v -n 4 --durations=40
+slow: $(READY)
+	$(BIN)/python -m pytest -v -n 4 -m process --durations=40
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -28,39 +28,52 @@ os.environ.setdefault("GOGC", "400")
 # Nor does compiling their queries pay off. The job that tests start by spark-submit reads no such variable.
 os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join((*conf_words(INTERPRETED), "pyspark-shell"))
 
-import psutil
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
+from xdist.scheduler import LoadFileScheduling, LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
 from infra.local import stack
 from infra.local.endpoints import Endpoints
 from infra.machine import toolchain
 from infra.machine.jdk import class_archive, find_jdk
-from infra.machine.waiting import NotYetError, exclusive, wait_for
+from infra.machine.waiting import exclusive
 from infra.stack.project import local_folder
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
+from tests.interrupts import tear_down
+from tests.quick import install_guard, mark_process_tests, without_processes
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
 _workers: list[Any] = []
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> UnitScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    if config.option.markexpr == "not process":
+        return LoadFileScheduling(config, log)
     config.option.loadscopereorder = False
     return UnitScheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest units first, so that all processes end at about the same time."""
+    mark_process_tests(items)
     asking = {unit_of(item.nodeid) for item in items if "endpoints" in getattr(item, "fixturenames", ())}
     if unknown := sorted(unit for unit in asking if not unit.startswith(ON_A_STACK)):
         raise pytest.UsageError(f"tests/scheduling.py: ON_A_STACK lacks {', '.join(unknown)}")
     items.sort(key=lambda item: place_of(unit_of(item.nodeid)))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with without_processes(item):
+        return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    install_guard()
     if hasattr(config, "workerinput"):
         # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
         os.setpgrp()
@@ -74,15 +87,8 @@ def pytest_testnodeready(node: Any) -> None:
 
 
 def pytest_keyboard_interrupt() -> None:
-    """Let the processes tear down what they started: pytest-xdist gives them seconds, then kills them."""
-    for process in psutil.Process().children() if _workers else ():
-        os.killpg(process.pid, signal.SIGINT)
-    wait_for("the processes to tear down", _expect_torn_down, _TEAR_DOWN_SECONDS)
-
-
-def _expect_torn_down() -> None:
-    if busy := [worker.gateway.id for worker in _workers if not worker.channel.isclosed()]:
-        raise NotYetError(f"{', '.join(busy)} still at it")
+    if _workers:
+        tear_down(_workers, _TEAR_DOWN_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.repository import ROOT
 
+pytestmark = pytest.mark.process
+
 CONFTEST = """
 from tests.scheduling import UnitScheduling
 

@@ -172,6 +172,7 @@ def test_every_package_is_listed_in_the_layers() -> None:
         assert not homeless
 
 
+@pytest.mark.process
 def test_the_root_of_the_repository_holds_only_known_entries() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {path.split("/")[0] for path in listed.splitlines()} == IN_THE_ROOT
@@ -186,6 +187,7 @@ def test_the_public_surface_offers_exactly_its_listed_names() -> None:
         components.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.process
 def test_a_check_loads_neither_pulumi_nor_spark_nor_a_client() -> None:
     """These take seconds to load, and a check in an editor or a hook must not wait for them."""
     heavy = "{'confluent_kafka', 'kubernetes', 'pulumi', 'pyspark'}"

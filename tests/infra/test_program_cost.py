@@ -90,6 +90,7 @@ def test_registrations_are_less_than_ten_percent_larger_than_the_bare_ones(
     assert ours < 1.1 * bare
 
 
+@pytest.mark.process
 def test_importing_the_program_loads_no_package_that_only_some_deployments_need() -> None:
     code = "import infra.program, sys; print(*sorted(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

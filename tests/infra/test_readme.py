@@ -189,6 +189,7 @@ def replicate(command: Command, folder: Path) -> "subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.process
 def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> None:
     """Runs the commands of the first page in an empty folder, up to those that need a local stack or a cluster."""
     (init,) = [command for command in COMMANDS if command.whole and command.words[:2] == ("replicate", "init")]
@@ -205,6 +206,7 @@ def test_a_new_project_can_be_checked_and_rendered_as_shown(tmp_path: Path) -> N
     assert list((folder / "rendered").rglob("source-connector.yaml"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "command", [each for each in COMMANDS if each.output and each.words[1:2] and each.words[1] in READ_ONLY], ids=str
 )

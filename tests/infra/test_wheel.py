@@ -11,6 +11,8 @@ import pytest
 
 from tests.repository import ROOT
 
+pytestmark = pytest.mark.process
+
 PACKAGES = ("components", "infra", "spark")
 
 

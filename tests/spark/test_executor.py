@@ -10,6 +10,8 @@ from components.render.job_pods import EXECUTOR_COMMAND
 from spark.executor import executor_command
 from tests.repository import ROOT
 
+pytestmark = pytest.mark.process
+
 #: What Spark 4.2 sets in the pod of an executor, as seen on the local stack.
 VARIABLES = {
     "JAVA_HOME": "/opt/java",

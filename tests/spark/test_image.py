@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from components.render.job_pods import COMMAND, EXECUTOR_COMMAND
@@ -12,6 +13,8 @@ from infra.machine.jdk import find_jdk
 from infra.machine.toolchain import SPARK, ensure_jars
 from tests import job_image
 from tests.repository import ROOT
+
+pytestmark = pytest.mark.process
 
 DOCKERFILE = (ROOT / "spark" / "Dockerfile").read_text()
 

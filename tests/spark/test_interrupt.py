@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from infra.machine.jdk import find_jdk
 from infra.machine.waiting import NotYetError, wait_for
 from tests.repository import ROOT
 from tests.spark.documents import a_cluster, a_document, a_flow_document
+
+pytestmark = pytest.mark.process
 
 _OPEN = {"securityProtocol": "PLAINTEXT", "trust": None, "authentication": None, "bootstrapServers": "127.0.0.1:1"}
 

@@ -15,6 +15,8 @@ from spark.report.page import page
 from tests.spark.browser import Browser, running
 from tests.spark.reports import TIME, flow, group, heartbeats, offsets, troubled
 
+pytestmark = pytest.mark.process
+
 SECONDS = 20
 BEAT_MS = round(datetime.fromisoformat(TIME).timestamp() * 1000)
 WIDTHS = (360, 768, 1280)

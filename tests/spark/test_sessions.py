@@ -13,6 +13,8 @@ from spark.arguments import conf_pair
 from spark.sessions import JARS_VARIABLE, SessionOptions, settings_of
 from tests.repository import ROOT
 
+pytestmark = pytest.mark.process
+
 _ASK = """
 import os
 from components.contract.problems import CannotRunError

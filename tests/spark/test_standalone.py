@@ -17,6 +17,8 @@ from tests.spark.submitting import SUBMIT, job_environment, pack, recipe_words, 
 from tests.spark.submitting import write_document as a_document
 from tests.spark.uncompiled import WITHOUT_COMPILING, conf_words
 
+pytestmark = pytest.mark.process
+
 PAGE_SECONDS = 60
 #: The keys of a report that depend on when the job ran and how long it took.
 _OF_THE_RUN = {"checkedAt", "readSeconds", "newestSyncSeconds", "at", "provenAt", "seconds"}

@@ -24,6 +24,8 @@ from tests.spark.submitting import (
 )
 from tests.spark.uncompiled import WITHOUT_COMPILING, conf_words
 
+pytestmark = pytest.mark.process
+
 SCHEMA = json.loads((ROOT / "spark" / "report" / "schema.json").read_text())
 NAMESPACE = "submitted-tests"
 CALL_SECONDS = 60

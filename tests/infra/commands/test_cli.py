@@ -110,6 +110,7 @@ def test_destroy_is_aborted_if_the_user_answers_no() -> None:
     assert (answer.returncode, answer.stderr) == (1, "Aborted.\n")
 
 
+@pytest.mark.process
 def test_check_works_with_an_encoding_that_lacks_the_check_mark() -> None:
     code = "from infra.commands.app import main; main()"
     answer = subprocess.run(
@@ -123,6 +124,7 @@ def test_check_works_with_an_encoding_that_lacks_the_check_mark() -> None:
     assert (answer.returncode, answer.stdout) == (0, "\\u2713 prod-us-west-2: 0 errors, 0 warnings\n")
 
 
+@pytest.mark.process
 def test_a_closed_or_full_output_causes_no_traceback() -> None:
     for shell, code in ((">&-", 0), ("> /dev/full", 2)):
         command = f"{sys.executable} -c 'from infra.commands.app import main; main()' check prod-us-west-2 {shell}"

@@ -14,6 +14,8 @@ from tests.exporting import SECONDS, exporter, scrape
 from tests.infra.operate.status.exported import values
 from tests.infra.stacks import write_stack
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def stacks(tmp_path: Path) -> Path:

@@ -13,6 +13,8 @@ from typer.testing import CliRunner, Result
 
 from infra.commands.app import app
 
+pytestmark = pytest.mark.process
+
 REPLICATE = (sys.executable, "-c", "from infra.commands.app import main; main()")
 
 

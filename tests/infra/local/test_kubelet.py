@@ -17,6 +17,8 @@ from infra.machine.jdk import find_jdk
 from infra.machine.waiting import NotYetError, wait_for
 from tests.infra.local.test_pod_plan import a_pod, objects_of
 
+pytestmark = pytest.mark.process
+
 CREATED = "2026-01-31T12:00:00Z"
 
 

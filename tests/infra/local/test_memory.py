@@ -13,6 +13,8 @@ from infra.local.parts.processes import ProcessRecord
 from infra.local.state import PartRecord, State, save_state
 from infra.machine.waiting import NotYetError, wait_for
 
+pytestmark = pytest.mark.process
+
 MIB = 1024 * 1024
 LARGE = "import signal; block = bytearray(b'x') * (100 << 20); print('ready', flush=True); signal.pause()"
 

@@ -13,6 +13,8 @@ from infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
 from infra.local.parts import processes
 from infra.machine.waiting import NotYetError, wait_for
 
+pytestmark = pytest.mark.process
+
 PLACE = ("mirror-orders", "a", "u")
 SECRET = "/etc/replication/secrets/login"
 WAITS = "import signal; print('ready', flush=True); signal.pause()"

@@ -13,6 +13,8 @@ from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
 from infra.machine.waiting import NotYetError, wait_for
 
+pytestmark = pytest.mark.process
+
 SLEEP = (sys.executable, "-c", "import signal; print('ready', flush=True); signal.pause()")
 STUBBORN = (
     sys.executable,

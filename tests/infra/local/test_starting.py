@@ -18,6 +18,8 @@ from infra.local.state import PartRecord, State, load_state
 from infra.machine.jdk import Jdk
 from infra.machine.waiting import NotYetError
 
+pytestmark = pytest.mark.process
+
 SLEEP = "import signal; print('serving', flush=True); signal.pause()"
 
 

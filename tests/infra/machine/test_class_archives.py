@@ -7,6 +7,8 @@ import pytest
 
 from infra.machine.jdk import Jdk, archive_file, class_archive, find_jdk
 
+pytestmark = pytest.mark.process
+
 PROGRAM = ["-Xlog:class+load=info", "-m", "jdk.compiler/com.sun.tools.javac.Main", "-version"]
 
 

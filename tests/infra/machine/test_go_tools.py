@@ -9,6 +9,8 @@ from components.contract.problems import CannotRunError
 from infra.machine import toolchain, versions
 from infra.machine.toolchain import ETCD, KUBE_APISERVER, PULUMI, ensure_go_tool, version_fits
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from components.contract.problems import CannotRunError
 from infra.machine.jdk import Jdk
 from infra.machine.toolchain import MAVEN_REMEDY, JarSet, ensure_jars
 
+pytestmark = pytest.mark.process
+
 FAKE_MAVEN = """#!/bin/sh
 for word; do case "$word" in -DoutputDirectory=*) out="${word#-DoutputDirectory=}";; esac; done
 mkdir -p "$out" && echo "$JAVA_HOME" > "$out/$(sed -n 's/.*<jar>//p' "$3")" && echo run >> "$COUNT"

@@ -12,6 +12,8 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from infra.machine.waiting import exclusive
 
+pytestmark = pytest.mark.process
+
 HOLD = """
 import fcntl, signal, sys
 lock = open(sys.argv[1], "w")

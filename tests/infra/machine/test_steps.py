@@ -12,6 +12,8 @@ from components.contract.problems import CannotRunError
 from infra.machine import steps
 from tests.repository import ROOT
 
+pytestmark = pytest.mark.process
+
 NETWORK = "check the network."
 STALLS = "echo 'Downloading Kafka'; exec tail -f /dev/null"
 

@@ -15,6 +15,8 @@ from infra.local.artifacts import ensure
 from infra.stack.settings import read_settings, stack_file
 from tests.repository import STACKS
 
+pytestmark = pytest.mark.process
+
 STACK = "prod-us-west-2"
 
 

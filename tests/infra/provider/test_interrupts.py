@@ -21,6 +21,8 @@ from infra.local.provider.operations import Operations
 from infra.local.provider.servicer import KubernetesProvider
 from tests.infra.provider.programs import engine_environment, engine_options
 
+pytestmark = pytest.mark.process
+
 PROJECT = "interrupts"
 #: How long the creation takes if nothing ends it.
 _OBJECT_SECONDS = 30

@@ -18,7 +18,7 @@ from infra.local.provider.manifests import encode
 from tests.local.promoting import held
 from tests.repository import ROOT
 
-pytestmark = pytest.mark.usefixtures("stopped_programs")
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("stopped_programs")]
 
 NAME = "begun-before-the-kill"
 CONNECTOR: Object = {

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from infra.review.acls import (
@@ -54,6 +55,7 @@ def test_a_narrow_table_shows_every_name_in_full(tmp_path: Path) -> None:
     assert "…" not in text
 
 
+@pytest.mark.process
 def test_the_commands_can_be_run_as_they_are(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     lines = list(acl_commands(stack_acls(settings), settings.topology))
@@ -75,6 +77,7 @@ def test_the_commands_can_be_run_as_they_are(tmp_path: Path) -> None:
     assert any(line.endswith("--group checkout- --resource-pattern-type prefixed") for line in run)
 
 
+@pytest.mark.process
 def test_the_commands_fail_if_the_variable_with_the_address_is_not_set(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     script = "\n".join(acl_commands(stack_acls(settings), settings.topology))

@@ -15,6 +15,8 @@ from tests.builders import a_flow, a_topology
 from tests.infra.review.changes import written
 from tests.infra.stacks import write_stack
 
+pytestmark = pytest.mark.process
+
 LEDGER = {"replications": {"ledger": a_flow(topics=["ledger"])}}
 
 

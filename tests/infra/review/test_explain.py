@@ -253,6 +253,7 @@ def test_the_command_prints_json() -> None:
     assert [said["value"] for said in lag["said"]] == ["100", "10"]
 
 
+@pytest.mark.process
 def test_explaining_loads_neither_pulumi_nor_spark() -> None:
     code = "import sys, infra.review.explain, infra.review.explain; print({'pulumi', 'pyspark'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -15,6 +15,8 @@ from tests.go_programs import KUSTOMIZE, go_program
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def kustomize() -> Path:

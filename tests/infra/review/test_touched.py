@@ -10,6 +10,8 @@ from infra.stack.settings import stack_names
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS
 
+pytestmark = pytest.mark.process
+
 TOPOLOGIES = {"east": "prod", "west": "prod", "lab": "lab", "odd": None}
 ALL = ("east", "lab", "odd", "west")
 

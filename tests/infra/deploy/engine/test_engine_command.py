@@ -15,6 +15,8 @@ from pulumi import automation
 
 from infra.deploy.engine.command import EngineCommand
 
+pytestmark = pytest.mark.process
+
 ENGINE = """#!{python}
 import os, signal, sys
 if sys.argv[-1] == "version":

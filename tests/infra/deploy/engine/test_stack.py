@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from infra.deploy.engine.stack import PendingCreate, created, pending_creates
 from infra.kubernetes.api import Object, Reference
 from tests.infra.provider import undone_change
@@ -49,6 +51,7 @@ def test_an_object_that_the_provider_creates_after_its_engine_was_killed_is_foun
     assert created(begun, lambda _: {}, outliving_seconds=60) == list(begun)
 
 
+@pytest.mark.process
 def test_undoing_a_failed_replacement_is_refused_with_a_remedy_that_leaves_everything_as_before(tmp_path: Path) -> None:
     command = [sys.executable, "-m", undone_change.__name__]
     ran = subprocess.run(

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.infra.readmes import chapter, shown
 from tests.repository import ROOT
+
+pytestmark = pytest.mark.process
 
 TITLE = "Five minutes from somebody's YAML to a verdict"
 #: `pip` has already run on the test machine, and `kubectl` needs clusters.

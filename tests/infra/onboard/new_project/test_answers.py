@@ -122,6 +122,7 @@ def test_the_workflows_of_a_new_project_match_those_of_this_repository(name: str
     assert yaml.safe_load(project_files(ANSWERS)[f".github/workflows/{name}.yaml"]) == workflow
 
 
+@pytest.mark.process
 def test_actionlint_finds_no_problem_in_the_workflows_of_a_new_project(project: Path) -> None:
     workflows = [str(project / ".github" / "workflows" / f"{name}.yaml") for name in WORKFLOWS]
     command = [str(go_program(ACTIONLINT)), "-no-color", "-shellcheck=", "-pyflakes=", *workflows]
@@ -219,6 +220,7 @@ def test_a_full_disk_leaves_no_files_behind(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_the_program_of_a_new_project_runs_beside_folders_named_like_our_packages(project: Path) -> None:
     """Without the engine there is no configuration, so the program loads and then reports what is missing."""
     for name in ("components", "infra"):

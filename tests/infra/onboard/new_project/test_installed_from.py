@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from infra.commands.app import app
 from infra.onboard.new_project.files import advice, requirement_of
 
+pytestmark = pytest.mark.process
+
 
 def test_pip_can_install_the_requirements_of_a_new_project(tmp_path: Path) -> None:
     """Installs as the first command of its README does, but without the dependencies of our package."""
