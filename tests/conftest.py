@@ -42,7 +42,7 @@ from infra.stack.project import local_folder
 from spark.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
 from tests.interrupts import tear_down
-from tests.quick import install_guard, mark_process_tests, without_processes
+from tests.quick import install_guard, is_quick, mark_process_tests
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
@@ -50,7 +50,7 @@ _workers: list[Any] = []
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    if config.option.markexpr == "not process":
+    if is_quick(config):
         return LoadFileScheduling(config, log)
     config.option.loadscopereorder = False
     return UnitScheduling(config, log)
@@ -66,14 +66,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place_of(unit_of(item.nodeid)))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    with without_processes(item):
-        return (yield)
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    install_guard()
+    if is_quick(config):
+        install_guard()
     if hasattr(config, "workerinput"):
         # A terminal's Ctrl-C would reach it beside the signal that it gets below, and interrupt its tearing down.
         os.setpgrp()

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,6 @@ PROCESS_FOLDERS = ("tests/contract/", "tests/local/", "tests/workflows/")
 _STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec", "os.spawn"})
 #: Python's own module `platform` asks it for the processor.
 _HARMLESS = frozenset({"uname"})
-_running: list[str] = []
-"""The quick test that runs in this process, if any."""
 
 
 def mark_process_tests(items: list[pytest.Item]) -> None:
@@ -30,26 +26,18 @@ def mark_process_tests(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.process)
 
 
-@contextmanager
-def without_processes(item: pytest.Item) -> Iterator[None]:
-    """Let a test without the mark `process` fail at the process that it starts."""
-    if item.get_closest_marker("process") is not None:
-        yield
-        return
-    _running.append(item.nodeid)
-    try:
-        yield
-    finally:
-        _running.clear()
+def is_quick(config: pytest.Config) -> bool:
+    """Whether this run leaves out the tests that start a process."""
+    return bool(config.option.markexpr == "not process")
 
 
 def install_guard() -> None:
-    """Watch what this Python process starts. Python cannot remove such a hook."""
+    """Let each test that starts a process from now on fail. Python cannot remove such a hook."""
     sys.addaudithook(_refuse_process)
 
 
 def _refuse_process(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _running or event not in _STARTS:
+    if event not in _STARTS or "PYTEST_CURRENT_TEST" not in os.environ:
         return
     program = _program(event, arguments)
     if program in _HARMLESS:
