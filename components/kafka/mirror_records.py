@@ -1,15 +1,34 @@
-"""The records that MirrorMaker and Connect write to their own topics, decoded. A record of another format decodes to
-None. Numbers are big-endian; a string is an int16 length and UTF-8. Source:
-org.apache.kafka.connect.mirror.{Heartbeat,Checkpoint,OffsetSync}, OffsetStorageWriter.
+"""The records that MirrorMaker and Connect write to their own topics, decoded, and the newest of each key.
+
+Everything that reads these topics uses this module, so that an operation and the proof cannot disagree about what they
+hold. A record of another format decodes to None. Numbers are big-endian; a string is an int16 length and UTF-8.
+Source: org.apache.kafka.connect.mirror.{Heartbeat,Checkpoint,OffsetSync}, OffsetStorageWriter.
 """
 
 import json
 import struct
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from components.kafka.positions import TopicPartition
 
 _INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+
+
+class OwnRecord(Protocol):
+    """A record of one of these topics, as any client returns it. `time_ms` is its timestamp in ms since 1970."""
+
+    @property
+    def partition(self) -> TopicPartition: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def time_ms(self) -> int: ...
 
 
 class Heartbeat(NamedTuple):
@@ -21,20 +40,25 @@ class Heartbeat(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A group's offset on the source, and the offset of the remote `partition` that it was translated to."""
+    """A group's offset on the source, and the offset of the remote partition that MirrorMaker translated it to.
 
-    group: str
-    partition: TopicPartition
+    `written_ms` is when the checkpoint was written, in ms since 1970.
+    """
+
     upstream: int
     downstream: int
+    written_ms: int = 0
 
 
 class OffsetSync(NamedTuple):
-    """The record at `upstream` of the source's `partition` was written to `downstream` on the target."""
+    """The record at `upstream` on the source was written to `downstream` on the target.
 
-    partition: TopicPartition
+    `written_ms` is when the sync was written, in ms since 1970.
+    """
+
     upstream: int
     downstream: int
+    written_ms: int = 0
 
 
 class ConnectOffset(NamedTuple):
@@ -46,18 +70,21 @@ class ConnectOffset(NamedTuple):
     offset: int | None
 
 
-def heartbeat(key: bytes | None, value: bytes | None) -> Heartbeat | None:
+def heartbeat(record: OwnRecord) -> Heartbeat | None:
+    """Decode a heartbeat."""
+    key, value = record.key or b"", record.value or b""
     try:
-        source, at = _string(key or b"", 0)
-        target, end = _string(key or b"", at)
-        version, emitted_ms = struct.unpack(">hq", value or b"")
+        source, at = _string(key, 0)
+        target, end = _string(key, at)
+        version, emitted_ms = struct.unpack(">hq", value)
     except (struct.error, UnicodeDecodeError):
         return None
-    return Heartbeat(source, target, emitted_ms) if end == len(key or b"") and version == 0 else None
+    return Heartbeat(source, target, emitted_ms) if end == len(key) and version == 0 else None
 
 
-def checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint | None:
-    key, value = key or b"", value or b""
+def checkpoint(record: OwnRecord) -> tuple[str, TopicPartition, Checkpoint] | None:
+    """Decode a checkpoint: its group, its remote partition, and its offsets."""
+    key, value = record.key or b"", record.value or b""
     try:
         group, at = _string(key, 0)
         topic, at = _string(key, at)
@@ -66,30 +93,103 @@ def checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint | None:
         _, end = _string(value, _INT16.size + 2 * _INT64.size)
     except (struct.error, UnicodeDecodeError):
         return None
-    formed = version == 0 and end == len(value)
-    return Checkpoint(group, TopicPartition(topic, partition), upstream, downstream) if formed else None
+    if version != 0 or end != len(value):
+        return None
+    return group, TopicPartition(topic, partition), Checkpoint(upstream, downstream, record.time_ms)
 
 
-def offset_sync(key: bytes | None, value: bytes | None) -> OffsetSync | None:
-    key = key or b""
+def offset_sync(record: OwnRecord) -> tuple[TopicPartition, OffsetSync] | None:
+    """Decode an offset sync: its partition of the source, and its offsets."""
+    key = record.key or b""
     try:
         topic, at = _string(key, 0)
         (partition,) = _INT32.unpack(key[at:])
-        upstream, downstream = struct.unpack(">qq", value or b"")
+        upstream, downstream = struct.unpack(">qq", record.value or b"")
     except (struct.error, UnicodeDecodeError):
         return None
-    return OffsetSync(TopicPartition(topic, partition), upstream, downstream)
+    return TopicPartition(topic, partition), OffsetSync(upstream, downstream, record.time_ms)
 
 
-def connect_offset(key: bytes | None, value: bytes | None) -> ConnectOffset | None:
+def connect_offset(record: OwnRecord) -> ConnectOffset | None:
     """Decode a record of the workers' offsets topic; also None for records of a checkpoint or heartbeat connector."""
     try:
-        connector, where = json.loads(key or b"")
+        connector, where = json.loads(record.key or b"")
         partition = TopicPartition(str(where["topic"]), int(where["partition"]))
-        offset = None if value is None else int(json.loads(value)["offset"])
+        offset = None if record.value is None else int(json.loads(record.value)["offset"])
         return ConnectOffset(str(connector), str(where["cluster"]), partition, offset)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The newest checkpoint of each group and remote partition, with the offset of its own record.
+
+    `undecodable` counts the records of the topic that are no checkpoints.
+    """
+
+    newest: Mapping[tuple[str, TopicPartition], tuple[int, Checkpoint]] = field(default_factory=dict)
+    undecodable: int = 0
+
+    def get(self, group: str, partition: TopicPartition) -> Checkpoint | None:
+        newest = self.newest.get((group, partition))
+        return None if newest is None else newest[1]
+
+    @property
+    def by_group(self) -> dict[tuple[str, TopicPartition], Checkpoint]:
+        """The checkpoints by group and remote partition."""
+        return {key: checkpoint for key, (_, checkpoint) in self.newest.items()}
+
+
+def latest_checkpoints(records: Iterable[OwnRecord], before: Checkpoints | None = None) -> Checkpoints:
+    """Return the newest checkpoint of each group and remote partition, even if its offsets are lower: a checkpoint
+    follows a group that was reset. `before` has the checkpoints of earlier records.
+    """
+    known = before or Checkpoints()
+    newest, undecodable = dict(known.newest), known.undecodable
+    for record in records:
+        decoded = checkpoint(record)
+        if decoded is None:
+            undecodable += 1
+            continue
+        group, partition, offsets = decoded
+        at, _ = newest.get((group, partition), (record.offset, offsets))
+        if record.offset >= at:
+            newest[group, partition] = record.offset, offsets
+    return Checkpoints(newest, undecodable)
+
+
+def stored_offsets(records: Iterable[OwnRecord], source_alias: str) -> dict[tuple[str, TopicPartition], int | None]:
+    """Return the newest offset that each connector has stored for each partition of a source; None after a reset.
+
+    A connector whose source was renamed still has the offsets of the old alias, which its tasks no longer use. Offsets
+    may be in several partitions of the topic, if it has ever been extended. These have no common order, so the highest
+    offset counts.
+    """
+    newest: dict[tuple[str, TopicPartition, int], int | None] = {}
+    for record in records:
+        stored = connect_offset(record)
+        if stored is not None and stored.source == source_alias:
+            newest[stored.connector, stored.partition, record.partition.partition] = stored.offset
+    highest: dict[tuple[str, TopicPartition], int | None] = {}
+    for (connector, partition, _), offset in newest.items():
+        before = highest.get((connector, partition))
+        highest[connector, partition] = offset if before is None else max(before, before if offset is None else offset)
+    return highest
+
+
+def replicated_offsets(
+    records: Iterable[OwnRecord], connectors: Collection[str], source_alias: str
+) -> dict[TopicPartition, int]:
+    """Return the offset of the last record of each source partition that any of these connectors reports as replicated.
+
+    A partition whose offset was reset is left out.
+    """
+    furthest: dict[TopicPartition, int] = {}
+    for (connector, partition), offset in stored_offsets(records, source_alias).items():
+        if connector in connectors and offset is not None:
+            furthest[partition] = max(offset, furthest.get(partition, offset))
+    return furthest
 
 
 def _string(data: bytes, at: int) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Depth
 from components.kafka.cycles import Ring, rings_of_topics
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from spark.checks.access import check_access
 from spark.checks.connector_progress import read_movement, with_movement
@@ -22,7 +23,6 @@ from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets.check import check_offsets
 from spark.checks.offsets.readings import SyncsRead, read_syncs
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity.check import check_parity
 from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
 from spark.checks.parity.first_pass import FirstPass, read_first_pass

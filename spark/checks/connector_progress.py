@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckOutcome, Finding, note
 from components.contract.wording import agreeing, numbered
+from components.kafka.mirror_records import replicated_offsets
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
-from spark.checks.offsets.translation import SyncHistory
-from spark.checks.own_records import newest_stored
 from spark.flows import OpenFlow
 from spark.kafka_errors import ClusterError
 
@@ -55,7 +55,7 @@ def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
         return None
     logs = flow.target.offsets(TopicPartition(topic, number) for number in range(count))
     read = flow.target.records(logs.items(), f"reading connector offsets from {topic}")
-    found = newest_stored(read, names, flow.parameters.source.alias)
+    found = replicated_offsets(read, names, flow.parameters.source.alias)
     return {each: at for each, at in found.items() if each.partition < flow.partitions.get(each.topic, 0)}
 
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 from components.contract.parameters import FlowParameters, HeartbeatParameters
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from components.contract.wording import agreeing, numbered
+from components.kafka.mirror_records import OwnRecord, heartbeat
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
-from spark.checks.own_records import Heartbeat, heartbeats_seen
 from spark.clusters import Cluster
 from spark.flows import OpenFlow
 from spark.waiting import wait_until
@@ -36,6 +36,35 @@ _WORKERS_ONLY = note(
 )
 
 
+class HeartbeatArrival(NamedTuple):
+    """A decoded heartbeat on the target. `emitted_ms` is the time in its value, in ms since 1970."""
+
+    emitted_ms: int
+    partition: int
+    offset: int
+
+
+class HeartbeatsSeen(NamedTuple):
+    """This flow's heartbeats, ascending, and the numbers of those of other flows and of undecodable records."""
+
+    ours: list[HeartbeatArrival]
+    others: int
+    undecodable: int
+
+
+def heartbeats_seen(records: Iterable[OwnRecord], source_alias: str, target_alias: str) -> HeartbeatsSeen:
+    ours, others, undecodable = [], 0, 0
+    for record in records:
+        beat = heartbeat(record)
+        if beat is None:
+            undecodable += 1
+        elif (beat.source, beat.target) == (source_alias, target_alias):
+            ours.append(HeartbeatArrival(beat.emitted_ms, record.partition.partition, record.offset))
+        else:
+            others += 1
+    return HeartbeatsSeen(sorted(ours), others, undecodable)
+
+
 @dataclass
 class Observation:
     """End offsets of the heartbeat topic over time. Replicated records keep the source's timestamp, so the time of
@@ -54,7 +83,7 @@ class Observation:
         times = [at for at, _ in self.ends]
         return max((after - before for before, after in itertools.pairwise(times)), default=0)
 
-    def latencies_ms(self, heartbeats: Sequence[Heartbeat]) -> list[tuple[int, int]]:
+    def latencies_ms(self, heartbeats: Sequence[HeartbeatArrival]) -> list[tuple[int, int]]:
         """The heartbeats that arrived during the observation: when each was emitted, in ms since 1970 and in this
         order, and an upper bound of its latency."""
         found = []
@@ -176,7 +205,7 @@ def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> d
 
 def judge(
     parameters: HeartbeatParameters,
-    beats: Sequence[Heartbeat],
+    beats: Sequence[HeartbeatArrival],
     observation: Observation,
     now: int,
     others: int = 0,

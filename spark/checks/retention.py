@@ -20,9 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.contract.wording import agreeing, numbered
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import readers
-from spark.checks.offsets.translation import Sync, SyncHistory
 from spark.checks.parity.first_pass import logs_on_target
 from spark.flows import OpenFlow
 from spark.local_frames import frame_of
@@ -32,8 +33,8 @@ from spark.local_frames import frame_of
 class Copies:
     """Counts of target records: from the record of the `first` sync to that of the `newest` one, and from there on."""
 
-    first: Sync
-    newest: Sync
+    first: OffsetSync
+    newest: OffsetSync
     between: int
     after: int
 
@@ -163,7 +164,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     return found
 
 
-def _unseen(copies: Copies, gaps: Sequence[tuple[Sync, Sync]]) -> int:
+def _unseen(copies: Copies, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
     """How many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides each
     of them.
     """
@@ -257,7 +258,7 @@ def _not_visible(why_not: Mapping[TopicPartition, str]) -> list[Finding]:
     return [error("losses-not-visible", what, len(why_not))]
 
 
-def _skipped(before: Sync, after: Sync) -> int:
+def _skipped(before: OffsetSync, after: OffsetSync) -> int:
     """By how many offsets the source advanced further than the target."""
     return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spark.checks.offsets.translation import Sync
+from components.kafka.mirror_records import OffsetSync
 from tests.contract.java_programs import answer
 from tests.contract.property_definitions import KAFKAS
 from tests.model.offset_sync_store import OffsetSyncStore
@@ -38,7 +38,7 @@ def ported(case: dict[str, Any]) -> list[list[int | None]]:
     found = []
     for index, (upstream, downstream) in enumerate(case["syncs"]):
         store.read_to_end = index >= case["loaded"]
-        store.add(Sync(upstream, downstream))
+        store.add(OffsetSync(upstream, downstream))
         found.append([store.translate(each) for each in case["asked"]])
     return found
 

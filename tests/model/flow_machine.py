@@ -12,7 +12,7 @@ from components.contract.report import CheckOutcome, Finding, Severity, Verdict,
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import connectors, heartbeats, topics
-from spark.checks.own_records import Heartbeat
+from spark.checks.heartbeats import HeartbeatArrival
 from tests.model.logs import Logs, codes, missing, out_of_order
 from tests.model.partition import ORDERS
 from tests.spark.documents import a_flow
@@ -120,7 +120,7 @@ def _object(role: ConnectorRole, state: str | None) -> dict[str, Any] | None:
 
 
 def _heartbeats(flow: Working) -> CheckOutcome:
-    beats = [Heartbeat(at * 1000, 0, offset) for offset, at in enumerate(flow.beats)]
+    beats = [HeartbeatArrival(at * 1000, 0, offset) for offset, at in enumerate(flow.beats)]
     return heartbeats.judge(FLOW.heartbeats, beats, heartbeats.Observation(), flow.clock * 1000)
 
 

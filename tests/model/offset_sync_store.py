@@ -6,7 +6,7 @@ Source: org.apache.kafka.connect.mirror.OffsetSyncStore, Kafka 3.9 to 4.3.
 
 from dataclasses import dataclass, field
 
-from spark.checks.offsets.translation import Sync
+from components.kafka.mirror_records import OffsetSync
 
 SYNCS_PER_PARTITION = 64
 #: What `translate` returns for an offset that is older than every sync.
@@ -19,9 +19,9 @@ class OffsetSyncStore:
 
     must_read_to_end: bool = True
     read_to_end: bool = False
-    syncs: list[Sync] = field(default_factory=list)
+    syncs: list[OffsetSync] = field(default_factory=list)
 
-    def add(self, sync: Sync) -> None:
+    def add(self, sync: OffsetSync) -> None:
         """Add a sync that was read from the topic; each sync must be a separate object."""
         if not self.syncs or sync.upstream < self.syncs[0].upstream or (not self.read_to_end and self.must_read_to_end):
             self.syncs = [sync] * SYNCS_PER_PARTITION
@@ -37,7 +37,7 @@ class OffsetSyncStore:
             return TOO_OLD
         return found.downstream + (0 if found.upstream == upstream else 1)
 
-    def _update(self, sync: Sync) -> None:
+    def _update(self, sync: OffsetSync) -> None:
         original, syncs = list(self.syncs), list(self.syncs)
         syncs[0] = replacement = sync
         index = 0
@@ -66,13 +66,13 @@ class OffsetSyncStore:
         self.syncs = syncs
 
 
-def _near_enough(before: Sync, after: Sync, i: int, j: int) -> bool:
+def _near_enough(before: OffsetSync, after: OffsetSync, i: int, j: int) -> bool:
     """Invariant B: the sync at j is at most 2^j - 2^i offsets older than that at i."""
     bound = _long(after.upstream + _long(1 << j) - _long(1 << i))
     return before is after or bound < 0 or before.upstream <= bound
 
 
-def _far_enough(before: Sync, after: Sync, i: int) -> bool:
+def _far_enough(before: OffsetSync, after: OffsetSync, i: int) -> bool:
     """Invariant C: the sync after that at i is at least 2^(i-2) offsets older."""
     bound = _long(after.upstream + _long(1 << max(i - 2, 0)))
     return before is after or (bound >= 0 and before.upstream >= bound)

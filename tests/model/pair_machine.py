@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from components.contract.parameters import GuardParameters
 from components.contract.report import Severity, Verdict, worst
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
 from spark.checks.loops import mark_findings
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity.causes import with_expired, with_replaced
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings

@@ -5,8 +5,10 @@ It knows which records a moved group would skip, so that tests can compare the j
 
 from dataclasses import dataclass, field
 
+from components.kafka.mirror_records import Checkpoint, OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import Checkpoint, Position, Record, Sync, SyncHistory
+from spark.checks.offsets.translation import Position, Record
 from tests.model.offset_sync_store import TOO_OLD, OffsetSyncStore
 
 ORDERS = TopicPartition("orders", 0)
@@ -26,12 +28,12 @@ class Partition:
     source_start: int = 0
     target_start: int = 0
     position: int = 0
-    syncs: list[Sync] = field(default_factory=list)
+    syncs: list[OffsetSync] = field(default_factory=list)
     committed: int | None = None
     checkpoint: Checkpoint | None = None
     resent: bool = False
-    _last_sync: Sync | None = None
-    _before: Sync | None = None
+    _last_sync: OffsetSync | None = None
+    _before: OffsetSync | None = None
     _store: OffsetSyncStore = field(default_factory=lambda: OffsetSyncStore(read_to_end=True))
 
     def produce(self, records: int) -> None:
@@ -50,7 +52,7 @@ class Partition:
             self.position = upstream + 1
 
     def _write(self, upstream: int) -> None:
-        sync = Sync(upstream, len(self.target))
+        sync = OffsetSync(upstream, len(self.target))
         last, before = self._last_sync, self._before
         if (
             last is None

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from components.kafka.offset_syncs import SyncHistory
 from spark.checks.offsets import translation
-from spark.checks.offsets.translation import Candidates, SyncHistory
+from spark.checks.offsets.translation import Candidates
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200

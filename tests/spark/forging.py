@@ -1,6 +1,19 @@
 """MirrorMaker 2's records, written in its binary formats, so that a test decides what a broker holds."""
 
 import struct
+from typing import NamedTuple
+
+from components.kafka.positions import TopicPartition
+
+
+class Written(NamedTuple):
+    """A record of one of MirrorMaker's own topics, as a client returns it."""
+
+    key: bytes | None
+    value: bytes | None
+    offset: int = 0
+    time_ms: int = 0
+    partition: TopicPartition = TopicPartition("internal", 0)
 
 
 def string(text: str) -> bytes:
@@ -30,3 +43,8 @@ def offset_sync_key(topic: str, partition: int) -> bytes:
 
 def offset_sync_value(upstream: int, downstream: int) -> bytes:
     return struct.pack(">qq", upstream, downstream)
+
+
+def written(*pairs: tuple[bytes | None, bytes | None]) -> list[Written]:
+    """The records of one partition, in order."""
+    return [Written(key, value, offset) for offset, (key, value) in enumerate(pairs)]

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from components.contract.report import Severity
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.checkpoints import Patience, standings
-from spark.checks.offsets.translation import Position, Sync, SyncHistory
+from spark.checks.offsets.translation import Position
 from spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import final_partitions, parity_findings, totals
@@ -19,7 +21,7 @@ from tests.spark.documents import a_flow, a_pair
 
 ORDERS = TopicPartition("orders", 0)
 LATEST = a_flow(startFrom="latest")
-SYNCED = SyncHistory((Sync(60, 0), Sync(70, 10)))
+SYNCED = SyncHistory((OffsetSync(60, 0), OffsetSync(70, 10)))
 
 
 def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), **changes: Any) -> Sides:
@@ -118,7 +120,7 @@ def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:
         pytest.param(20, SYNCED, "group-before-the-start", 40, id="before the start"),
         pytest.param(20, SyncHistory(), "group-before-the-start", 1, id="nothing was replicated"),
         pytest.param(
-            20, SyncHistory((Sync(60, 50),)), "behind-oldest-sync", 1, id="after the start, but no sync is left"
+            20, SyncHistory((OffsetSync(60, 50),)), "behind-oldest-sync", 1, id="after the start, but no sync is left"
         ),
         pytest.param(60, SYNCED, "checkpoint-missing", 1, id="at the start"),
     ],

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from components.contract.report import Severity
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
-from spark.checks.offsets.translation import Sync, SyncHistory
 from spark.checks.parity.causes import by_newest, made_anew, with_expired, with_late, with_replaced
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
@@ -52,12 +53,12 @@ def test_differences_in_a_recreated_source_topic_are_not_reported_as_extra_recor
 def test_offset_syncs_show_that_a_source_topic_was_recreated(
     syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
 ) -> None:
-    history = SyncHistory(tuple(Sync(*each) for each in syncs))
+    history = SyncHistory(tuple(OffsetSync(*each) for each in syncs))
     assert made_anew(history, OffsetRange(*log), oldest_ms) is anew
 
 
 def test_records_sent_again_that_have_expired_on_the_source_are_not_reported_as_extra() -> None:
-    history = SyncHistory((Sync(0, 0), Sync(99, 99), Sync(80, 100)))
+    history = SyncHistory((OffsetSync(0, 0), OffsetSync(99, 99), OffsetSync(80, 100)))
     again, stray = Difference(ORDERS, "extra", 10, 100, 109), Difference(ORDERS, "extra", 1, 120, 120)
     given = {ORDERS: sides(source=(90, 130), target=(0, 150))}
     assert with_expired([again, stray], given, {ORDERS: history}) == [again._replace(kind="extra-head"), stray]
@@ -66,7 +67,7 @@ def test_records_sent_again_that_have_expired_on_the_source_are_not_reported_as_
 def test_records_that_the_flow_has_not_read_are_late_and_not_expired_on_an_empty_target() -> None:
     """Retention has emptied the target and the connector has stopped, so later source records are late."""
     given = {ORDERS: sides(target=(60, 60), held=0)}
-    history = {ORDERS: SyncHistory((Sync(40, 40),))}
+    history = {ORDERS: SyncHistory((OffsetSync(40, 40),))}
     expired = Difference(ORDERS, "missing", 60, 0, 59)
     assert with_late([expired], given, history) == [expired]
     both = Difference(ORDERS, "missing", 100, 0, 99)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
-from spark.checks.offsets.translation import Checkpoint
 from spark.credentials import resolver
 from spark.flows import open_flow
 from spark.sessions import Spark

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from components.contract.report import Severity
+from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from spark.checks.offsets.check import unjudged_records, without_copies
-from spark.checks.offsets.translation import Checkpoint, Position
+from spark.checks.offsets.translation import Position
 from tests.spark.documents import a_flow, a_pair
 
 POSITION = Position("checkout-a", TopicPartition("orders", 0), 105, Checkpoint(105, 101), 101)

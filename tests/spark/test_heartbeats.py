@@ -8,8 +8,16 @@ from components.contract.report import CheckOutcome, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks import heartbeats
-from spark.checks.heartbeats import Observation, gaps_ms, judge, percentile, shared_with, window_records
-from spark.checks.own_records import Heartbeat
+from spark.checks.heartbeats import (
+    HeartbeatArrival,
+    Observation,
+    gaps_ms,
+    heartbeats_seen,
+    judge,
+    percentile,
+    shared_with,
+    window_records,
+)
 from tests.spark import forging
 from tests.spark.documents import a_cluster, a_flow
 from tests.spark.outcomes import Check, named
@@ -19,8 +27,8 @@ PARAMETERS = a_flow().heartbeats
 NOW = 1_000_000_000
 
 
-def beats(*ages_ms: int) -> list[Heartbeat]:
-    return [Heartbeat(NOW - age, 0, offset) for offset, age in enumerate(ages_ms)]
+def beats(*ages_ms: int) -> list[HeartbeatArrival]:
+    return [HeartbeatArrival(NOW - age, 0, offset) for offset, age in enumerate(ages_ms)]
 
 
 def codes(outcome: CheckOutcome) -> list[str]:
@@ -28,7 +36,7 @@ def codes(outcome: CheckOutcome) -> list[str]:
 
 
 def test_fresh_heartbeats_pass_and_are_counted_once_however_often_they_are_replicated() -> None:
-    outcome = judge(PARAMETERS, [*beats(2000, 1000), Heartbeat(NOW - 1000, 0, 9)], Observation(), NOW)
+    outcome = judge(PARAMETERS, [*beats(2000, 1000), HeartbeatArrival(NOW - 1000, 0, 9)], Observation(), NOW)
     assert (outcome.verdict, outcome.counts["heartbeats"], outcome.counts["copies"]) == (Verdict.PASS, 2, 1)
 
 
@@ -91,7 +99,7 @@ def test_records_that_are_not_heartbeats_are_an_error() -> None:
 def test_latency_is_measured_only_for_heartbeats_that_were_seen_arriving() -> None:
     """The record's timestamp is the source's: the age of an old record says nothing about how long it took."""
     observation = Observation([(NOW, {0: 1}), (NOW + 100, {0: 1}), (NOW + 300, {0: 3})])
-    seen = [Heartbeat(NOW - 9_000, 0, 0), Heartbeat(NOW + 40, 0, 1), Heartbeat(NOW + 250, 0, 2)]
+    seen = [HeartbeatArrival(NOW - 9_000, 0, 0), HeartbeatArrival(NOW + 40, 0, 1), HeartbeatArrival(NOW + 250, 0, 2)]
     assert observation.latencies_ms(seen) == [(NOW + 40, 260), (NOW + 250, 50)]
     assert (observation.arrived, observation.resolution_ms) == (2, 200)
 
@@ -132,3 +140,16 @@ def test_many_heartbeats_of_other_flows_do_not_hide_those_of_this_flow(
     outcome = named(check(flow), "heartbeats-arrive")
     assert (outcome.counts["heartbeats"], outcome.counts["ofOtherFlows"]) == (1, 300), outcome
     assert outcome.verdict is Verdict.PASS
+
+
+def test_only_this_flows_heartbeats_are_returned_and_the_others_counted() -> None:
+    ours, eu = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_key("useast", "eu")
+    records = forging.written(
+        (ours, forging.heartbeat_value(20)),
+        (ours, forging.heartbeat_value(10)),
+        (eu, forging.heartbeat_value(5)),
+        (None, None),
+    )
+    seen = heartbeats_seen(records, "useast", "uswest")
+    assert seen.ours == [HeartbeatArrival(10, 0, 1), HeartbeatArrival(20, 0, 0)]
+    assert (seen.others, seen.undecodable) == (1, 1)

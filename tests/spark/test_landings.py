@@ -2,11 +2,11 @@
 
 import pytest
 
+from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.translation import (
     Around,
     Candidates,
-    Checkpoint,
     Landing,
     Position,
     Record,

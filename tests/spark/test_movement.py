@@ -3,11 +3,11 @@
 import pytest
 
 from components.contract.report import CheckName, CheckOutcome, Severity
+from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.connector_progress import Movement, with_movement
-from spark.checks.own_records import newest_stored
 from spark.small_reads import KafkaRecord
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
@@ -35,7 +35,7 @@ def test_the_newest_stored_offset_of_each_partition_counts() -> None:
     written = [KafkaRecord(TopicPartition("offsets", 3), at, 0, *row, ()) for at, row in enumerate(rows)]
     # A worker with another number of partitions stored it elsewhere.
     written.append(KafkaRecord(TopicPartition("offsets", 1), 0, 0, *stored("orders-source", "bills", 1, 6), ()))
-    assert newest_stored(written, ["orders-source"], "useast") == {ORDERS: 9, BILLS: 7}
+    assert replicated_offsets(written, ["orders-source"], "useast") == {ORDERS: 9, BILLS: 7}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from components.contract.report import error
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
-from spark.checks.offsets.translation import Checkpoint, Guess, Landing, Position, Proof, Record
+from spark.checks.offsets.translation import Landing, Position, Proof, Record
 
 
 def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: bool = True) -> Expired:
@@ -16,7 +18,7 @@ def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: boo
         Position("checkout-a", TopicPartition("orders", 0), committed, Checkpoint(committed, 40), 40),
         Proof(error("source-expired", "the source no longer holds offset 45")),
         Landing(Record(40, 45, "45"), after=False),
-        Guess(45, exact),
+        SourceGuess(45, exact),
         OffsetRange(*source),
         OffsetRange(0, 95),
     )

@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 
 from components.contract.report import Coverage, Verdict
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import Sync, SyncHistory
 from spark.checks.retention import Copies, Loss, Replicated, judge, losses
 
 ORDERS = TopicPartition("orders", 0)
 
 
-def replicated(*syncs: Sync, source: tuple[int, int], target: tuple[int, int], **changes: Any) -> Replicated:
+def replicated(*syncs: OffsetSync, source: tuple[int, int], target: tuple[int, int], **changes: Any) -> Replicated:
     return Replicated(
         ORDERS,
         SyncHistory(syncs),
@@ -26,22 +27,22 @@ def replicated(*syncs: Sync, source: tuple[int, int], target: tuple[int, int], *
 
 
 def test_a_source_that_still_starts_before_the_replicated_position_lost_nothing() -> None:
-    assert losses(replicated(Sync(0, 0), Sync(50, 50), source=(40, 60), target=(0, 60))) == []
+    assert losses(replicated(OffsetSync(0, 0), OffsetSync(50, 50), source=(40, 60), target=(0, 60))) == []
 
 
 def test_a_source_that_starts_at_the_replicated_position_lost_nothing() -> None:
-    assert losses(replicated(Sync(0, 0), source=(60, 100), target=(0, 60))) == []
+    assert losses(replicated(OffsetSync(0, 0), source=(60, 100), target=(0, 60))) == []
 
 
 def test_a_source_that_starts_after_the_replicated_position_lost_the_records_between() -> None:
-    (loss,) = losses(replicated(Sync(0, 0), source=(80, 100), target=(0, 60)))
+    (loss,) = losses(replicated(OffsetSync(0, 0), source=(80, 100), target=(0, 60)))
     assert (loss.first, loss.end, loss.certain) == (60, 80, True)
 
 
 def test_a_jump_between_two_syncs_is_reported_as_a_loss() -> None:
-    found = losses(replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
+    found = losses(replicated(OffsetSync(0, 0), OffsetSync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
     assert found == [Loss(ORDERS, 60, 90, True, 1_700)]
-    outcome = judge([replicated(Sync(0, 0), Sync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
+    outcome = judge([replicated(OffsetSync(0, 0), OffsetSync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
     assert outcome.verdict is Verdict.FAIL
     assert "offsets 60 to 89 never reached the target" in outcome.findings[0].message
     assert outcome.counts["lost"] == 30
@@ -55,13 +56,13 @@ def test_a_jump_between_two_syncs_is_reported_as_a_loss() -> None:
     ],
 )
 def test_a_jump_that_markers_or_compaction_may_explain_is_not_proven(changes: dict[str, Any]) -> None:
-    outcome = judge([replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), **changes)])
+    outcome = judge([replicated(OffsetSync(0, 0), OffsetSync(90, 60), source=(90, 100), target=(0, 70), **changes)])
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
 
 
 def test_a_jump_in_a_flow_that_filters_may_be_dropped_records() -> None:
-    jump = replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(0, 70), dense=False)
-    single = replicated(Sync(0, 0), Sync(61, 60), source=(90, 100), target=(0, 70), dense=False)
+    jump = replicated(OffsetSync(0, 0), OffsetSync(90, 60), source=(90, 100), target=(0, 70), dense=False)
+    single = replicated(OffsetSync(0, 0), OffsetSync(61, 60), source=(90, 100), target=(0, 70), dense=False)
     dropped = "aborted or compacted records, records that the flow's transforms dropped, or they were lost: nothing"
     assert dropped in judge([jump], may_drop=True).findings[0].message
     assert "aborted or compacted records, or they were lost: nothing" in judge([jump]).findings[0].message
@@ -70,36 +71,39 @@ def test_a_jump_in_a_flow_that_filters_may_be_dropped_records() -> None:
 
 
 def test_a_jump_over_offsets_that_the_source_still_holds_is_left_to_parity() -> None:
-    assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(0, 100), target=(0, 70))) == []
+    assert losses(replicated(OffsetSync(0, 0), OffsetSync(90, 60), source=(0, 100), target=(0, 70))) == []
 
 
 def test_a_jump_that_has_expired_on_the_target_is_ignored() -> None:
-    assert losses(replicated(Sync(0, 0), Sync(90, 60), source=(90, 100), target=(65, 70))) == []
+    assert losses(replicated(OffsetSync(0, 0), OffsetSync(90, 60), source=(90, 100), target=(65, 70))) == []
 
 
 def test_a_flow_that_began_in_the_middle_of_a_topic_lost_nothing() -> None:
-    assert losses(replicated(Sync(500, 0), source=(500, 600), target=(0, 100))) == []
+    assert losses(replicated(OffsetSync(500, 0), source=(500, 600), target=(0, 100))) == []
 
 
 def test_a_worker_that_read_again_after_a_restart_lost_nothing() -> None:
-    assert losses(replicated(Sync(0, 0), Sync(50, 50), Sync(40, 60), source=(0, 60), target=(0, 80))) == []
+    assert (
+        losses(replicated(OffsetSync(0, 0), OffsetSync(50, 50), OffsetSync(40, 60), source=(0, 60), target=(0, 80)))
+        == []
+    )
 
 
 def test_losses_of_an_emptied_topic_with_many_jumps_are_uncertain() -> None:
-    syncs = [Sync(11 * step, 10 * step) for step in range(5)]
+    syncs = [OffsetSync(11 * step, 10 * step) for step in range(5)]
     assert {loss.certain for loss in losses(replicated(*syncs, source=(60, 60), target=(0, 45)))} == {False}
 
 
 @pytest.mark.parametrize(
     ("syncs", "target_end"),
     [
-        pytest.param((Sync(0, 0), Sync(99, 99)), 100, id="after the newest sync"),
-        pytest.param((Sync(0, 0), Sync(51, 50), Sync(99, 98)), 100, id="between two syncs"),
+        pytest.param((OffsetSync(0, 0), OffsetSync(99, 99)), 100, id="after the newest sync"),
+        pytest.param((OffsetSync(0, 0), OffsetSync(51, 50), OffsetSync(99, 98)), 100, id="between two syncs"),
     ],
 )
 @pytest.mark.parametrize("source", [(101, 101), (101, 120)], ids=["emptied", "with records since"])
 def test_a_gap_of_one_offset_is_not_a_certain_loss(
-    syncs: tuple[Sync, ...], target_end: int, source: tuple[int, int]
+    syncs: tuple[OffsetSync, ...], target_end: int, source: tuple[int, int]
 ) -> None:
     """A topic may hold a single transaction, which has expired completely: only its marker was not replicated."""
     found = losses(replicated(*syncs, source=source, target=(0, target_end)))
@@ -116,7 +120,7 @@ def test_a_source_that_has_removed_nothing_has_lost_nothing() -> None:
     [
         pytest.param(replicated(source=(5, 10), target=(0, 10)), "the partition has no offset sync", id="no sync"),
         pytest.param(
-            replicated(Sync(0, 0), Sync(9, 30), source=(5, 10), target=(0, 31), hidden="both sides write"),
+            replicated(OffsetSync(0, 0), OffsetSync(9, 30), source=(5, 10), target=(0, 31), hidden="both sides write"),
             "both sides write",
             id="a guarded flow",
         ),
@@ -134,7 +138,7 @@ def test_a_partition_whose_losses_cannot_be_seen_is_not_proven(given: Replicated
 
 
 def test_a_gap_of_one_offset_does_not_pass() -> None:
-    outcome = judge([replicated(Sync(0, 0), Sync(60, 59), source=(61, 80), target=(0, 79))])
+    outcome = judge([replicated(OffsetSync(0, 0), OffsetSync(60, 59), source=(61, 80), target=(0, 79))])
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["possible-markers"])
 
 
@@ -142,7 +146,9 @@ def a_coverage(judged: int, **not_judged: int) -> Coverage:
     return Coverage("partitions", judged, {"possible-markers": 0, "losses-not-visible": 0, **not_judged})
 
 
-def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], target: tuple[int, int]) -> Replicated:
+def marked(
+    *syncs: OffsetSync, between: int, after: int, source: tuple[int, int], target: tuple[int, int]
+) -> Replicated:
     """A target that has transaction markers, with the counts of its records."""
     given = replicated(*syncs, source=source, target=target)
     return replace(given, copies=Copies(syncs[0], syncs[-1], between, after))
@@ -152,33 +158,33 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
     ("given", "found"),
     [
         pytest.param(
-            marked(Sync(0, 0), Sync(150, 101), between=100, after=20, source=(150, 170), target=(0, 121)),
+            marked(OffsetSync(0, 0), OffsetSync(150, 101), between=100, after=20, source=(150, 170), target=(0, 121)),
             [Loss(ORDERS, 100, 150, True, 0)],
             id="a marker before the loss",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20)),
+            marked(OffsetSync(0, 0), OffsetSync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20)),
             [Loss(ORDERS, 1, 12, True, some=2)],
             id="as many markers as lost records",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(10, 12), between=10, after=8, source=(10, 18), target=(0, 20)),
+            marked(OffsetSync(0, 0), OffsetSync(10, 12), between=10, after=8, source=(10, 18), target=(0, 20)),
             [],
             id="markers, and nothing lost",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(9, 9), between=9, after=1, source=(12, 20), target=(0, 12)),
+            marked(OffsetSync(0, 0), OffsetSync(9, 9), between=9, after=1, source=(12, 20), target=(0, 12)),
             [Loss(ORDERS, 10, 12, True)],
             id="markers after the newest sync",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(9, 9), between=9, after=3, source=(12, 20), target=(0, 14)),
+            marked(OffsetSync(0, 0), OffsetSync(9, 9), between=9, after=3, source=(12, 20), target=(0, 14)),
             [],
             id="markers after the newest sync, and nothing lost",
         ),
         pytest.param(
             marked(
-                Sync(0, 0), Sync(20, 12), Sync(30, 22), Sync(50, 32),
+                OffsetSync(0, 0), OffsetSync(20, 12), OffsetSync(30, 22), OffsetSync(50, 32),
                 between=28, after=8, source=(50, 58), target=(0, 40),
             ),
             [
@@ -188,12 +194,12 @@ def marked(*syncs: Sync, between: int, after: int, source: tuple[int, int], targ
             id="several gaps",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(12, 12), between=10, after=0, source=(20, 20), target=(0, 20)),
+            marked(OffsetSync(0, 0), OffsetSync(12, 12), between=10, after=0, source=(20, 20), target=(0, 20)),
             [Loss(ORDERS, 1, 12, False, some=2)],
             id="the source is empty and may have had markers",
         ),
         pytest.param(
-            marked(Sync(0, 0), Sync(12, 12), between=11, after=8, source=(12, 20), target=(0, 20)),
+            marked(OffsetSync(0, 0), OffsetSync(12, 12), between=11, after=8, source=(12, 20), target=(0, 20)),
             [Loss(ORDERS, 1, 12, False, some=1)],
             id="one offset, which may have been a marker",
         ),
@@ -205,7 +211,9 @@ def test_markers_on_the_target_do_not_hide_lost_records(given: Replicated, found
 
 
 def test_lost_records_are_counted_even_if_their_offsets_are_unknown() -> None:
-    outcome = judge([marked(Sync(0, 0), Sync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20))])
+    outcome = judge(
+        [marked(OffsetSync(0, 0), OffsetSync(12, 12), between=10, after=8, source=(12, 20), target=(0, 20))]
+    )
     assert (outcome.verdict, outcome.counts["lost"]) == (Verdict.FAIL, 2)
     assert outcome.findings[0].message == (
         "orders-0: 2 of the source offsets 1 to 11 never reached the target: retention removed them before they were "

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from components.contract.report import error, fail
+from components.kafka.mirror_records import Checkpoint, OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from spark.checks.offsets.checkpoints import (
     Patience,
@@ -14,12 +16,12 @@ from spark.checks.offsets.checkpoints import (
     past_translation,
     standings,
 )
-from spark.checks.offsets.translation import Checkpoint, Position, Proof, Sync, SyncHistory
+from spark.checks.offsets.translation import Position, Proof
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)
 POSITION = Position("checkout-a", ORDERS, 105, Checkpoint(105, 101), 101)
-SYNCS = SyncHistory((Sync(0, 0), Sync(100, 100)))
+SYNCS = SyncHistory((OffsetSync(0, 0), OffsetSync(100, 100)))
 PATIENCE = Patience.of(a_flow(), 0)
 KEY = (POSITION.group, ORDERS)
 
@@ -41,14 +43,14 @@ def test_a_translated_and_synced_group_has_no_finding() -> None:
         pytest.param(replace(POSITION, checkpoint=None), SyncHistory(), "no-offset-sync", 0, id="no sync either"),
         pytest.param(
             replace(POSITION, checkpoint=None, committed=3),
-            SyncHistory((Sync(50, 0),)),
+            SyncHistory((OffsetSync(50, 0),)),
             "behind-oldest-sync",
             0,
             id="the group is before every sync",
         ),
         pytest.param(
             replace(POSITION, checkpoint=None, committed=60),
-            SyncHistory((Sync(0, 0), Sync(100, 100), Sync(90, 120))),
+            SyncHistory((OffsetSync(0, 0), OffsetSync(100, 100), OffsetSync(90, 120))),
             "behind-oldest-sync",
             0,
             id="the task began again after the group",
@@ -89,7 +91,7 @@ def test_a_checkpoint_between_old_syncs_is_not_reported_as_stuck() -> None:
 def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
     """They arrived while the job waited: the connector may no longer keep the sync that the group needs."""
     position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
-    newer = SyncHistory((*SYNCS.syncs, Sync(5000, 5000)))
+    newer = SyncHistory((*SYNCS.syncs, OffsetSync(5000, 5000)))
     result = standings(
         [position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow(), PATIENCE
     )

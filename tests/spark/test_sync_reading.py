@@ -2,10 +2,10 @@
 
 import pytest
 
+from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.offsets.readings import SyncsRead, read_syncs
-from spark.checks.offsets.translation import Sync
 from spark.credentials import resolver
 from spark.flows import open_flow
 from spark.sessions import Spark
@@ -31,7 +31,7 @@ def test_a_later_read_continues_where_the_last_one_ended_unless_the_topic_was_re
         scene.sync("resync", 0, *((offset, offset) for offset in range(500)))
         anew = read_syncs(flow, second)
     assert [each.size for each in read] == [first.ends[OWN], 2, second.ends[OWN], 500]
-    assert first.histories[orders].syncs[-1] == Sync(50, 50, scene.began_ms)
+    assert first.histories[orders].syncs[-1] == OffsetSync(50, 50, scene.began_ms)
     assert [each.upstream for each in second.histories[orders].syncs] == [0, 50, 1000, 1010]
     assert [each.upstream for each in anew.histories[orders].syncs] == [0, 499]
 

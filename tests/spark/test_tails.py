@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
-from spark.checks.offsets.translation import Record, Sync, SyncHistory
+from spark.checks.offsets.translation import Record
 from spark.checks.parity import meanings
 from spark.checks.parity.quick import Tail, unfound
 
@@ -30,7 +32,7 @@ def a_tail(
 
 
 EMPTIED = OffsetRange(14, 14)
-ARRIVED = SyncHistory((Sync(13, 13),))
+ARRIVED = SyncHistory((OffsetSync(13, 13),))
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,10 @@
 
 import pytest
 
+from components.kafka.mirror_records import Checkpoint, OffsetSync
+from components.kafka.offset_syncs import SourceGuess, SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import (
-    Candidates,
-    Checkpoint,
-    Guess,
-    Landing,
-    Position,
-    Proof,
-    Record,
-    Sync,
-    SyncHistory,
-    landing,
-    prove,
-    source_range,
-)
+from spark.checks.offsets.translation import Candidates, Landing, Position, Proof, Record, landing, prove, source_range
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 1000)
@@ -32,7 +21,7 @@ def proof_of(
     position: Position,
     found: Landing | None,
     candidates: list[Record],
-    guess: Guess | None = None,
+    guess: SourceGuess | None = None,
     target: OffsetRange = LOG,
     source: OffsetRange = LOG,
     compacted: bool = False,
@@ -112,27 +101,27 @@ def test_offsets_whose_record_retention_removed_are_unproven_and_not_wrong() -> 
     found = Landing(Record(100, 5, "A1"), after=False)
     expired = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
     assert code(expired) == "target-expired"
-    expired = proof_of(a_position(100, 100), found, [], Guess(100, True), source=OffsetRange(500, 1000))
+    expired = proof_of(a_position(100, 100), found, [], SourceGuess(100, True), source=OffsetRange(500, 1000))
     assert code(expired) == "source-expired"
     assert not expired.proven
 
 
 def test_a_different_record_at_the_expected_offset_is_reported() -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
-    wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], Guess(100, True))
+    wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], SourceGuess(100, True))
     assert code(wrong) == "translated-record-differs"
 
 
 @pytest.mark.parametrize(
     ("guess", "compacted"),
     [
-        pytest.param(Guess(100, False), False, id="its place is not certain"),
+        pytest.param(SourceGuess(100, False), False, id="its place is not certain"),
         pytest.param(None, False, id="no sync shows its place"),
-        pytest.param(Guess(100, True), True, id="compaction may have removed it"),
+        pytest.param(SourceGuess(100, True), True, id="compaction may have removed it"),
     ],
 )
 def test_a_record_that_is_not_found_is_unproven_if_it_may_be_elsewhere_or_removed(
-    guess: Guess | None, compacted: bool
+    guess: SourceGuess | None, compacted: bool
 ) -> None:
     found = Landing(Record(100, 5, "A1"), after=False)
     proof = proof_of(a_position(100, 100), found, [], guess, compacted=compacted)
@@ -144,9 +133,9 @@ def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
     """Identical records must neither hide a skip nor pretend one."""
     found = Landing(Record(100, 5, "A1"), after=False)
     twins = [Record(90, 5, "A1"), Record(130, 5, "A1")]
-    expected = proof_of(a_position(100, 100), found, twins, Guess(90, True))
+    expected = proof_of(a_position(100, 100), found, twins, SourceGuess(90, True))
     assert (expected.source_offset, expected.by_counting) == (90, True)
-    assert not proof_of(a_position(100, 100), found, twins[:1], Guess(90, True)).by_counting
+    assert not proof_of(a_position(100, 100), found, twins[:1], SourceGuess(90, True)).by_counting
     assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
 
 
@@ -159,25 +148,25 @@ def test_a_consumer_lands_on_the_record_after_a_marker_or_after_the_last() -> No
 
 class TestSyncHistory:
     def test_between_syncs_of_equal_difference_the_guess_is_exact(self) -> None:
-        history = SyncHistory((Sync(100, 0), Sync(150, 50)))
-        assert history.guess(20) == Guess(120, True)
-        assert history.guess(60) == Guess(160, True)
+        history = SyncHistory((OffsetSync(100, 0), OffsetSync(150, 50)))
+        assert history.guess(20) == SourceGuess(120, True)
+        assert history.guess(60) == SourceGuess(160, True)
 
     def test_across_a_change_of_difference_only_the_sync_itself_is_exact(self) -> None:
-        history = SyncHistory((Sync(100, 0), Sync(160, 50)))
-        assert history.guess(20) == Guess(120, False)
-        assert history.guess(0) == Guess(100, True)
+        history = SyncHistory((OffsetSync(100, 0), OffsetSync(160, 50)))
+        assert history.guess(20) == SourceGuess(120, False)
+        assert history.guess(0) == SourceGuess(100, True)
 
     def test_before_the_oldest_sync_the_guess_is_not_exact(self) -> None:
-        assert SyncHistory((Sync(100, 50),)).guess(20) == Guess(70, False)
+        assert SyncHistory((OffsetSync(100, 50),)).guess(20) == SourceGuess(70, False)
         assert SyncHistory().guess(20) is None
 
     def test_syncs_from_before_the_remote_topic_was_recreated_are_ignored(self) -> None:
-        history = SyncHistory((Sync(0, 0), Sync(500, 500), Sync(600, 0)))
-        assert history.guess(10) == Guess(610, True)
+        history = SyncHistory((OffsetSync(0, 0), OffsetSync(500, 500), OffsetSync(600, 0)))
+        assert history.guess(10) == SourceGuess(610, True)
 
     def test_a_translation_is_owed_only_from_the_latest_sync_on(self) -> None:
-        history = SyncHistory((Sync(0, 0), Sync(100, 90)))
+        history = SyncHistory((OffsetSync(0, 0), OffsetSync(100, 90)))
         assert (history.owed(99), history.owed(100), history.owed(105)) == (None, 90, 91)
         assert SyncHistory().owed(5) is None
 
@@ -185,17 +174,23 @@ class TestSyncHistory:
 @pytest.mark.parametrize(
     ("guess", "by_time", "committed", "wanted"),
     [
-        pytest.param(Guess(100, True), None, 9_999, OffsetRange(68, 133), id="around the guess"),
-        pytest.param(Guess(100, False), 200, 9_999, OffsetRange(68, 233), id="around both when near"),
-        pytest.param(Guess(100, False), 9_000, 9_999, OffsetRange(8_968, 9_033), id="around the time when far apart"),
-        pytest.param(Guess(5, True), None, 9_999, OffsetRange(0, 38), id="within the log"),
+        pytest.param(SourceGuess(100, True), None, 9_999, OffsetRange(68, 133), id="around the guess"),
+        pytest.param(SourceGuess(100, False), 200, 9_999, OffsetRange(68, 233), id="around both when near"),
+        pytest.param(
+            SourceGuess(100, False), 9_000, 9_999, OffsetRange(8_968, 9_033), id="around the time when far apart"
+        ),
+        pytest.param(SourceGuess(5, True), None, 9_999, OffsetRange(0, 38), id="within the log"),
         pytest.param(None, None, 50, OffsetRange(0, 0), id="nowhere without a hint"),
         pytest.param(None, -1, 50, OffsetRange(0, 0), id="nowhere when no record is that young"),
-        pytest.param(Guess(900, True), None, 400, OffsetRange(368, 933), id="from a commit that is near before it"),
-        pytest.param(Guess(9_000, True), None, 400, OffsetRange(8_968, 9_033), id="without a commit far before it"),
+        pytest.param(
+            SourceGuess(900, True), None, 400, OffsetRange(368, 933), id="from a commit that is near before it"
+        ),
+        pytest.param(
+            SourceGuess(9_000, True), None, 400, OffsetRange(8_968, 9_033), id="without a commit far before it"
+        ),
     ],
 )
 def test_the_source_is_read_in_one_small_range(
-    guess: Guess | None, by_time: int | None, committed: int, wanted: OffsetRange
+    guess: SourceGuess | None, by_time: int | None, committed: int, wanted: OffsetRange
 ) -> None:
     assert source_range(guess, by_time, committed, OffsetRange(0, 10_000)) == wanted

@@ -13,8 +13,8 @@ from typing import Any
 from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
-from components.kafka import mirror_records
 from components.kafka.connectors import unended_tasks
+from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from components.render.kafka_connectors import held_back
 from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
@@ -245,13 +245,7 @@ class Moving:
 def _offsets(move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
     """What the mirror's source connector has stored on the target, if the topology names the right cluster."""
     read = _asked(next(iter(readers.values())), move.topic("offset"))
-    decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
-    latest = {
-        each.partition: each.offset
-        for each in decoded
-        if each is not None and (each.connector, each.source) == (move.connector, move.source)
-    }
-    return {partition: offset for partition, offset in latest.items() if offset is not None}
+    return replicated_offsets(read, {move.connector}, move.source)
 
 
 def _connectors(reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:

@@ -10,8 +10,7 @@ from components.clients.reader import KafkaReader, Read
 from components.contract.evidence import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.contract.wording import agreeing, number
-from components.kafka import mirror_records
-from components.kafka.mirror_records import Checkpoint
+from components.kafka.mirror_records import Checkpoint, latest_checkpoints
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import place_after_loss
 from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition, Precondition
@@ -46,14 +45,6 @@ class PartitionTail:
 
 
 @dataclass(frozen=True)
-class WrittenCheckpoint:
-    """A group's newest checkpoint in a remote partition, and when it was written, in ms since 1970."""
-
-    checkpoint: Checkpoint
-    written_ms: int
-
-
-@dataclass(frozen=True)
 class Silence:
     """Why the source could not be asked; `refused` if it answers but refuses the login or a permission."""
 
@@ -76,7 +67,7 @@ class DisasterFacts:
     heartbeat_ms: int | None
     tails: Mapping[TopicPartition, PartitionTail]
     groups: tuple[Group, ...]
-    checkpoints: Mapping[tuple[str, TopicPartition], WrittenCheckpoint]
+    checkpoints: Mapping[tuple[str, TopicPartition], Checkpoint]
     kept: KeptPositions | str = "no validation has published any"
     logs: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
@@ -105,7 +96,8 @@ def read_target(
     topics = flow.replicated(name for each in target.topics() if policy.remote(name := policy.original(each)) == each)
     remote = target.partitions(policy.remote(topic) for topic in topics)
     original = {each: TopicPartition(policy.original(each.topic), each.partition) for each in remote}
-    checkpoints = _checkpoints(flow, target)
+    read = target.records(flow.checkpoints.topic) if flow.checkpoints.enabled else []
+    checkpoints = latest_checkpoints(read).by_group
     translated = {group for group, partition in checkpoints if partition in original}
     known = translated | set(target.groups())
     chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
@@ -127,17 +119,6 @@ def read_target(
             kept = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
     return DisasterFacts(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
-
-
-def _checkpoints(flow: FlowParameters, target: KafkaReader) -> dict[tuple[str, TopicPartition], WrittenCheckpoint]:
-    if not flow.checkpoints.enabled:
-        return {}
-    found = {}
-    for read in target.records(flow.checkpoints.topic):
-        each = mirror_records.checkpoint(read.key, read.value)
-        if each is not None:
-            found[each.group, each.partition] = WrittenCheckpoint(each, read.time_ms)
-    return found
 
 
 def _tails(
@@ -284,7 +265,7 @@ def _kept(found: DisasterFacts, moves: list[NewPosition]) -> Precondition:
 
 def _by_checkpoint(found: DisasterFacts, move: NewPosition) -> int:
     """Where the group would continue without published positions."""
-    at, log = found.checkpoints[move.group, move.target].checkpoint, found.logs.get(move.source)
+    at, log = found.checkpoints[move.group, move.target], found.logs.get(move.source)
     return at.downstream if log is None else place_after_loss(at.upstream, at.downstream, None, None, log)
 
 
@@ -314,14 +295,14 @@ def _stood(flow: FlowParameters, found: DisasterFacts, group: Group, partition: 
     The newest checkpoint then still has the position from before the group was set back. Source:
     MirrorCheckpointTask.checkpointsForGroup.
     """
-    translated = found.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
-    if translated is None:
+    at = found.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
+    if at is None:
         return None
     if isinstance(found.kept, str):
-        return translated.checkpoint
-    at, position = translated.checkpoint, found.kept.positions.get((group.name, *partition))
+        return at
+    position = found.kept.positions.get((group.name, *partition))
     since = datetime.fromisoformat(found.kept.time).timestamp() * 1000
-    if position is None or position.committed >= at.upstream or translated.written_ms >= since:
+    if position is None or position.committed >= at.upstream or at.written_ms >= since:
         return at
     # Only the published position translates this offset: without it, the group starts at the beginning of the log.
     return at._replace(upstream=position.committed, downstream=0)

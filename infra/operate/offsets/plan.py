@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from components.contract.problems import Problem
 from components.contract.wording import number
 from components.kafka.connectors import can_resume_at, is_within, next_record, stored_for
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.properties.definitions import nearest
 from infra.operate.offsets.file import Entry
-from infra.operate.status.positions import Syncs
 
 Stored = Mapping[tuple[str, TopicPartition], int | None]
 
@@ -29,7 +29,7 @@ class Known:
     logs: Mapping[TopicPartition, OffsetRange]
     connectors: Mapping[str, str]
     stored: Stored
-    syncs: Syncs
+    syncs: Mapping[TopicPartition, SyncHistory]
 
     def stored_of(self, partition: TopicPartition) -> int | None:
         return self.stored.get((self.connectors[partition.topic], partition))
@@ -165,7 +165,8 @@ def of_those(found: Iterable[OffsetChange], agreed: Iterable[OffsetChange]) -> l
 
 
 def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> OffsetChange:
-    last = next((sync.upstream for sync in reversed(known.syncs.get(partition, ()))), None)
+    newest = known.syncs.get(partition, SyncHistory()).latest
+    last = None if newest is None else newest.upstream
     return OffsetChange(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)
 
 

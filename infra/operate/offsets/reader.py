@@ -10,8 +10,8 @@ from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
-from components.kafka import mirror_records
 from components.kafka.connectors import present_tasks, unended_tasks
+from components.kafka.mirror_records import stored_offsets
 from components.kafka.positions import TopicPartition
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.offsets.file import OffsetsFile, entries
@@ -126,13 +126,7 @@ class OffsetsReader:
 
     def _stored(self) -> Stored:
         topic = storage_topic_name(self.flow.workers, self.flow.settings, "offsets")
-        read = self.readers.of(self.parameters.target).records(topic)
-        decoded = (mirror_records.connect_offset(each.key, each.value) for each in read)
-        return {
-            (each.connector, each.partition): each.offset
-            for each in decoded
-            if each is not None and each.source == self.source
-        }
+        return stored_offsets(self.readers.of(self.parameters.target).records(topic), self.source)
 
 
 def _unasked(error: NoAnswerError) -> CannotRunError:

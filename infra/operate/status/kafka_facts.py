@@ -7,22 +7,15 @@ from components.clients.reader import KafkaReader, Read
 from components.contract.parameters import FlowParameters
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
-from components.kafka import mirror_records
-from components.kafka.mirror_records import Checkpoint
+from components.kafka.mirror_records import Checkpoints, heartbeat, latest_checkpoints, replicated_offsets
+from components.kafka.offset_syncs import SyncHistory, most_read_again, replicated_up_to, sync_histories
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.topology.model import ExactlyOnce
 from infra.operate.connectors.changes import connector_places
 from infra.operate.status.facts import GroupFacts, Lag, PartitionLag
-from infra.operate.status.positions import (
-    GroupPosition,
-    Syncs,
-    latest_checkpoints,
-    latest_offsets,
-    read_again,
-    replicated_up_to,
-    syncs_by_partition,
-)
 
+#: Offset syncs by partition of the source.
+Syncs = Mapping[TopicPartition, SyncHistory]
 #: How many of the newest heartbeats of each partition are read; those of other flows may be among them.
 _HEARTBEATS = 200
 
@@ -36,7 +29,7 @@ class OnTarget:
 
     topics: frozenset[str]
     offsets: Mapping[TopicPartition, int]
-    checkpoints: Mapping[tuple[str, TopicPartition], Checkpoint]
+    checkpoints: Checkpoints
     committed: Mapping[str, Mapping[TopicPartition, int]]
     ends: Mapping[TopicPartition, int]
 
@@ -52,7 +45,7 @@ class OnSource:
 def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
     """When the newest heartbeat of this flow on the target was emitted, in ms since 1970; None if there is none."""
     read = target.records(flow.heartbeats.target_topic, newest=_HEARTBEATS)
-    beats = [mirror_records.heartbeat(each.key, each.value) for each in read]
+    beats = map(heartbeat, read)
     ours = (flow.source.alias, flow.target.alias)
     return max((beat.emitted_ms for beat in beats if beat and (beat.source, beat.target) == ours), default=None)
 
@@ -61,22 +54,16 @@ def read_syncs(flow: FlowParameters, cluster: KafkaReader) -> Syncs:
     """The offset syncs that their topic still holds."""
     if not flow.offset_syncs.enabled:
         return {}
-    read = cluster.records(flow.offset_syncs.topic)
-    decoded = (mirror_records.offset_sync(each.key, each.value) for each in read)
-    return syncs_by_partition(each for each in decoded if each is not None)
+    return sync_histories(cluster.records(flow.offset_syncs.topic))
 
 
 def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaReader) -> OnTarget:
     """Ask the target for everything but heartbeats."""
     names = frozenset(place.name for place in connector_places(flow) if place.role == "source")
-    offsets = [
-        mirror_records.connect_offset(each.key, each.value)
-        for each in target.records(storage_topic_name(flow.workers, flow.settings, "offsets"))
-    ]
-    checkpoints, committed = [], {}
+    stored = target.records(storage_topic_name(flow.workers, flow.settings, "offsets"))
+    checkpoints, committed = Checkpoints(), {}
     if parameters.checkpoints.enabled:
-        read = target.records(parameters.checkpoints.topic)
-        checkpoints = [mirror_records.checkpoint(each.key, each.value) for each in read]
+        checkpoints = latest_checkpoints(target.records(parameters.checkpoints.topic))
         committed = target.committed(parameters.group_selection.of(target.groups()))
     topics = frozenset(target.topics())
     policy = parameters.replication_policy
@@ -84,8 +71,8 @@ def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaRea
     logs = target.logs(target.partitions(topics & frozenset(remote)))
     return OnTarget(
         topics,
-        latest_offsets((each for each in offsets if each is not None), names),
-        latest_checkpoints(each for each in checkpoints if each is not None),
+        replicated_offsets(stored, names, parameters.source.alias),
+        checkpoints,
         committed,
         {partition: log.end for partition, log in logs.items()},
     )
@@ -136,13 +123,13 @@ def group_facts(
         """Where an application would start: at the synced offset, or at the checkpoint if offsets are not synced."""
         if parameters.checkpoints.sync_group_offsets:
             return on_target.committed.get(group, {}).get(remote)
-        found = on_target.checkpoints.get((group, remote))
+        found = on_target.checkpoints.get(group, remote)
         return found.downstream if found else None
 
     def again(group: str, partition: TopicPartition, committed: int) -> int | None:
         remote = policy.remote_partition(partition)
-        position = GroupPosition(committed, start(group, remote), on_target.ends.get(remote))
-        return read_again(position, syncs.get(partition, ()))
+        history = syncs.get(partition, SyncHistory())
+        return most_read_again(committed, start(group, remote), on_target.ends.get(remote), history)
 
     return tuple(
         GroupFacts(group, {partition: again(group, partition, offset) for partition, offset in offsets.items()})

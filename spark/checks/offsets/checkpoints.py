@@ -11,8 +11,10 @@ from types import MappingProxyType
 from components.contract.parameters import FlowParameters
 from components.contract.report import Finding, error, fail, note
 from components.contract.wording import numbered
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
-from spark.checks.offsets.translation import Checkpoint, Position, Proof, SyncHistory
+from spark.checks.offsets.translation import Position, Proof
 
 BEFORE_START = "group-before-the-start"
 PAST_TRANSLATION = "group-past-translation"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from components.contract.report import SAMPLES, Scalar
+from components.kafka.offset_syncs import SourceGuess, SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import identity
 from spark.checks.offsets.translation import (
@@ -18,12 +19,10 @@ from spark.checks.offsets.translation import (
     TARGET_REACH,
     Around,
     Candidates,
-    Guess,
     Landing,
     Position,
     Proof,
     Record,
-    SyncHistory,
     is_unknown,
     landing,
     landing_past,
@@ -80,7 +79,7 @@ class Expired:
     position: Position
     proof: Proof
     landed: Landing
-    guess: Guess
+    guess: SourceGuess
     source_log: OffsetRange
     target_log: OffsetRange
 
@@ -172,7 +171,7 @@ class _Expected:
     """The landing of one position, and where its record should be on the source."""
 
     found: Landing | None
-    guess: Guess | None
+    guess: SourceGuess | None
     range: OffsetRange
 
 
@@ -286,7 +285,7 @@ def _expected(
     landings: Mapping[Position, Landing] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
     """Where each position's record should be on the source. `landings` are known ones."""
-    found: dict[Position, tuple[Landing | None, Guess | None]] = {}
+    found: dict[Position, tuple[Landing | None, SourceGuess | None]] = {}
     for each in positions:
         assert each.checkpoint is not None
         landed = landings.get(each) or landing(each.checkpoint.downstream, on_target.get(each.partition, []))

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from components.kafka.mirror_records import Checkpoints, latest_checkpoints
+from components.kafka.offset_syncs import SyncHistory, sync_histories
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import SyncHistory
-from spark.checks.own_records import CheckpointsFound, latest_checkpoints, sync_histories
 from spark.flows import OpenFlow
 
 
@@ -42,7 +42,7 @@ class CheckpointsRead:
     the offsets up to which it was read.
     """
 
-    found: CheckpointsFound = field(default_factory=CheckpointsFound)
+    found: Checkpoints = field(default_factory=Checkpoints)
     topic_id: str = ""
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
 

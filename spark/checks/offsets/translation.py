@@ -4,13 +4,14 @@ A *position* is one (group, topic, partition) with a committed offset on the sou
 at offset `committed` on the source may continue at `downstream` on the target.
 """
 
-import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from components.contract.report import Finding, error, fail
 from components.contract.wording import numbered
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
 
 _SOURCE_EXPIRED = "source-expired"
@@ -20,19 +21,6 @@ TARGET_REACH = 8
 SOURCE_REACH = 32
 #: Two guesses of a source offset that are closer than this are read as one range.
 GUESSES_NEAR = 1_024
-
-
-class Sync(NamedTuple):
-    """An offset sync: the record at `upstream` on the source was written at `downstream` on the target."""
-
-    upstream: int
-    downstream: int
-    written_ms: int = 0
-
-
-class Checkpoint(NamedTuple):
-    upstream: int
-    downstream: int
 
 
 class Record(NamedTuple):
@@ -60,15 +48,6 @@ class Candidates(NamedTuple):
         return [each for each in self.records if self.offsets.start <= each.offset < self.offsets.end]
 
 
-class Guess(NamedTuple):
-    """The source offset that a target record probably came from. `exact`: every offset between the syncs around it is
-    accounted for, so if the record is not there, the target holds a different record.
-    """
-
-    offset: int
-    exact: bool
-
-
 @dataclass(frozen=True)
 class Position:
     """A group's committed offset on a source partition, and what the target holds for it.
@@ -90,75 +69,6 @@ class Position:
 
     def __str__(self) -> str:
         return f"group {self.group} on {self.partition}"
-
-
-@dataclass(frozen=True)
-class SyncHistory:
-    """The offset syncs of one partition, in the order in which they were written."""
-
-    syncs: tuple[Sync, ...] = ()
-
-    @property
-    def latest(self) -> Sync | None:
-        return self.syncs[-1] if self.syncs else None
-
-    @property
-    def oldest_upstream(self) -> int:
-        return min(sync.upstream for sync in self.syncs)
-
-    @property
-    def translates_from(self) -> int:
-        """The lowest source offset that the checkpoint connector can translate. The connector forgets every earlier
-        sync when upstream offsets fall, which happens when a restarted task reads again from its last commit.
-
-        Source: OffsetSyncStore.updateSyncArray.
-        """
-        return self._since_last_fall(lambda sync: sync.upstream)[0].upstream
-
-    @property
-    def first_upstream(self) -> int:
-        """The source offset of the first replicated record, computed from the oldest sync. It is right if the remote
-        topic was empty at first and uses one offset per record."""
-        return self.syncs[0].upstream - self.syncs[0].downstream
-
-    def owed(self, committed: int) -> int | None:
-        """The lowest downstream offset that the latest sync must give a group at `committed`; None if it gives none.
-        Only the latest sync is certain to be in the checkpoint connector's memory. The connector keeps 64 older
-        syncs, increasingly far apart. Source: OffsetSyncStore.translateDownstream.
-        """
-        if self.latest is None or committed < self.latest.upstream:
-            return None
-        return self.latest.downstream + (1 if committed > self.latest.upstream else 0)
-
-    def guess(self, downstream: int) -> Guess | None:
-        """The probable source offset of the target record at `downstream`; None without any sync."""
-        # Downstream offsets fall when the remote topic was deleted and created again.
-        current = self._since_last_fall(_downstream)
-        below = max((each for each in current if each.downstream <= downstream), default=None, key=_downstream)
-        above = min((each for each in current if each.downstream > downstream), default=None, key=_downstream)
-        if below is not None:
-            offset = below.upstream + downstream - below.downstream
-            same = above is None or above.upstream - above.downstream == below.upstream - below.downstream
-            return Guess(offset, same or below.downstream == downstream)
-        if above is not None:
-            return Guess(max(0, above.upstream - (above.downstream - downstream)), False)
-        return None
-
-    def stretch(self, target_start: int) -> Sequence[Sync]:
-        """The syncs since offsets last fell on either side, without those of records that the target has removed."""
-        current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
-        return [each for each in current if each.downstream >= target_start]
-
-    def _since_last_fall(self, offset: Callable[[Sync], int]) -> Sequence[Sync]:
-        begin = 0
-        for index, (before, after) in enumerate(itertools.pairwise(self.syncs), start=1):
-            if offset(after) < offset(before):
-                begin = index
-        return self.syncs[begin:]
-
-
-def _downstream(sync: Sync) -> int:
-    return sync.downstream
 
 
 class Landing(NamedTuple):
@@ -199,7 +109,7 @@ def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
     return Landing(before, after=True) if before is not None else None
 
 
-def source_range(guess: Guess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
+def source_range(guess: SourceGuess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
     """The one small source range in which to look for the record: around the guess, around the first record with its
     timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
     starts there, so that skipped records can be counted."""
@@ -219,7 +129,7 @@ def prove(
     source_log: OffsetRange,
     found: Landing | None,
     candidates: Candidates,
-    guess: Guess | None,
+    guess: SourceGuess | None,
     inexact: bool,
 ) -> Proof:
     """Prove that the record at the translated offset is a source record at or before the committed offset, or the
@@ -277,7 +187,7 @@ def _standing_at(standing: int, position: Position, candidates: Candidates, sour
 
 
 def _not_found(
-    position: Position, found: Landing, source_log: OffsetRange, guess: Guess | None, inexact: bool
+    position: Position, found: Landing, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
 ) -> Finding:
     assert position.checkpoint is not None
     if guess is not None and guess.offset < source_log.start:
@@ -310,7 +220,7 @@ class Around:
     on_target: Sequence[Record]
     candidates: Candidates
     found: Landing | None
-    guess: Guess | None
+    guess: SourceGuess | None
     compacted: bool = False
     inexact: bool = False
 

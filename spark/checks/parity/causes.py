@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from components.contract.parameters import FlowParameters
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity import meanings
 from spark.checks.parity.differences import (
     NEWEST,

@@ -17,10 +17,10 @@ from types import MappingProxyType
 
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.contract.wording import agreeing, numbered
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
 from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity import meanings
 from spark.checks.parity.comparison import Comparison, compared
 from spark.checks.parity.differences import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides

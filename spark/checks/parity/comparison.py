@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components.contract.wording import numbered
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark import pairing, readers, transforms
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity.causes import (
     by_newest,
     known_starts,

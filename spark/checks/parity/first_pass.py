@@ -19,8 +19,8 @@ from types import MappingProxyType
 from components.contract.evidence import Proven
 from components.contract.report import SAMPLES, Finding, error
 from components.contract.wording import numbered
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import SyncHistory
 from spark.checks.parity.causes import arrived
 from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
 from spark.checks.parity.sums import Sums, same_places, sums_of_both

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
 from components.contract.wording import numbered
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
 from spark.checks.offsets.proofs import records_near
-from spark.checks.offsets.translation import Record, SyncHistory
+from spark.checks.offsets.translation import Record
 from spark.checks.parity import meanings
 from spark.checks.parity.findings import PartitionRecords, topic_rows
 from spark.checks.parity.first_pass import (

@@ -15,14 +15,7 @@ from components.kafka.proven_positions import KeptPosition, Span
 from components.render.job_parameters import flow_parameters
 from infra.commands.failover_call import after_disaster
 from infra.operate.move import failover_look
-from infra.operate.move.disaster import (
-    DisasterFacts,
-    PartitionTail,
-    Silence,
-    WrittenCheckpoint,
-    consumed_topics,
-    disaster_plan,
-)
+from infra.operate.move.disaster import DisasterFacts, PartitionTail, Silence, consumed_topics, disaster_plan
 from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition
 from infra.operate.status.facts import VerdictFacts
 from infra.stack.session import OpenStack
@@ -35,7 +28,7 @@ NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 FLOW = flow_parameters(a_resolved_flow())
 SILENT = "Kafka cluster useast does not answer: Connection refused"
-CHECKPOINT = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 412, 398), NOW_MS - 90_000)
+CHECKPOINT = Checkpoint(412, 398, NOW_MS - 90_000)
 
 
 def evidence(**given: Any) -> DisasterFacts:
@@ -166,9 +159,7 @@ KEPT = KeptPositions(
     {"orders": SpannedTopic("S", "T", {0: Span(100, 410, 90, 400, dense=True)})},
 )
 HELD = {"kept": KEPT, "logs": {ORDERS: OffsetRange(0, 430)}, "topic_ids": {"orders": "T"}}
-COARSE = {
-    "checkpoints": {("checkout-web", REMOTE): WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS)}
-}
+COARSE = {"checkpoints": {("checkout-web", REMOTE): Checkpoint(405, 300, NOW_MS)}}
 NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
 
 
@@ -247,7 +238,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
 ) -> None:
     """MirrorMaker cannot translate an offset before its oldest offset sync, so it writes no checkpoint for it."""
     written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
-    at = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), written_ms)
+    at = Checkpoint(405, 300, written_ms)
     given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
     (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).moves
     assert (move.committed, move.offset, move.read_again) == (committed, offset, 430 - offset)
@@ -271,7 +262,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """First the dry run, then the call that commits."""
-    checkpoint = WrittenCheckpoint(Checkpoint("checkout-web", REMOTE, 405, 300), NOW_MS - 90_000)
+    checkpoint = Checkpoint(405, 300, NOW_MS - 90_000)
     verdict = VerdictFacts(Verdict.PASS, datetime.fromisoformat(KEPT.time), current=True)
     found = evidence(**HELD, checkpoints={("checkout-web", REMOTE): checkpoint}, groups=NOWHERE, verdict=verdict)
     monkeypatch.setattr(failover_look, "look_at_target", lambda *_: found)

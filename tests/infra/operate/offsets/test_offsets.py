@@ -9,6 +9,7 @@ import pytest
 from components.contract.problems import CannotRunError, RefusedError
 from components.kafka.connectors import offsets_document
 from components.kafka.mirror_records import OffsetSync
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.kubernetes.api import Object
 from infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
@@ -28,7 +29,7 @@ def known(**given: Any) -> Known:
         "logs": {ZERO: OffsetRange(10, 100), ONE: OffsetRange(0, 50), STOCK: OffsetRange(0, 0)},
         "connectors": {"orders": "orders-source", "stock": "orders-source"},
         "stored": {("orders-source", ZERO): 41, ("other-source", ONE): 7},
-        "syncs": {ZERO: (OffsetSync(ZERO, 10, 0), OffsetSync(ZERO, 40, 30))},
+        "syncs": {ZERO: SyncHistory((OffsetSync(10, 0), OffsetSync(40, 30)))},
     }
     return Known(**ordinary | given)
 
