@@ -166,11 +166,11 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
 
     `flows_by_source` maps a source's alias to the flow of its mirror in a KafkaMirrorMaker2, which does not name flows.
     """
-    workers = {each["metadata"]["name"]: _workers(each) for each in _of_kind(objects, "KafkaConnect").values()}
-    mirrors = [(each, _workers(each)) for each in _of_kind(objects, "KafkaMirrorMaker2").values()]
+    workers = {body["metadata"]["name"]: _workers(body) for body in _of_kind(objects, "KafkaConnect").values()}
+    mirrors = [(body, _workers(body)) for body in _of_kind(objects, "KafkaMirrorMaker2").values()]
     config_maps = {
-        (each["metadata"]["namespace"], each["metadata"]["name"]): each["data"]
-        for each in _of_kind(objects, "ConfigMap").values()
+        (body["metadata"]["namespace"], body["metadata"]["name"]): body["data"]
+        for body in _of_kind(objects, "ConfigMap").values()
     }
     connectors = [
         _connector(key, body, workers[cluster], config_maps)
@@ -182,24 +182,24 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
         name,
         (*workers.values(), *(group for _, group in mirrors)),
         tuple(connectors),
-        frozenset(each["metadata"]["name"] for each in _of_kind(objects, "Namespace").values()),
+        frozenset(body["metadata"]["name"] for body in _of_kind(objects, "Namespace").values()),
         _of_kind(objects, "ResourceQuota") | _of_kind(objects, "LimitRange"),
-        {each["metadata"]["name"]: each for each in _of_kind(objects, "KafkaUser").values()},
+        {body["metadata"]["name"]: body for body in _of_kind(objects, "KafkaUser").values()},
         {
-            (each["kind"], each["metadata"]["name"]): each
-            for key, each in objects.items()
-            if each["kind"] in _MONITORING_KINDS or key == ObjectRole.DASHBOARD
+            (body["kind"], body["metadata"]["name"]): body
+            for key, body in objects.items()
+            if body["kind"] in _MONITORING_KINDS or key == ObjectRole.DASHBOARD
         },
         {
-            (each["kind"], each["metadata"]["labels"].get(PART_OF, name)): each
-            for each in objects.values()
-            if each["kind"] in VALIDATION_KINDS
+            (body["kind"], body["metadata"]["labels"].get(PART_OF, name)): body
+            for body in objects.values()
+            if body["kind"] in VALIDATION_KINDS
         },
     )
 
 
 def _of_kind(objects: Objects, kind: str) -> dict[str, Manifest]:
-    return {key: each for key, each in objects.items() if each["kind"] == kind}
+    return {key: body for key, body in objects.items() if body["kind"] == kind}
 
 
 def _workers(body: Manifest) -> DeployedWorkers:
@@ -231,7 +231,7 @@ def _workers(body: Manifest) -> DeployedWorkers:
 def _worker_cluster(spec: Manifest) -> Manifest:
     """Return the part of a spec that names the workers' cluster."""
     if "connectCluster" in spec:
-        return next((each for each in spec["clusters"] if each["alias"] == spec["connectCluster"]), {})
+        return next((cluster for cluster in spec["clusters"] if cluster["alias"] == spec["connectCluster"]), {})
     target: Manifest = spec.get("target", spec)
     return target
 
@@ -249,9 +249,9 @@ def _connector(
 ) -> DeployedConnector:
     spec = body["spec"]
 
-    def value(found: re.Match[str]) -> str:
-        data = config_maps.get((found["namespace"], found["name"]), {})
-        return str(data.get(found["key"], found[0]))
+    def value(placeholder: re.Match[str]) -> str:
+        data = config_maps.get((placeholder["namespace"], placeholder["name"]), {})
+        return str(data.get(placeholder["key"], placeholder[0]))
 
     # The revision of credentials is not a property; it explains why a connector restarts.
     revisions = {
@@ -278,7 +278,7 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
     """Yield the connectors that the operator creates for a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
     spec, name = body["spec"], body["metadata"]["name"]
     target = _worker_cluster(spec)
-    by_alias = {each["alias"]: each for each in spec.get("clusters", ())}
+    by_alias = {cluster["alias"]: cluster for cluster in spec.get("clusters", ())}
     for mirror in spec["mirrors"]:
         source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
         presumed_flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"

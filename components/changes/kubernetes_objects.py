@@ -15,7 +15,7 @@ from components.render.planned_objects import Manifest
 def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to namespaces, quotas and KafkaUsers."""
     yield from _namespaces(change)
-    old, new = ({each.name: each for each in side} for side in (change.before, change.after))
+    old, new = ({deployment.name: deployment for deployment in side} for side in (change.before, change.after))
     for name in {**new, **old}:
         before, after = old.get(name, DeploymentState(name)), new.get(name, DeploymentState(name))
         if name in old and name in new:
@@ -26,10 +26,12 @@ def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
 def _namespaces(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to namespaces in which workers run, whichever deployment declares the namespace."""
     old, new = (
-        {namespace: each for each in side for namespace in each.namespaces} for side in (change.before, change.after)
+        {namespace: deployment for deployment in side for namespace in deployment.namespaces}
+        for side in (change.before, change.after)
     )
     used_before, used_after = (
-        {workers.namespace: each for each in side for workers in each.workers} for side in (change.before, change.after)
+        {workers.namespace: deployment for deployment in side for workers in deployment.workers}
+        for side in (change.before, change.after)
     )
     for namespace in sorted((old.keys() - new.keys()) & used_after.keys()):
         what = (
@@ -100,7 +102,8 @@ _MONITORING_KINDS = {"PodMonitor": "scraping", "PrometheusRule": "alerts", "Conf
 def monitoring_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to scraping, alerts and the dashboard."""
     before, after = (
-        {key: body for each in side for key, body in each.monitoring.items()} for side in (change.before, change.after)
+        {key: body for deployment in side for key, body in deployment.monitoring.items()}
+        for side in (change.before, change.after)
     )
     for kind, word in _MONITORING_KINDS.items():
         old, new = ({name: body for (of, name), body in side.items() if of == kind} for side in (before, after))
@@ -139,7 +142,8 @@ _VALIDATION_SENTENCES = {
 def validation_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to the objects that validate flows in the cluster."""
     before, after = (
-        {key: body for each in side for key, body in each.validation.items()} for side in (change.before, change.after)
+        {key: body for deployment in side for key, body in deployment.validation.items()}
+        for side in (change.before, change.after)
     )
     for kind, sentences in _VALIDATION_SENTENCES.items():
         old, new = ({flow: body for (of, flow), body in side.items() if of == kind} for side in (before, after))

@@ -18,7 +18,7 @@ _REFRESH = "refresh.groups.enabled"
 def translation_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to the translation of committed offsets, by flow."""
     for pair in change.connector_pairs_of("checkpoint"):
-        before, after = (each if each is not None and each.emits else None for each in pair)
+        before, after = (connector if connector is not None and connector.emits else None for connector in pair)
         if before is None or after is None:
             yield from _checkpoint_connector(before, after)
         else:
@@ -68,7 +68,7 @@ def _groups(before: DeployedConnector, after: DeployedConnector) -> Iterator[Eff
 
 def _group_offsets(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
     key = "sync.group.offsets.enabled"
-    old, new = (each.config.get(key, "false") for each in (before, after))
+    old, new = (connector.config.get(key, "false") for connector in (before, after))
     groups = counted(after.names("groups"), "group")
     if (old, new) == ("true", "false"):
         what = (
@@ -110,7 +110,7 @@ def _offset_syncs(change: StackChange, before: DeployedConnector, after: Deploye
         where = _cause_of_the_move(before, after) if old_side == new_side else "offsetSyncs.location"
         yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, where, what)
     elif new_topic and before.config.get(_LAG) != after.config.get(_LAG):
-        old_lag, new_lag = (each.config.get(_LAG, "100") for each in (before, after))
+        old_lag, new_lag = (connector.config.get(_LAG, "100") for connector in (before, after))
         what = (
             f"`{_LAG}` is {new_lag} instead of {old_lag}: at most that many records pass between two offset syncs, and "
             "a group at the end of a partition rereads no more than that"

@@ -21,7 +21,9 @@ def record_effects(change: StackChange) -> Iterator[Effect]:
         yield from _isolation(before, after)
         yield from _heartbeat_replication(before, after)
     for pair in change.connector_pairs_of("heartbeat"):
-        yield from _heartbeat_connector(*(each if each is not None and each.emits else None for each in pair))
+        yield from _heartbeat_connector(
+            *(connector if connector is not None and connector.emits else None for connector in pair)
+        )
 
 
 def _on_source(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -86,7 +88,7 @@ def _start_from(before: DeployedConnector, after: DeployedConnector) -> Iterator
 
 
 def _isolation(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
-    old, new = (each.config.get(_ISOLATION, "read_uncommitted") for each in (before, after))
+    old, new = (connector.config.get(_ISOLATION, "read_uncommitted") for connector in (before, after))
     if old == new:
         return
     severity, consequence = Severity.DATA, "are replicated from now on"

@@ -222,7 +222,7 @@ def _changed_keys(before: Mapping[str, Any], after: Mapping[str, Any], prefix: s
 
 
 def _exactly_once(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    old, new = (str(each.config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower() for each in (before, after))
+    old, new = (str(workers.config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower() for workers in (before, after))
     if (old, new) == ("disabled", "enabled"):
         what = (
             "workers change from `disabled` to `enabled` in one step: new workers would fence out the old ones that "

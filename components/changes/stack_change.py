@@ -28,7 +28,7 @@ def is_covered(name: str, by: Sequence[str], excluded: Sequence[str] = ()) -> bo
     if name in by:
         return True
     if is_name(name):
-        return any(matches(each, name) for each in by)
+        return any(matches(pattern, name) for pattern in by)
     if not by or not has_topic_characters_and_operators_only(name):
         return False
     covered: list[str] = []
@@ -39,7 +39,7 @@ def is_covered(name: str, by: Sequence[str], excluded: Sequence[str] = ()) -> bo
             return False
         if not isinstance(left, SharedName):
             return isinstance(left, Disjoint)
-        selecting = [each for each in by if matches(each, left.example)]
+        selecting = [pattern for pattern in by if matches(pattern, left.example)]
         if not selecting:
             return False
         covered += selecting
@@ -100,7 +100,9 @@ def match_topics(before: Iterable[DeploymentState], after: Iterable[DeploymentSt
 
 
 def _source_connectors(deployments: Iterable[DeploymentState]) -> list[DeployedConnector]:
-    return [each for deployment in deployments for each in deployment.connectors if each.role == "source"]
+    return [
+        connector for deployment in deployments for connector in deployment.connectors if connector.role == "source"
+    ]
 
 
 def _counterparts(
@@ -149,25 +151,25 @@ def _by_ends(connectors: Iterable[DeployedConnector]) -> _ByEnds:
 
 
 def _candidates(like: DeployedConnector, others: _ByEnds) -> list[DeployedConnector]:
-    return list({id(each): each for ends in _ends(like) for each in others.get(ends, ())}.values())
+    return list({id(connector): connector for ends in _ends(like) for connector in others.get(ends, ())}.values())
 
 
 def _selecting(topic: str, like: DeployedConnector, others: _ByEnds) -> DeployedConnector | None:
     """Return the other connector that selects a topic, preferring one that names it, then one of the same flow."""
     candidates = _candidates(like, others)
-    naming = [each for each in candidates if topic in each.topics]
-    same_flow = [each for each in candidates if each.flow == like.flow]
+    naming = [candidate for candidate in candidates if topic in candidate.topics]
+    same_flow = [candidate for candidate in candidates if candidate.flow == like.flow]
     for preferred in (naming, same_flow, candidates):
         if preferred is candidates and not is_name(topic) and not _is_divided(topic, like, others):
             return None
-        if selecting := [each for each in preferred if _selects(each, topic, like)]:
-            return min(selecting, key=lambda each: _distance(each, like))
+        if selecting := [connector for connector in preferred if _selects(connector, topic, like)]:
+            return min(selecting, key=lambda connector: _distance(connector, like))
     return None
 
 
 def _is_divided(topic: str, like: DeployedConnector, others: _ByEnds) -> bool:
     """Return whether the connectors of the other side together select everything that a pattern does."""
-    together = [each for connector in _candidates(like, others) for each in connector.topics]
+    together = [topic for connector in _candidates(like, others) for topic in connector.topics]
     return not is_name(topic) and is_covered(topic, together, like.names("topics.exclude"))
 
 
@@ -187,7 +189,7 @@ def _selects(connector: DeployedConnector, topic: str, like: DeployedConnector) 
 
 def is_excluded(topic: str, connector: DeployedConnector) -> bool:
     """Return whether a connector excludes a topic, which overrides its selection. Source: DefaultTopicFilter."""
-    return any(matches(each, topic) for each in connector.names("topics.exclude"))
+    return any(matches(name, topic) for name in connector.names("topics.exclude"))
 
 
 ConnectorPair = tuple[DeployedConnector | None, DeployedConnector | None]

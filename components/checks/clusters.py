@@ -205,7 +205,7 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
         if address is None:
             continue
         read = servers(address)
-        known[alias] = {(each.host, each.port) for each in read.values() if each is not None}
+        known[alias] = {(server.host, server.port) for server in read.values() if server is not None}
         yield from _check_form(_where(alias, cluster), read)
         yield from _check_entries(_where(alias, cluster), address, strict=alias in strict)
     yield from _check_different(topology, known)

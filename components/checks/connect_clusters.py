@@ -56,7 +56,7 @@ def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) ->
 
 def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Iterator[Problem]:
     seen: dict[str, ExpandedFlow] = {}
-    named = [(name, each) for each, sender in zip(flows, senders, strict=True) for name in _worker_names(each, sender)]
+    named = [(name, flow) for flow, sender in zip(flows, senders, strict=True) for name in _worker_names(flow, sender)]
     for name, flow in named:
         other = seen.setdefault(name, flow)
         if other.replication != flow.replication:
@@ -111,8 +111,8 @@ def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
     # A request that is not declared equals the limit declared in the same place. Source: Kubernetes SetDefaults_Pod,
     # SetDefaults_LimitRangeItem.
     requests = (declared.get("requests", {}), limits[0], quota.default_requests, limits[1])
-    found = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
-    return pods * _quantity(found[0]) if found else None
+    amounts = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
+    return pods * _quantity(amounts[0]) if amounts else None
 
 
 def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -185,7 +185,7 @@ def _variables(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for index, entry in enumerate(entries):
             yield f"connect.template.{container}.env.{index}", entry
     properties = (connect.jvm_options or {}).get("javaSystemProperties") or ()
-    for index, entry in enumerate(each for each in properties if isinstance(each, Mapping)):
+    for index, entry in enumerate(item for item in properties if isinstance(item, Mapping)):
         yield f"connect.jvmOptions.javaSystemProperties.{index}", entry
 
 

@@ -111,7 +111,7 @@ def _translated_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     selections = {str(index): topic_selection(settings, flow.kafka) for index, (flow, settings) in enumerate(sources)}
     told: set[frozenset[str]] = set()
     for pair in pairs_that_overlap(selections):
-        first, second = (sources[int(each)][0] for each in (pair.first, pair.second))
+        first, second = (sources[int(index)][0] for index in (pair.first, pair.second))
         both = frozenset({first.name, second.name})
         if first.settings.source != second.settings.source and both not in told:
             told.add(both)

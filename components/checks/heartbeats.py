@@ -35,8 +35,8 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
     if resolved is None or resolved.source.tls is None or not isinstance(resolved.source.tls.trust, KeystoreTrust):
         return
     source = flow.settings.source
-    if found := left_behind(resolved):
-        reasons = " and ".join(_reason(each, resolved) for each in found)
+    if conflicts := left_behind(resolved):
+        reasons = " and ".join(_reason(reason, resolved) for reason in conflicts)
         yield Problem(
             flow.where("connectors.heartbeat"),
             "heartbeat-trust-conflict",

@@ -45,31 +45,31 @@ class Selected:
 def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
     """What each entry of a flow's topics and groups selects from its source's names."""
     settings = flow.settings
-    found = [
+    entries_with_names = [
         (key, index, entry, topic_selection(settings, flow.kafka, (entry,)).of(names.topics))
         for key, entries in topic_lists(settings).items()
         for index, entry in enumerate(entries)
     ]
     if names.groups is not None and settings.connectors.checkpoint.enabled:
-        found += [
+        entries_with_names += [
             ("groups", index, entry, Selection((entry,), excluded_groups(settings)).of(names.groups))
             for index, entry in enumerate(settings.groups)
         ]
     return [
         Selected(flow.where(f"{key}.{index}"), key, entry, tuple(chosen), pattern_error(entry) is None)
-        for key, index, entry, chosen in found
+        for key, index, entry, chosen in entries_with_names
     ]
 
 
 def uncovered_topics(flows: Sequence[ExpandedFlow], names: ClusterNames) -> tuple[str, ...]:
     """Topics that no flow of one source replicates, without those that MirrorMaker never replicates."""
-    found: set[str] = set()
+    replicable: set[str] = set()
     for flow in flows:
         never = (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")
         by_default = excluded_topics(flow.settings.model_copy(update={"topics_exclude": ()}), flow.kafka)
-        found.update(Selection((".*",), (*never, *by_default)).of(names.topics))
+        replicable.update(Selection((".*",), (*never, *by_default)).of(names.topics))
     selections = [topic_selection(flow.settings, flow.kafka) for flow in flows]
-    return tuple(sorted(topic for topic in found if not any(topic in each for each in selections)))
+    return tuple(sorted(topic for topic in replicable if not any(topic in selection for selection in selections)))
 
 
 def _internal(flow: ExpandedFlow) -> tuple[str, ...]:

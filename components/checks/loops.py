@@ -54,13 +54,13 @@ def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
     legs = {flow.name: _leg(flow) for flow in flows}
     by_source = legs_by_source(legs.values())
     identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
-    found = [ring_of_selections(legs[flow.name], by_source) for flow in identity]
+    rings = [ring_of_selections(legs[flow.name], by_source) for flow in identity]
     # The rings through an unguarded flow with the identity policy have been found by now.
     others = [flow for flow in flows if flow.settings.loop_guard or flow.settings.policy is not Policy.IDENTITY]
     growing = legs_by_source(legs[flow.name] for flow in others if takes_longer_names(legs[flow.name]))
     unguarded = [legs[flow.name] for flow in others if not flow.settings.loop_guard]
-    found += [ring_of_selections(leg, growing) for leg in unguarded if begins_growing_ring(leg, growing)]
-    return (ring for ring in found if ring is not None)
+    rings += [ring_of_selections(leg, growing) for leg in unguarded if begins_growing_ring(leg, growing)]
+    return (ring for ring in rings if ring is not None)
 
 
 def _leg(flow: ExpandedFlow) -> Leg:
@@ -97,9 +97,9 @@ def _disjoint(first: ExpandedFlow, second: ExpandedFlow) -> bool:
     return isinstance(overlap_of_selections(*selections), Disjoint)
 
 
-def _loop(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
-    ring = [flows[leg.flow] for leg in found.legs]
-    topic = topic_that_goes_round(found)
+def _loop(cycle: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
+    ring = [flows[leg.flow] for leg in cycle.legs]
+    topic = topic_that_goes_round(cycle)
     identity = [flow for flow in ring if flow.settings.policy is Policy.IDENTITY]
     mixed = len(identity) < len(ring)
     why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."
@@ -117,7 +117,7 @@ def _loop(found: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     return Problem(
         ring[0].where("policy" if ring[0] in identity else "loopGuard"),
         "replication-loop",
-        f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {found}"
+        f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {cycle}"
         + (f", for example for the topic `{topic}`" if topic else ""),
         why,
         f"set `loopGuard: true` on {_unguarded(ring)}, or {instead}select different topics.",
@@ -194,14 +194,14 @@ def _guard_that_needs(
 
 def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
     """The clusters that records may reach from `start` without passing through `end`."""
-    found, waiting = {start}, deque([start])
+    clusters, waiting = {start}, deque([start])
     while waiting:
         here = waiting.popleft()
         for target in (flow.settings.target for flow in flows if flow.settings.source == here):
-            if target not in found and target != end:
-                found.add(target)
+            if target not in clusters and target != end:
+                clusters.add(target)
                 waiting.append(target)
-    return found
+    return clusters
 
 
 def _marker_touched(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:

@@ -76,8 +76,8 @@ def check_aliases(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _unknown_alias(where: str, alias: str, known: list[str]) -> Problem:
-    plain = {each.lower(): each for each in known}
-    near = [plain[each] for each in difflib.get_close_matches(alias.lower(), plain, n=1)]
+    plain = {name.lower(): name for name in known}
+    near = [plain[match] for match in difflib.get_close_matches(alias.lower(), plain, n=1)]
     return Problem(
         where,
         "unknown-alias",

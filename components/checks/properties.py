@@ -153,10 +153,10 @@ _PAIR_KEYS = frozenset(str(field.alias or name) for name, field in PrefixlessPai
 
 def in_pair(remedy: str) -> str:
     """The remedy for a connector of a pair, which has fewer keys than a flow."""
-    found = re.search(r"`((\w+)[\w.]*)`.* of the flow", remedy)
-    if found is None:
+    key_of_flow = re.search(r"`((\w+)[\w.]*)`.* of the flow", remedy)
+    if key_of_flow is None:
         return remedy
-    key, top = found.groups()
+    key, top = key_of_flow.groups()
     if top in ("source", "target"):
         return remedy.replace(f"`{key}` of the flow", "`between` of the pair")
     return remedy.replace("of the flow", "of the pair") if top in _PAIR_KEYS else f"{NOT_IN_PAIR} `{key}`"
@@ -265,10 +265,10 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:
-    where, found = f"{place.where}.{key}", place.meaning(key)
+    where, meaning = f"{place.where}.{key}", place.meaning(key)
     if key in CONNECTOR_FORBIDDEN:
         yield _forbidden(where, key, "A KafkaConnector has a separate field for it", CONNECTOR_FORBIDDEN[key])
-    elif key in MUST_AGREE and not isinstance(found, Unknown) and not place.of_pair:
+    elif key in MUST_AGREE and not isinstance(meaning, Unknown) and not place.of_pair:
         yield Problem(
             where,
             "must-agree",
@@ -277,10 +277,10 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
             "the replicated ones, and offsets never translate.",
             f"remove it here and set {place.here(MUST_AGREE[key])}.",
         )
-    elif not isinstance(found, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
+    elif not isinstance(meaning, OtherOwner | WithoutEffect) and (instead := _owned_remedy(place, key)):
         yield _owned(where, key, place.here(instead))
     else:
-        yield from _check_placed(place, key, value, found)
+        yield from _check_placed(place, key, value, meaning)
 
 
 def _owned_remedy(place: _Place, key: str) -> str | None:
@@ -303,11 +303,11 @@ def _check_worker(place: _Place, key: str, value: PropertyValue) -> Iterator[Pro
         yield from _check_placed(place, key, value, place.meaning(key))
 
 
-def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeaning) -> Iterator[Problem]:
+def _check_placed(place: _Place, key: str, value: PropertyValue, meaning: KeyMeaning) -> Iterator[Problem]:
     where = f"{place.where}.{key}"
-    match found:
+    match meaning:
         case Unknown():
-            yield _unknown(place, key, found)
+            yield _unknown(place, key, meaning)
         case OtherOwner(_, owners):
             yield _other_owner(place, key, owners)
         case WithoutEffect(_, why, instead):
@@ -322,20 +322,20 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, found: KeyMeani
             yield from check_value(where, key, value, definition)
         case ClientProperty(definition):
             yield from check_value(where, key, value, definition)
-            yield from _check_data_producer(place, key, found)
+            yield from _check_data_producer(place, key, meaning)
         case PassedOn():
             pass
-    if not isinstance(found, Unknown | OtherOwner | WithoutEffect):
+    if not isinstance(meaning, Unknown | OtherOwner | WithoutEffect):
         yield from check_credential(where, key, value)
         yield from check_hostnames(where, key, value)
 
 
-def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iterator[Problem]:
+def _check_data_producer(place: _Place, key: str, meaning: ClientProperty) -> Iterator[Problem]:
     """A producer property of a source connector is usually meant for records, which another producer writes."""
-    producers = [client.name for client in found.clients if client.kind is Owner.PRODUCER]
+    producers = [client.name for client in meaning.clients if client.kind is Owner.PRODUCER]
     side = place.offset_syncs or "source"
-    if producers == ["offset-syncs-producer"] and found.missed and not key.startswith("source."):
-        name = found.definition.name
+    if producers == ["offset-syncs-producer"] and meaning.missed and not key.startswith("source."):
+        name = meaning.definition.name
         yield Problem(
             f"{place.where}.{key}",
             "property-without-effect",
@@ -346,17 +346,17 @@ def _check_data_producer(place: _Place, key: str, found: ClientProperty) -> Iter
         )
 
 
-def _unknown(place: _Place, key: str, found: Unknown) -> Problem:
+def _unknown(place: _Place, key: str, meaning: Unknown) -> Problem:
     why = f"Kafka {place.kafka} has no such property for {_OWNERS[place.owner]}, and would silently ignore it."
-    if found.known_in:
-        why = f"Kafka {place.kafka} does not have it, but Kafka {' and '.join(found.known_in)} does."
+    if meaning.known_in:
+        why = f"Kafka {place.kafka} does not have it, but Kafka {' and '.join(meaning.known_in)} does."
     remedy = otherwise_named(key) if place.owner is Owner.WORKER else instead_of(key)
     return Problem(
         f"{place.where}.{key}",
         "unknown-property",
         f"`{key}` is not known",
         why,
-        f"{place.alone(remedy or _nearest_remedy(place, found.nearest))}.",
+        f"{place.alone(remedy or _nearest_remedy(place, meaning.nearest))}.",
     )
 
 

@@ -101,12 +101,12 @@ def check_deployed(
         return
     listed = ", ".join(sorted(f"`{region}`" for region in regions if region is not None))
     files = f"`{'`, `'.join(unread)}` cannot be read, so a stack of this region may be there. " if unread else ""
-    found: dict[tuple[str, str, str], str] = {}
+    region_of_flow: dict[tuple[str, str, str], str] = {}
     for flow in expand(topology):
         target = topology.clusters.get(flow.settings.target)
         if target is not None and target.region not in regions:
-            found[flow.replication, flow.settings.source, flow.settings.target] = target.region
-    for (replication, source, alias), region in found.items():
+            region_of_flow[flow.replication, flow.settings.source, flow.settings.target] = target.region
+    for (replication, source, alias), region in region_of_flow.items():
         yield Problem(
             f"replications.{replication}",
             "deployed-by-no-stack",

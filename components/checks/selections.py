@@ -197,7 +197,7 @@ def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]
 
 def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set[str]) -> Iterator[Problem]:
     excluded = topic_selection(source, flow.kafka, ()).excluded
-    not_by_user = tuple(each for each in excluded if each not in source.topics_exclude)
+    not_by_user = tuple(topic for topic in excluded if topic not in source.topics_exclude)
     for where, pattern in _entries(flow, {key: source.topics}):
         too_long = len(pattern) > LONGEST_NAME and is_name(pattern)
         if where in reported or too_long or not selects_no_topic(pattern, excluded):
@@ -229,7 +229,7 @@ def _excluded(where: str, pattern: str, key: str) -> Problem:
 
 
 def _nothing(where: str, pattern: str) -> Problem:
-    strange = next((each for each in pattern if each not in _IN_PATTERNS), None)
+    strange = next((character for character in pattern if character not in _IN_PATTERNS), None)
     why = (
         "It matches no valid topic name, or only topics that the source connector never replicates: internal topics, "
         "`.*\\.replica`, heartbeats, and under the default policy topics that came from the target."

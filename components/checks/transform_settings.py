@@ -89,10 +89,10 @@ def _meant(name: str, role: Role) -> str | None:
         return next(iter(difflib.get_close_matches(name, sorted(CLASSES[role]), 1, _MISSPELT)), None)
     outer, _, half = simple_name(name).partition("$")
     halved = FOR_KEY_OR_VALUE if role is Role.TRANSFORM else ()
-    found = nearest(outer, {*halved, *(short for short, full in SHORT_NAMES.items() if full in CLASSES[role])})
-    if found in halved:
-        return f"{KAFKA_TRANSFORMS}{found}" + (f"${half}" if half in _HALVES else "")
-    return full_class_name(found) if found else None
+    close = nearest(outer, {*halved, *(short for short, full in SHORT_NAMES.items() if full in CLASSES[role])})
+    if close in halved:
+        return f"{KAFKA_TRANSFORMS}{close}" + (f"${half}" if half in _HALVES else "")
+    return full_class_name(close) if close else None
 
 
 def _instead(role: Role, meant: str | None) -> str:
@@ -117,7 +117,9 @@ def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
     for part, settings in each_source(flow.settings):
         path = flow.where(source_key(flow.settings, part, "transforms"))
         chains = {"before": settings.transforms.before, "after": settings.transforms.after}
-        places |= {f"{path}.{key}.{name}": each for key, chain in chains.items() for name, each in chain.items()}
+        places |= {
+            f"{path}.{key}.{name}": transform for key, chain in chains.items() for name, transform in chain.items()
+        }
         converters |= _converters(f"{path}.converters", settings.transforms.converters or Converters())
     for where, transform in places.items():
         yield from _check_transform(where, transform, version)
@@ -128,7 +130,9 @@ def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
 def _converters(path: str, chosen: Converters) -> dict[str, tuple[str, Role]]:
     roles = {"key": Role.CONVERTER, "value": Role.CONVERTER, "header": Role.HEADER_CONVERTER}
     named = {part: getattr(chosen, part) for part in roles}
-    return {f"{path}.{part}": (each.type, roles[part]) for part, each in named.items() if each is not None}
+    return {
+        f"{path}.{part}": (converter.type, roles[part]) for part, converter in named.items() if converter is not None
+    }
 
 
 def _check_transform(where: str, transform: Transform, version: str) -> Iterator[Problem]:
@@ -205,7 +209,7 @@ def _of_connect(where: str, key: str, role: Role) -> Problem:
 
 def _unknown(where: str, key: str, outer: str, known: Mapping[str, Definition]) -> Problem:
     similar = nearest(key, known)
-    takes = ", ".join(f"`{each}`" for each in known) or "no property"
+    takes = ", ".join(f"`{name}`" for name in known) or "no property"
     return Problem(
         where,
         "unknown-property",
@@ -236,7 +240,8 @@ def _filters_of_everything(flow: Flow, kafka: str) -> list[str]:
     policy = replication_policy(flow)
     excluded = () if policy.prefix_of("") else topic_selection(flow, kafka, ()).excluded
     topics = [
-        policy.remote(each) if is_name(each) else f"{re.escape(policy.prefix_of(each))}({each})" for each in flow.topics
+        policy.remote(topic) if is_name(topic) else f"{re.escape(policy.prefix_of(topic))}({topic})"
+        for topic in flow.topics
     ]
     return filters_of_everything(chain_of(transform_properties(flow)), topics, excluded)
 
@@ -284,7 +289,7 @@ def _matches_none(flow: Flow, pattern: str) -> bool:
     if any(pattern_error(entry) for entry in flow.topics):
         return False
     seen = [f"{re.escape(policy.prefix_of(entry))}({entry})" for entry in flow.topics]
-    return all(isinstance(overlap_of_patterns(pattern, each), Disjoint) for each in seen)
+    return all(isinstance(overlap_of_patterns(pattern, topic), Disjoint) for topic in seen)
 
 
 def _never_holds(where: str, flow: Flow, pattern: str, *, negate: bool) -> Problem:

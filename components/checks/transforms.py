@@ -49,19 +49,19 @@ def shown(forms: Forms) -> str:
     return " or ".join(sorted(form.value for form in told)) or Form.NULL.value
 
 
-def transform_remedy(found: TransformFails, chain: Chain) -> str:
+def transform_remedy(failure: TransformFails, chain: Chain) -> str:
     """What to do about a transform that fails, given the chain that it is part of."""
-    half, forms = found.refusal.half, found.refusal.found
+    half, forms = failure.refusal.half, failure.refusal.found
     if forms <= NULL:
         return _of_null(half)
     if forms <= BYTES | NULL:
-        return _of_bytes(found, chain)
-    if found.refusal.needs <= frozenset({Form.STRUCT, Form.NULL}):
+        return _of_bytes(failure, chain)
+    if failure.refusal.needs <= frozenset({Form.STRUCT, Form.NULL}):
         return f"remove it; a {half} that is read with `schemas.enable: false` has no schema."
-    changing = _last(_before(found, chain), half, *_CHANGING)
+    changing = _last(_before(failure, chain), half, *_CHANGING)
     if changing is None:
         return "remove it."
-    if {found.step.kind, changing.kind} == {"ConvertFromBytes"}:
+    if {failure.step.kind, changing.kind} == {"ConvertFromBytes"}:
         return f"remove it; `{changing.name}` has already parsed the {half}."
     return f"remove it, or move it before `{changing.name}`, which leaves {shown(forms)}."
 
@@ -78,11 +78,11 @@ def _of_null(half: str) -> str:
     return f"add `predicate: {{type: {RECORD_IS_TOMBSTONE}}}` and `negate: true`, to leave out tombstones."
 
 
-def _of_bytes(found: TransformFails, chain: Chain) -> str:
-    half, before = found.refusal.half, _before(found, chain)
+def _of_bytes(failure: TransformFails, chain: Chain) -> str:
+    half, before = failure.refusal.half, _before(failure, chain)
     writing, parsing = _last(before, half, "ConvertToBytes"), _last(before, half, "ConvertFromBytes")
     later = _last([step for step, _ in chain.steps if step not in before], half, "ConvertFromBytes")
-    if found.heartbeat and parsing is not None:
+    if failure.heartbeat and parsing is not None:
         return leave_out_heartbeats("this transform, too")
     if writing is not None:
         return f"move it before `{writing.name}`, which turns the {half} into bytes."
@@ -99,14 +99,14 @@ def _of_bytes(found: TransformFails, chain: Chain) -> str:
     )
 
 
-def _before(found: TransformFails, chain: Chain) -> list[Step]:
+def _before(failure: TransformFails, chain: Chain) -> list[Step]:
     steps = [step for step, _ in chain.steps]
-    return steps[: steps.index(found.step)]
+    return steps[: steps.index(failure.step)]
 
 
 def _last(steps: list[Step], half: str, *kinds: str) -> Step | None:
     """The last of some steps that has one of these kinds and works on this half."""
-    return next((each for each in reversed(steps) if each.kind in kinds and _result(each) == half), None)
+    return next((step for step in reversed(steps) if step.kind in kinds and _result(step) == half), None)
 
 
 def _result(step: Step) -> str:
@@ -193,8 +193,8 @@ def _check_chain(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
     settings = source.settings
     chain = chain_of(transform_properties(settings) | converter_properties(settings.transforms))
     passing = _heartbeats(settings, heartbeats) if settings.replicate_heartbeats else []
-    for found in findings(chain, _topics(settings, source.flow.kafka), passing):
-        yield _problem(source, found, chain)
+    for finding in findings(chain, _topics(settings, source.flow.kafka), passing):
+        yield _problem(source, finding, chain)
 
 
 def _topics(flow: Flow, kafka: str) -> list[str]:
@@ -215,16 +215,16 @@ def _heartbeats(flow: Flow, heartbeats: Heartbeats) -> list[str]:
     return [replication_policy(flow).remote(topic) for topic in held]
 
 
-def _problem(source: _Source, found: Finding, chain: Chain) -> Problem:
-    match found:
+def _problem(source: _Source, finding: Finding, chain: Chain) -> Problem:
+    match finding:
         case TransformFails():
-            return _transform_fails(source, found, chain)
+            return _transform_fails(source, finding, chain)
         case ConverterFails():
-            return _header_refused(source, found) if found.converter == HEADER else _half_refused(source, found)
+            return _header_refused(source, finding) if finding.converter == HEADER else _half_refused(source, finding)
         case JsonEnvelope():
-            return _json_envelope(source, found)
+            return _json_envelope(source, finding)
         case BytesBecomeText():
-            return _headers_become_text(source) if found.converter == HEADER else _bytes_become_text(source, found)
+            return _headers_become_text(source) if finding.converter == HEADER else _bytes_become_text(source, finding)
 
 
 def _where(source: _Source, name: str) -> str:
@@ -232,14 +232,14 @@ def _where(source: _Source, name: str) -> str:
     return source.where(f"transforms.{place}.{name}")
 
 
-def _transform_fails(source: _Source, found: TransformFails, chain: Chain) -> Problem:
-    step, refusal = found.step, found.refusal
+def _transform_fails(source: _Source, failure: TransformFails, chain: Chain) -> Problem:
+    step, refusal = failure.step, failure.refusal
     where = _where(source, step.name)
     if not refusal.needs:
         return Problem(
             where,
             "heartbeats-not-parsed",
-            f"`{step.name}` cannot parse heartbeats, such as the records of `{found.topic}`",
+            f"`{step.name}` cannot parse heartbeats, such as the records of `{failure.topic}`",
             "The source connector also replicates heartbeats, which the converter cannot read. Its tasks would fail at "
             "the first one.",
             leave_out_heartbeats("this transform and to those that need its result"),
@@ -247,26 +247,26 @@ def _transform_fails(source: _Source, found: TransformFails, chain: Chain) -> Pr
     return Problem(
         where,
         "transform-fails",
-        f"the {refusal.half} of `{found.topic}` is {shown(refusal.found)} when it reaches `{step.name}`, which needs "
+        f"the {refusal.half} of `{failure.topic}` is {shown(refusal.found)} when it reaches `{step.name}`, which needs "
         f"{shown(refusal.needs)}",
-        f"{_why_form(found)} Every task would fail at its first such record.",
-        transform_remedy(found, chain),
+        f"{_why_form(failure)} Every task would fail at its first such record.",
+        transform_remedy(failure, chain),
     )
 
 
-def _why_form(found: TransformFails) -> str:
-    if found.refusal.found <= NULL:
+def _why_form(failure: TransformFails) -> str:
+    if failure.refusal.found <= NULL:
         return "A tombstone has a key and no value."
-    if found.refusal.found <= BYTES | NULL:
+    if failure.refusal.found <= BYTES | NULL:
         return "MirrorMaker reads keys and values as bytes, and they stay bytes until a transform parses them."
-    return f"An earlier transform leaves the {found.refusal.half} in that form."
+    return f"An earlier transform leaves the {failure.refusal.half} in that form."
 
 
-def _header_refused(source: _Source, found: ConverterFails) -> Problem:
+def _header_refused(source: _Source, failure: ConverterFails) -> Problem:
     return Problem(
-        _adding(source, found.part),
+        _adding(source, failure.part),
         "header-refused",
-        f"the header `{found.part}` is {shown(found.found)}, but the header converter writes only bytes",
+        f"the header `{failure.part}` is {shown(failure.found)}, but the header converter writes only bytes",
         "The default, ByteArrayConverter, is Kafka's only converter that keeps the records' own headers as they "
         "are. It refuses this header, so every task would fail at its first record.",
         f"set `transforms.converters.header: {{type: {SIMPLE_HEADER_CONVERTER}}}` if the records have no headers of "
@@ -285,8 +285,8 @@ def _adding(source: _Source, header: str) -> str:
     return _where(source, adding[-1]) if adding else source.where("transforms")
 
 
-def _half_refused(source: _Source, found: ConverterFails) -> Problem:
-    half = found.part
+def _half_refused(source: _Source, failure: ConverterFails) -> Problem:
+    half = failure.part
     where, writes = source.where("transforms"), f"the {half} converter writes only bytes"
     remedy = (
         f"end the chain with a transform that writes bytes, such as `{VENDOR_TRANSFORMS}ConvertToBytes"
@@ -295,26 +295,26 @@ def _half_refused(source: _Source, found: ConverterFails) -> Problem:
     if source.flow.shape is Shape.FLOW:
         remedy += f"; or, if the flow has `replicateHeartbeats: false`, set `transforms.converters.{half}: {_JSON}`"
     remedy += "."
-    if found.name in TYPED_CONVERTERS:
+    if failure.name in TYPED_CONVERTERS:
         where = source.where(f"transforms.converters.{half}")
-        writes = f"{simple_name(found.name)} writes only {'truth values' if 'Boolean' in found.name else 'numbers'}"
+        writes = f"{simple_name(failure.name)} writes only {'truth values' if 'Boolean' in failure.name else 'numbers'}"
         remedy = f"remove `transforms.converters.{half}`; by default the {half} stays as it is."
     return Problem(
         where,
         "converter-refuses",
-        f"the {half} of `{found.topic}` is {shown(found.found)} after the transforms, but {writes}",
+        f"the {half} of `{failure.topic}` is {shown(failure.found)} after the transforms, but {writes}",
         "Every task would fail at its first record.",
         remedy,
     )
 
 
-def _bytes_become_text(source: _Source, found: BytesBecomeText) -> Problem:
-    half = found.part
-    whose = "heartbeats" if found.heartbeat else "records"
+def _bytes_become_text(source: _Source, finding: BytesBecomeText) -> Problem:
+    half = finding.part
+    whose = "heartbeats" if finding.heartbeat else "records"
     return Problem(
         source.where(f"transforms.converters.{half}"),
         "bytes-become-text",
-        f"the {half} of `{found.topic}` is still bytes after the transforms, but the {half} converter writes text",
+        f"the {half} of `{finding.topic}` is still bytes after the transforms, but the {half} converter writes text",
         f"No transform parses the {half} of these {whose}, so the converter would write the bytes as Base64 or as the "
         "name of a Java object, without an error.",
         f"remove `transforms.converters.{half}`, and end the chain for parsed records with a transform that writes "
@@ -322,17 +322,17 @@ def _bytes_become_text(source: _Source, found: BytesBecomeText) -> Problem:
     )
 
 
-def _json_envelope(source: _Source, found: JsonEnvelope) -> Problem:
-    by_converter = found.at.endswith(".converter")
-    where = source.where(f"transforms.converters.{found.part}") if by_converter else _where(source, found.at)
+def _json_envelope(source: _Source, finding: JsonEnvelope) -> Problem:
+    by_converter = finding.at.endswith(".converter")
+    where = source.where(f"transforms.converters.{finding.part}") if by_converter else _where(source, finding.at)
     key = "schemas.enable" if by_converter else "converter.schemas.enable"
-    why = f'Without `{key}: false`, every {found.part} becomes `{{"schema":null,"payload":…}}`.'
-    if found.reading:
-        why = f"A {found.part} without one, such as plain JSON, fails the task."
+    why = f'Without `{key}: false`, every {finding.part} becomes `{{"schema":null,"payload":…}}`.'
+    if finding.reading:
+        why = f"A {finding.part} without one, such as plain JSON, fails the task."
     return Problem(
         where,
         "json-envelope",
-        f"JsonConverter {'expects' if found.reading else 'adds'} an envelope of `schema` and `payload`",
+        f"JsonConverter {'expects' if finding.reading else 'adds'} an envelope of `schema` and `payload`",
         why,
         f"set `{key}: false`, or `true` if that is what you mean.",
         Severity.WARNING,

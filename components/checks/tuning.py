@@ -49,7 +49,7 @@ def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
     """The clients of each source connector carry the declared rate, and its producer keeps records and their order."""
     version = flow.kafka
     for part in list(flow.settings.connectors.sources) or [""]:
-        producer = next(each for each in flow_clients(flow.settings, "source") if each.name == DATA_PRODUCER.name)
+        producer = next(client for client in flow_clients(flow.settings, "source") if client.name == DATA_PRODUCER.name)
         consumes = _settings(flow, part, SOURCE_CONSUMER, version)
         produces = _settings(flow, part, producer, version)
         yield from _check_ceilings(flow, part, consumes, produces)
@@ -84,7 +84,7 @@ def _check_ceilings(
     fetch_limits = _limits(consumes, "max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes")
     in_flight = _number(produces, _IN_FLIGHT) or 1
     produce_limits = [
-        *(_Limit("batch.size", each.value, in_flight) for each in _limits(produces, "batch.size")),
+        *(_Limit("batch.size", limit.value, in_flight) for limit in _limits(produces, "batch.size")),
         *_limits(produces, "buffer.memory", "send.buffer.bytes"),
     ]
     where = flow.where("tuning")
@@ -120,10 +120,10 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[_Limit]) -> 
 
 
 def _remedy(flow: ExpandedFlow, way: _Way, short: list[_Limit], needed: int) -> str:
-    each = " and ".join(_raise(way, limit, needed) for limit in short)
+    remedies = " and ".join(_raise(way, limit, needed) for limit in short)
     if flow.settings.tuning.preset is Preset.THROUGHPUT:
-        return f"{each}."
-    return f"{each}; `tuning.preset: throughput` raises all such limits (see `replicate explain`)."
+        return f"{remedies}."
+    return f"{remedies}; `tuning.preset: throughput` raises all such limits (see `replicate explain`)."
 
 
 def _raise(way: _Way, limit: _Limit, needed: int) -> str:

@@ -152,12 +152,12 @@ def packed_evidence(evidence: Evidence) -> bytes:
     """The evidence in the form that `read_evidence` reads, not yet in base64."""
     topics = {
         name: {
-            "source_id": each.source_id,
-            "target_id": each.target_id,
-            "compacted": each.compacted,
-            "partitions": dict(each.partitions),
+            "source_id": topic.source_id,
+            "target_id": topic.target_id,
+            "compacted": topic.compacted,
+            "partitions": dict(topic.partitions),
         }
-        for name, each in evidence.topics.items()
+        for name, topic in evidence.topics.items()
     }
     return compressed({"version": EVIDENCE_VERSION, "digest": evidence.digest, "topics": topics})
 
@@ -166,17 +166,17 @@ def read_evidence(data: Mapping[str, str]) -> Evidence | None:
     """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
     if EVIDENCE not in data:
         return None
-    found = read_entry(data[EVIDENCE], _EvidenceDocument, EVIDENCE_VERSION, 1)
+    document = read_entry(data[EVIDENCE], _EvidenceDocument, EVIDENCE_VERSION, 1)
     topics = {
         name: ProvenTopic(
-            each.source_id,
-            each.target_id,
-            each.compacted,
-            {number: Proven(*row) for number, row in each.partitions.items()},
+            topic.source_id,
+            topic.target_id,
+            topic.compacted,
+            {number: Proven(*row) for number, row in topic.partitions.items()},
         )
-        for name, each in found.topics.items()
+        for name, topic in document.topics.items()
     }
-    return Evidence(found.digest, topics)
+    return Evidence(document.digest, topics)
 
 
 #: The entry of the ConfigMap, in its binaryData.
@@ -223,7 +223,7 @@ class KeptPositions:
 
     def worst(self) -> list[tuple[tuple[str, str, int], KeptPosition]]:
         """The positions, those with the most records to read again first."""
-        return sorted(self.positions.items(), key=lambda each: (-each[1].read_again, each[0]))
+        return sorted(self.positions.items(), key=lambda item: (-item[1].read_again, item[0]))
 
 
 class _PositionsPartition(Model):
@@ -237,7 +237,7 @@ class _PositionsPartition(Model):
 
     @model_validator(mode="after")
     def _rows_are_whole(self) -> "_PositionsPartition":
-        if len({len(each) for each in (self.groups, self.committed, self.shifts, self.again)}) > 1:
+        if len({len(column) for column in (self.groups, self.committed, self.shifts, self.again)}) > 1:
             raise ValueError("a group lacks a number")
         if any(committed + shift < 0 for committed, shift in zip(self.committed, self.shifts, strict=True)):
             raise ValueError("a position is negative")
@@ -265,8 +265,8 @@ class _PositionsDocument(Model):
 
     @model_validator(mode="after")
     def _groups_have_names(self) -> "_PositionsDocument":
-        every = (each for topic in self.topics.values() for each in topic.partitions.values())
-        if any(index >= len(self.groups) for each in every for index in each.groups):
+        every = (partition for topic in self.topics.values() for partition in topic.partitions.values())
+        if any(index >= len(self.groups) for partition in every for index in partition.groups):
             raise ValueError("a group has no name")
         return self
 
@@ -316,9 +316,9 @@ def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
         return {}
     return {
         "groups": [index for index, _ in rows],
-        "committed": [each.committed for _, each in rows],
-        "shifts": [each.offset - each.committed for _, each in rows],
-        "again": [each.read_again for _, each in rows],
+        "committed": [position.committed for _, position in rows],
+        "shifts": [position.offset - position.committed for _, position in rows],
+        "again": [position.read_again for _, position in rows],
     }
 
 
@@ -326,22 +326,22 @@ def read_positions(data: Mapping[str, str]) -> KeptPositions | None:
     """The positions among the entries of a ConfigMap; None if there are none. Raises ValueError if unreadable."""
     if POSITIONS not in data:
         return None
-    found = read_entry(data[POSITIONS], _PositionsDocument, POSITIONS_VERSION, 2)
+    document = read_entry(data[POSITIONS], _PositionsDocument, POSITIONS_VERSION, 2)
     topics = {
         name: SpannedTopic(
             topic.source_id,
             topic.target_id,
-            {number: Span(*each.span) for number, each in topic.partitions.items()},
+            {number: Span(*partition.span) for number, partition in topic.partitions.items()},
         )
-        for name, topic in found.topics.items()
+        for name, topic in document.topics.items()
     }
-    return KeptPositions(found.digest, found.time, topics, dict(_positions(found)), found.left_out)
+    return KeptPositions(document.digest, document.time, topics, dict(_positions(document)), document.left_out)
 
 
 def _positions(document: _PositionsDocument) -> Iterator[tuple[tuple[str, str, int], KeptPosition]]:
     for name, topic in document.topics.items():
-        for number, each in topic.partitions.items():
+        for number, partition in topic.partitions.items():
             for index, committed, shift, again in zip(
-                each.groups, each.committed, each.shifts, each.again, strict=True
+                partition.groups, partition.committed, partition.shifts, partition.again, strict=True
             ):
                 yield (document.groups[index], name, number), KeptPosition(committed, committed + shift, again)

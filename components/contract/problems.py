@@ -89,10 +89,10 @@ class RefusedError(CannotRunError):
 
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Raise a ReplicationError if any problem is an error; otherwise return the warnings, sorted by `where`."""
-    found = tuple(sorted(set(problems)))
-    if any(problem.severity is Severity.ERROR for problem in found):
-        raise ReplicationError(found)
-    return found
+    ordered = tuple(sorted(set(problems)))
+    if any(problem.severity is Severity.ERROR for problem in ordered):
+        raise ReplicationError(ordered)
+    return ordered
 
 
 def _rendered(code: str, what: str, where: str, why: str, remedy: str, detail: str = "") -> str:

@@ -82,8 +82,8 @@ class PastVerdict(Model):
 
     def count(self, check: str, name: str) -> float | None:
         """What a check counted; None if it did not count that."""
-        found = self.checks.get(check)
-        return found.counts.get(name) if found is not None else None
+        outcome = self.checks.get(check)
+        return outcome.counts.get(name) if outcome is not None else None
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _packed_history(history: History) -> bytes:
         "version": HISTORY_VERSION,
         "dropped": history.dropped,
         "lost": list(history.lost),
-        "verdicts": [each.document() for each in history.verdicts],
+        "verdicts": [verdict.document() for verdict in history.verdicts],
     }
     return compressed(document)
 
@@ -157,10 +157,10 @@ def read_history(data: Mapping[str, str]) -> History:
 
 
 def _read(document: Mapping[str, Any]) -> History:
-    found, unreadable = [], 0
-    for each in document["verdicts"]:
+    verdicts, unreadable = [], 0
+    for verdict in document["verdicts"]:
         try:
-            found.append(PastVerdict.model_validate(each))
+            verdicts.append(PastVerdict.model_validate(verdict))
         except ValidationError:
             unreadable += 1
     damage = ""
@@ -168,9 +168,9 @@ def _read(document: Mapping[str, Any]) -> History:
         damage = f"{numbered(unreadable, 'earlier verdict[|s] [is|are]')} lost, because the history was damaged"
     dropped, lost = document.get("dropped"), document.get("lost")
     return History(
-        tuple(found[-KEPT:]),
+        tuple(verdicts[-KEPT:]),
         dropped if isinstance(dropped, int) and dropped >= 0 else 0,
-        tuple(each for each in lost if isinstance(each, str)) if isinstance(lost, list) else (),
+        tuple(sentence for sentence in lost if isinstance(sentence, str)) if isinstance(lost, list) else (),
         damage,
     )
 
@@ -245,9 +245,9 @@ def verdict_data(
         data[HISTORY] = history_entry(history)
     if flow.evidence is not None:
         packed = packed_evidence(flow.evidence)
-        if sum(_size(*each) for each in data.items()) + len(packed) <= _ALL_BYTES:
+        if sum(_size(*item) for item in data.items()) + len(packed) <= _ALL_BYTES:
             data[EVIDENCE] = base64.b64encode(packed).decode()
-    room = _ALL_BYTES - sum(_size(*each) for each in data.items())
+    room = _ALL_BYTES - sum(_size(*item) for item in data.items())
     if flow.positions is not None:
         positions = packed_positions(flow.positions, room)
         if positions is not None:
@@ -296,14 +296,14 @@ def _compressed(flow: FlowOutcome) -> bytes:
 def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
     """The check with this many findings of each code and severity; a note says how many others there were."""
     grouped: dict[tuple[str, str, str | None], list[Finding]] = {}
-    for each in check.findings:
-        grouped.setdefault((each.code, each.severity, each.accepted), []).append(each)
-    found = [_cut(each) for every in grouped.values() for each in every[:kept]]
+    for finding in check.findings:
+        grouped.setdefault((finding.code, finding.severity, finding.accepted), []).append(finding)
+    findings = [_cut(finding) for every in grouped.values() for finding in every[:kept]]
     lacking = {code: len(every) - kept for (code, *_), every in grouped.items() if len(every) > kept}
     if lacking:
         named = ", ".join(f"{count} {code}" for code, count in lacking.items())
         count = sum(lacking.values())
-        found.append(
+        findings.append(
             note(
                 LEFT_OUT,
                 f"{numbered(count, 'finding[|s]')} did not fit into the published verdict: {named}. The report that "
@@ -311,7 +311,7 @@ def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
                 count,
             )
         )
-    return replace(check, findings=tuple(found))
+    return replace(check, findings=tuple(findings))
 
 
 def _cut(finding: Finding) -> Finding:
@@ -328,10 +328,10 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
     verdict = Verdict(data["verdict"])
     if verdict not in PUBLISHED:
         raise ValueError(f"the verdict is {verdict}, which is never published")
-    checks = _CHECKS.validate_python([_with_our_names(each) for each in json.loads(_report(data))["checks"]])
-    found = worst(check.verdict for check in checks)
-    if verdict is Verdict.PASS and found is not Verdict.PASS:
-        raise ValueError(f"the verdict is pass, but the checks of the report say {found}")
+    checks = _CHECKS.validate_python([_with_our_names(check) for check in json.loads(_report(data))["checks"]])
+    worst_check = worst(check.verdict for check in checks)
+    if verdict is Verdict.PASS and worst_check is not Verdict.PASS:
+        raise ValueError(f"the verdict is pass, but the checks of the report say {worst_check}")
     began = data.get(BEGAN, data["time"])
     return PublishedVerdict(verdict, data["digest"], data["time"], checks, data.get("passingSince"), began)
 

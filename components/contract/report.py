@@ -209,8 +209,8 @@ class FlowOutcome:
     @property
     def evidence(self) -> Evidence | None:
         """What was proven about the records, unless a finding had to be accepted for it."""
-        passed = (each for each in self.checks if each.verdict is Verdict.PASS and not each.accepted)
-        return next((Evidence(self.digest, each.proven) for each in passed if each.proven), None)
+        passed = (check for check in self.checks if check.verdict is Verdict.PASS and not check.accepted)
+        return next((Evidence(self.digest, check.proven) for check in passed if check.proven), None)
 
     def document(self) -> dict[str, Json]:
         return {
@@ -275,7 +275,7 @@ def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutco
     members: dict[str, list[FlowOutcome]] = {}
     for flow in flows:
         members.setdefault(flow.replication, []).append(flow)
-    return tuple(ReplicationOutcome(name, tuple(each)) for name, each in members.items() if len(each) > 1)
+    return tuple(ReplicationOutcome(name, tuple(flows)) for name, flows in members.items() if len(flows) > 1)
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,9 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.PARTIAL: 0, Verdict.FAIL: 1, Verdict.ERRO
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst verdict: fail, error, partial, pass. A problem remains one even if another check could not run."""
     given = set(verdicts)
-    return next((each for each in (Verdict.FAIL, Verdict.ERROR, Verdict.PARTIAL) if each in given), Verdict.PASS)
+    return next(
+        (verdict for verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.PARTIAL) if verdict in given), Verdict.PASS
+    )
 
 
 def fail(code: str, message: str, count: int = 1) -> Finding:
@@ -341,7 +343,7 @@ def _positions_document(kept: KeptPositions | None) -> dict[str, Json] | None:
     if kept is None:
         return None
     names = ("group", "topic", "partition", "committed", "offset", "readAgain")
-    rows: list[Json] = [dict(zip(names, (*key, *each), strict=True)) for key, each in kept.worst()[:ROWS]]
+    rows: list[Json] = [dict(zip(names, (*key, *position), strict=True)) for key, position in kept.worst()[:ROWS]]
     return {"rows": rows, "rowsLeftOut": max(0, len(kept.positions) - ROWS), "notKept": kept.left_out}
 
 
@@ -352,11 +354,11 @@ def _finding_document(finding: Finding) -> dict[str, Json]:
 def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, int]:
     """The counts of the findings with one of these codes, summed by code."""
     wanted = set(codes)
-    found: dict[str, int] = {}
-    for each in findings:
-        if each.code in wanted:
-            found[each.code] = found.get(each.code, 0) + each.count
-    return found
+    counts: dict[str, int] = {}
+    for finding in findings:
+        if finding.code in wanted:
+            counts[finding.code] = counts.get(finding.code, 0) + finding.count
+    return counts
 
 
 #: Code of a finding -> what is assumed if it is accepted.
@@ -437,7 +439,7 @@ NOT_ACCEPTABLE = frozenset(
 
 def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome:
     """The outcome with the findings that the topology accepts; `reasons` holds the topology's reasons by code."""
-    return replace(outcome, findings=tuple(_accepted(each, reasons) for each in outcome.findings))
+    return replace(outcome, findings=tuple(_accepted(finding, reasons) for finding in outcome.findings))
 
 
 def _accepted(finding: Finding, reasons: Mapping[str, str]) -> Finding:

@@ -46,14 +46,14 @@ def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
     """
     text = (live["metadata"].get("annotations") or {}).get(ANNOTATION)
     try:
-        return {name: _read(each) for name, each in json.loads(text or "{}").items()}
+        return {name: _read(entry) for name, entry in json.loads(text or "{}").items()}
     except (AttributeError, KeyError, TypeError, ValueError):
         return {}
 
 
 def annotation_value(states: Mapping[str, TemporaryState]) -> str:
     """The annotation's value for these states, by the connector's name."""
-    return json.dumps({name: _written(each) for name, each in sorted(states.items())})
+    return json.dumps({name: _written(state) for name, state in sorted(states.items())})
 
 
 def _read(entry: Mapping[str, str]) -> TemporaryState:
@@ -68,7 +68,7 @@ def _read(entry: Mapping[str, str]) -> TemporaryState:
     )
 
 
-def _written(each: TemporaryState) -> dict[str, str]:
-    until = {"until": each.until.isoformat(timespec="seconds")} if each.until is not None else {}
-    at = each.at.isoformat(timespec="seconds")
-    return {"flow": each.flow, "state": each.state, "by": each.by, "at": at, **until, "before": each.before}
+def _written(state: TemporaryState) -> dict[str, str]:
+    until = {"until": state.until.isoformat(timespec="seconds")} if state.until is not None else {}
+    at = state.at.isoformat(timespec="seconds")
+    return {"flow": state.flow, "state": state.state, "by": state.by, "at": at, **until, "before": state.before}

@@ -66,17 +66,17 @@ def heartbeat_topics(flows: Sequence[ExpandedFlow], *, in_mirrors: bool = False)
 
 
 def _one_hop_further(held: Mapping[str, set[str]], flows: Sequence[Flow]) -> dict[str, set[str]]:
-    found = {alias: set(topics) for alias, topics in held.items()}
+    further = {alias: set(topics) for alias, topics in held.items()}
     last_hops: dict[str, set[str]] = {alias: set() for alias in held}
     for flow in flows:
         last_hops[flow.target].add(replication_policy(flow).prefix)
         # A topic that came through the target is not sent back, so a name has each alias at most once.
-        found[flow.target] |= {
+        further[flow.target] |= {
             _remote(flow, topic)
             for topic in held[flow.source]
             if {flow.source, flow.target}.isdisjoint(clusters_passed(topic, flow.separator))
         }
-    return {alias: _shortened(topics, last_hops[alias]) for alias, topics in found.items()}
+    return {alias: _shortened(topics, last_hops[alias]) for alias, topics in further.items()}
 
 
 def _remote(flow: Flow, topic: str) -> str:
@@ -89,9 +89,9 @@ def _shortened(topics: set[str], last_hops: set[str]) -> set[str]:
     listed = _uncovered(topics)
     if len(listed) <= MOST_NAMES:
         return listed
-    far = listed - {f"{each}{HEARTBEATS_TOPIC}" for each in last_hops}
-    begun = {each for each in last_hops if any(topic.startswith(each) for topic in far)}
-    return _uncovered(listed | {f"{each}{EVERYTHING}" for each in begun})
+    far = listed - {f"{hop}{HEARTBEATS_TOPIC}" for hop in last_hops}
+    begun = {hop for hop in last_hops if any(topic.startswith(hop) for topic in far)}
+    return _uncovered(listed | {f"{hop}{EVERYTHING}" for hop in begun})
 
 
 def _uncovered(topics: set[str]) -> set[str]:

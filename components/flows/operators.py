@@ -117,7 +117,7 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
         return minor_version(connect.version)
     if operator.version is None:
         return _BY_API[operator.api]
-    known = max((each for each in _BY_OPERATOR if each <= operator.version), default=min(_BY_OPERATOR))
+    known = max((version for version in _BY_OPERATOR if version <= operator.version), default=min(_BY_OPERATOR))
     return minor_version(_BY_OPERATOR[known][-1])
 
 
@@ -131,4 +131,4 @@ def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
     if operator.api is StrimziApi.V1:
         return None
     of_all = (versions for version, versions in _BY_OPERATOR.items() if version < _ONLY_V1_SINCE)
-    return tuple(sorted({each for versions in of_all for each in versions}))
+    return tuple(sorted({version for versions in of_all for version in versions}))

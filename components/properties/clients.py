@@ -159,7 +159,7 @@ def split_prefix(key: str) -> tuple[str, str] | None:
     """
     if key in _own_keys():
         return None
-    prefix = max((each for each in PREFIXES if key.startswith(each)), key=len, default=None)
+    prefix = max((known for known in PREFIXES if key.startswith(known)), key=len, default=None)
     return (prefix, key.removeprefix(prefix)) if prefix else None
 
 

@@ -109,8 +109,8 @@ class Definition:
 @functools.cache
 def supported_versions() -> tuple[str, ...]:
     """Return the minor versions of Kafka that have a data file, oldest first."""
-    found = (_FILE.fullmatch(path.name) for path in _DATA.iterdir())
-    return tuple(sorted((match[1] for match in found if match), key=_version_key))
+    file_names = (_FILE.fullmatch(path.name) for path in _DATA.iterdir())
+    return tuple(sorted((match[1] for match in file_names if match), key=_version_key))
 
 
 def minor_version(kafka_version: str) -> str:
@@ -151,40 +151,44 @@ def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Defin
 
 @functools.cache
 def _transform_definitions(version: str) -> Mapping[str, Mapping[str, Definition]]:
-    found = {
+    by_class = {
         section.removeprefix(_TRANSFORM): {
             name: _definition(name, entry, Origin.CONNECT) for name, entry in properties.items()
         }
         for section, properties in _read(version).items()
         if section.startswith(_TRANSFORM)
     }
-    return MappingProxyType(found)
+    return MappingProxyType(by_class)
 
 
 def versions_with(name: str, *owners: Owner) -> tuple[str, ...]:
     """Return the versions of Kafka in which one of these owners has a property of this name, oldest first."""
-    return tuple(each for each in supported_versions() if any(name in definitions(each, owner) for owner in owners))
+    return tuple(
+        version for version in supported_versions() if any(name in definitions(version, owner) for owner in owners)
+    )
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the known name closest to `name`, or None if none is close."""
-    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_SIMILAR_ENOUGH)
-    return found[0] if found else None
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_SIMILAR_ENOUGH)
+    return close[0] if close else None
 
 
 def _version_key(version: str) -> tuple[int, int]:
-    found = _VERSION.match(version)
-    if found is None:
+    parts = _VERSION.match(version)
+    if parts is None:
         raise ValueError(f"`{version}` does not begin with a version of Kafka such as 4.2")
-    return int(found[1]), int(found[2])
+    return int(parts[1]), int(parts[2])
 
 
 @functools.cache
 def _definitions(minor: str, owner: Owner) -> Mapping[str, Definition]:
     older = data_version(minor)
-    newer = next((each for each in supported_versions() if _version_key(each) > _version_key(minor)), None)
+    newer = next((version for version in supported_versions() if _version_key(version) > _version_key(minor)), None)
     versions = [newer, older] if newer and _version_key(older) < _version_key(minor) else [older]
-    return MappingProxyType({name: each for version in versions for name, each in _data(version, owner).items()})
+    return MappingProxyType(
+        {name: definition for version in versions for name, definition in _data(version, owner).items()}
+    )
 
 
 def _data(version: str, owner: Owner) -> dict[str, Definition]:

@@ -96,7 +96,7 @@ class ConnectorContext:
                 if name in self.defined(owner) and any(whole in client.prefixes for client in self.clients()):
                     return whole + name
         own = self.defined(self.role).items()
-        known = {each for each, definition in own if definition.origin is not Origin.CLIENT}
+        known = {name for name, definition in own if definition.origin is not Origin.CLIENT}
         return nearest(key, known | self._prefixed_keys())
 
     def _prefixed_keys(self) -> set[str]:
@@ -207,8 +207,8 @@ def connector_key_meaning(
         return _own_key(context, own[key])
     if family := next((words for prefix, words in _CONNECTOR_FAMILIES.items() if key.startswith(prefix)), None):
         return _topic_creation(context, key) or PassedOn(family)
-    if found := _elsewhere(context, key):
-        return found
+    if meaning := _elsewhere(context, key):
+        return meaning
     if readers := _own_plugins(own, config):
         return PassedOn(readers)
     return Unknown(context.nearest_key(key), versions_with(key, *CONNECTORS))
@@ -303,9 +303,9 @@ def _own_plugins(known: Mapping[str, Definition], config: Mapping[str, object]) 
         if key in known
         and (known[key].type is PropertyType.CLASS or key in _PLUGIN_LISTS)
         and known[key].origin is not Origin.CONNECT
-        and any(not each.strip().startswith((_KAFKAS_OWN, "${")) for each in str(value).split(","))
+        and any(not entry.strip().startswith((_KAFKAS_OWN, "${")) for entry in str(value).split(","))
     ]
-    return " or ".join(f"the class that {each} names" for each in named)
+    return " or ".join(f"the class that {property_} names" for property_ in named)
 
 
 def _plural(kinds: Iterable[Owner]) -> str:
@@ -347,7 +347,7 @@ def worker_key_meaning(key: str, version: str, *, exactly_once: bool = False) ->
     connectors = tuple(role for role in CONNECTORS if key in definitions(version, role))
     if connectors:
         return OtherOwner(definitions(version, connectors[0])[key], connectors)
-    prefix = max((each for each in PREFIXES if key.startswith(each)), key=len, default="")
+    prefix = max((known for known in PREFIXES if key.startswith(known)), key=len, default="")
     if prefix in _WORKER_CLIENTS:
         return _worker_client_key(prefix, key.removeprefix(prefix), version, exactly_once)
     if prefix:

@@ -48,7 +48,7 @@ def type_problem(definition: Definition, value: Value) -> str | None:
 
 
 def _list_problem(definition: Definition, elements: list[str]) -> str | None:
-    if not all(_is_accepted(definition, each) for each in elements):
+    if not all(_is_accepted(definition, element) for element in elements):
         return f"must be a comma-separated list of {_accepted_words(definition)}"
     if definition.not_empty and not elements:
         return "must be a comma-separated list of at least one name"
@@ -94,9 +94,9 @@ def _is_accepted(definition: Definition, text: str) -> bool:
     if not definition.accepted:
         return True
     if definition.any_case:
-        return text.lower() in {each.lower() for each in definition.accepted}
+        return text.lower() in {accepted.lower() for accepted in definition.accepted}
     # `by_duration:PnDTnHnMn.nS` accepts any duration.
-    forms = tuple(each.partition(":P")[0] + ":P" for each in definition.accepted if ":P" in each)
+    forms = tuple(accepted.partition(":P")[0] + ":P" for accepted in definition.accepted if ":P" in accepted)
     return text in definition.accepted or bool(forms and text.startswith(forms))
 
 
@@ -108,9 +108,9 @@ def _number_words(definition: Definition, noun: str) -> str:
         (True, False): f" of at most {most}",
         (False, False): f" from {least} to {most}",
     }[least is None, most is None]
-    return noun + bounds + "".join(f", or {each}" for each in definition.accepted)
+    return noun + bounds + "".join(f", or {accepted}" for accepted in definition.accepted)
 
 
 def _accepted_words(definition: Definition) -> str:
-    *others, last = (f"`{each}`" for each in definition.accepted)
+    *others, last = (f"`{value}`" for value in definition.accepted)
     return f"{', '.join(others)} or {last}" if others else last

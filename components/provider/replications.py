@@ -92,18 +92,20 @@ def _outputs(value: object, path: str) -> list[str]:
     if isinstance(value, pulumi.Output):
         return [path]
     if isinstance(value, Mapping):
-        return [found for key, each in value.items() for found in _outputs(each, f"{path}.{key}")]
+        return [path_of_output for key, below in value.items() for path_of_output in _outputs(below, f"{path}.{key}")]
     if isinstance(value, list):
-        return [found for index, each in enumerate(value) for found in _outputs(each, f"{path}.{index}")]
+        return [
+            path_of_output for index, below in enumerate(value) for path_of_output in _outputs(below, f"{path}.{index}")
+        ]
     return []
 
 
 def _whole_numbers(value: Any) -> Any:
     """The value with whole numbers as integers: Pulumi passes every number as a floating-point one."""
     if isinstance(value, dict):
-        return {key: _whole_numbers(each) for key, each in value.items()}
+        return {key: _whole_numbers(below) for key, below in value.items()}
     if isinstance(value, list):
-        return [_whole_numbers(each) for each in value]
+        return [_whole_numbers(below) for below in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -69,7 +69,7 @@ def flows_without_addresses(topology: Topology, region: str | None = None) -> tu
     ACLs and names. If only a stack's configuration holds an address, a sentence that names its key stands in for it.
     """
     addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
-    keys = [each.config for each in addresses if isinstance(each, ConfigValue)]
+    keys = [address.config for address in addresses if isinstance(address, ConfigValue)]
     return resolve_flows(topology, region, {key: f"the address in configuration key `{key}`" for key in keys})
 
 
@@ -116,7 +116,9 @@ def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:
     old = merged_acls(before)
     allowed = {replace(acl, operations=()): acl.operations for acl in old}
     for acl in merged_acls((*old, *after)):
-        new = tuple(each for each in acl.operations if each not in allowed.get(replace(acl, operations=()), ()))
+        new = tuple(
+            operation for operation in acl.operations if operation not in allowed.get(replace(acl, operations=()), ())
+        )
         if new:
             yield replace(acl, operations=new)
 
@@ -224,4 +226,4 @@ def _needed(acl: Acl, allowed: set[str], by_resource: Mapping[_Resource, set[str
     """
     resources = (_resource(acl, pattern, name) for pattern, name in wider_resources(acl.pattern, acl.name))
     wider = {operation for resource in resources for operation in by_resource.get(resource, ())}
-    return {each for each in allowed - wider if not implying(each) & (allowed | wider)}
+    return {operation for operation in allowed - wider if not implying(operation) & (allowed | wider)}

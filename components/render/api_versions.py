@@ -133,8 +133,8 @@ def _oauth(authentication: OAuthAuthentication, own: str) -> Manifest:
     }
     fields: Manifest = {"type": "oauth", **{key: value for key, value in plain.items() if value is not None}}
     for own_key, credential in credentials(authentication).items():
-        found = secret_key(credential, own, own_key)
-        fields[_OAUTH_CREDENTIALS[own_key]] = {"secretName": found.secret, "key": found.key}
+        reference = secret_key(credential, own, own_key)
+        fields[_OAUTH_CREDENTIALS[own_key]] = {"secretName": reference.secret, "key": reference.key}
     if authentication.trust is not None:
         fields["tlsTrustedCertificates"] = [_certificate(secret_key(authentication.trust, own, TOKEN_TRUST_KEY))]
     return fields

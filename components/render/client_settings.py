@@ -124,8 +124,11 @@ def client_settings(
         for name, value in client.defaults.items()
     }
     for settings, reached in (
-        (worker, worker_properties(client, {key: each.value for key, each in worker.items()}, kafka_version)),
-        (connector, client_properties(client, {key: each.value for key, each in connector.items()}, kafka_version)),
+        (worker, worker_properties(client, {key: setting.value for key, setting in worker.items()}, kafka_version)),
+        (
+            connector,
+            client_properties(client, {key: setting.value for key, setting in connector.items()}, kafka_version),
+        ),
     ):
         effective |= {name: settings[key] for name, (_, key) in reached.items()}
     fixed = {
@@ -152,7 +155,9 @@ def client_history(
 
 
 def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) -> list[Setting]:
-    return [each.setting(prefix + name) for prefix in prefixes for each in layers if prefix + name in each.properties]
+    return [
+        layer.setting(prefix + name) for prefix in prefixes for layer in layers if prefix + name in layer.properties
+    ]
 
 
 def _reaching_prefixes(client: Client, name: str, kafka_version: str) -> list[str]:

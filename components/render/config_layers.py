@@ -56,8 +56,8 @@ class Layer:
     properties: Mapping[str, LayerValue]
 
     def setting(self, key: str) -> Setting:
-        found = self.properties[key]
-        return Setting(found.value, key, self.name.value, found.why)
+        entry = self.properties[key]
+        return Setting(entry.value, key, self.name.value, entry.why)
 
 
 def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Layer:
@@ -68,9 +68,9 @@ def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Lay
 def merged(layers: Iterable[Layer]) -> dict[str, Setting]:
     """Return every property of the layers with its effective setting; a later layer wins."""
     settings: dict[str, Setting] = {}
-    for each in layers:
+    for layer in layers:
         settings |= {
-            key: Setting(entry.value, key, each.name.value, entry.why) for key, entry in each.properties.items()
+            key: Setting(entry.value, key, layer.name.value, entry.why) for key, entry in layer.properties.items()
         }
     return settings
 

@@ -205,5 +205,5 @@ def _worker_file_keys(cluster: Cluster) -> list[str]:
 
 def secrets_read(flow: ResolvedFlow, side: Side) -> set[str]:
     """Return the names of the Secrets that connectors read for one cluster."""
-    found = [references(value, flow.namespace) for value in connection_properties(flow, side).values()]
-    return names_here(set().union(*found), "Secret", flow.namespace)
+    named = [references(value, flow.namespace) for value in connection_properties(flow, side).values()]
+    return names_here(set().union(*named), "Secret", flow.namespace)

@@ -190,7 +190,7 @@ def changeable_layers(flow: ExpandedFlow, role: ConnectorRole, part: str = "") -
 def connector_settings(flow: ResolvedFlow, role: ConnectorRole) -> Config:
     """Return a connector's configuration without what a KafkaMirrorMaker2 has fields for: clusters, topics, groups."""
     fields = {LayerName.CLUSTERS, LayerName.SELECTION}
-    return values(each for each in connector_layers(flow, role) if each.name not in fields)
+    return values(layer for layer in connector_layers(flow, role) if layer.name not in fields)
 
 
 def _defaults(flow: Flow, role: ConnectorRole) -> _Entries:

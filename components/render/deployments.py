@@ -81,7 +81,7 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
     """Return a flow's namespace, connector names, remote topics (patterns stay patterns) and digest; no secrets."""
     return {
         "namespace": flow.namespace,
-        "connectors": [each.connector for each in declared_connectors(flow)],
+        "connectors": [connector.connector for connector in declared_connectors(flow)],
         "remoteTopics": [replication_policy(flow.settings).remote(topic) for topic in flow.settings.topics],
         "digest": flow_digest(flow),
     }

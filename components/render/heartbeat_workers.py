@@ -46,12 +46,12 @@ def left_behind(flow: ResolvedFlow) -> tuple[LeftBehind, ...]:
     """
     if not flow.settings.connectors.heartbeat.enabled or flow.heartbeats_on == "target":
         return ()
-    found = {
+    conflicts_of = {
         LeftBehind.TRUST: _trust_conflicts(flow),
         LeftBehind.CERTIFICATE: _certificates_conflict(flow),
         LeftBehind.LOGIN: bool(login_left_behind(flow)),
     }
-    return tuple(reason for reason, conflicts in found.items() if conflicts)
+    return tuple(reason for reason, conflicts in conflicts_of.items() if conflicts)
 
 
 def _trust_conflicts(flow: ResolvedFlow) -> bool:
@@ -67,7 +67,7 @@ def _certificates_conflict(flow: ResolvedFlow) -> bool:
     """Return whether the producer would have both a keystore file of the target and a PEM key of the source."""
     logins = (flow.source.authentication, flow.target.authentication)
     encrypted = flow.source.tls is not None and flow.target.tls is not None
-    return encrypted and flow.strimzi.keeps_stores and all(isinstance(each, TlsAuthentication) for each in logins)
+    return encrypted and flow.strimzi.keeps_stores and all(isinstance(login, TlsAuthentication) for login in logins)
 
 
 def login_left_behind(flow: ResolvedFlow) -> tuple[str, ...]:

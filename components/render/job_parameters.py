@@ -79,13 +79,17 @@ def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
 
     Configuration is not judged if the user's own filter class decides it, or if the source's defaults are copied.
     """
-    known = {name: each.default or "" for name, each in definitions(flow.expanded.kafka, Owner.SOURCE).items()}
-    found = [
+    known = {
+        name: definition.default or "" for name, definition in definitions(flow.expanded.kafka, Owner.SOURCE).items()
+    }
+    by_connector = [
         _excluded({**known, **values(changeable_layers(flow.expanded, "source", part))})
         for part, _ in each_source(flow.settings)
     ]
-    every = [each for each in found if each is not None]
-    excluded = None if len(every) < len(found) else tuple(dict.fromkeys(name for each in every for name in each))
+    every = [names for names in by_connector if names is not None]
+    excluded = (
+        None if len(every) < len(by_connector) else tuple(dict.fromkeys(name for names in every for name in names))
+    )
     return TopicSyncParameters(configs_exclude=excluded, acls=flow.settings.sync_topic_acls)
 
 
@@ -95,7 +99,7 @@ def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
     plain = str(config[_FILTER]).endswith(".DefaultConfigPropertyFilter")
     if not copies or not plain or config[_DEFAULTS_FROM] != "target":
         return None
-    return tuple(each.strip() for each in str(config[_EXCLUDE]).split(",") if each.strip())
+    return tuple(entry.strip() for entry in str(config[_EXCLUDE]).split(",") if entry.strip())
 
 
 def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> Parameters:
@@ -137,7 +141,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         guard=_guard(settings),
         transformed=any(source.transforms.change_records for source in sources),
         changed_headers=effects.headers,
-        drops=tuple(DropsParameters(**asdict(each)) for each in effects.drops),
+        drops=tuple(DropsParameters(**asdict(drop)) for drop in effects.drops),
         exactly_once=settings.exactly_once is ExactlyOnce.ENABLED,
         parts=tuple(
             PartParameters(
@@ -150,9 +154,9 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         ),
         topic_sync=topic_sync(flow),
         accepted=tuple(
-            AcceptedFinding(finding=each.finding, reason=each.reason) for each in settings.validation.accept
+            AcceptedFinding(finding=accepted.finding, reason=accepted.reason) for accepted in settings.validation.accept
         ),
-        connectors=tuple(each for each in declared_connectors(flow) if _works(each.role, settings)),
+        connectors=tuple(connector for connector in declared_connectors(flow) if _works(connector.role, settings)),
         connector_offsets_topic=storage_topic_name(flow.workers, settings, "offsets"),
         refresh_topics_seconds=settings.intervals.refresh_topics_seconds,
         refresh_groups_seconds=settings.intervals.refresh_groups_seconds,
@@ -166,13 +170,13 @@ def _effects(sources: Sequence[Flow]) -> Effects:
     chains = [source.transforms for source in sources]
     if any(chain.converters is not None for chain in chains):
         return Effects()
-    found = [known_effects(map(_step, (*chain.before.items(), *chain.after.items()))) for chain in chains]
-    known = [each for each in found if each is not None]
-    filters = {each.drops for each in known}
+    by_chain = [known_effects(map(_step, (*chain.before.items(), *chain.after.items()))) for chain in chains]
+    known = [effects for effects in by_chain if effects is not None]
+    filters = {effects.drops for effects in known}
     guarded = any(source.loop_guard for source in sources)
-    if len(known) < len(found) or len(filters) > 1 or (guarded and filters != {()}):
+    if len(known) < len(by_chain) or len(filters) > 1 or (guarded and filters != {()}):
         return Effects()
-    return Effects(tuple(sorted({header for each in known for header in each.headers})), known[0].drops)
+    return Effects(tuple(sorted({header for effects in known for header in effects.headers})), known[0].drops)
 
 
 def _step(named: tuple[str, Transform]) -> tuple[Step, Predicate | None]:

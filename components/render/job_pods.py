@@ -214,8 +214,13 @@ def _mounted_secrets(flow: FlowParameters) -> list[dict[str, Any]]:
         for secret in _secrets(cluster):
             keys.setdefault((secret.namespace, secret.name), set()).add(secret.key)
     return [
-        {"secret": {"name": name, "items": [{"key": key, "path": f"{namespace}/{name}/{key}"} for key in sorted(each)]}}
-        for (namespace, name), each in sorted(keys.items())
+        {
+            "secret": {
+                "name": name,
+                "items": [{"key": key, "path": f"{namespace}/{name}/{key}"} for key in sorted(names)],
+            }
+        }
+        for (namespace, name), names in sorted(keys.items())
     ]
 
 
@@ -228,4 +233,4 @@ def _secrets(cluster: ClusterParameters) -> Iterator[Any]:
             references.append(password)
         case CertificateAuthentication(certificate=certificate, key=key):
             references += [certificate, key]
-    yield from (each.secret for each in references if each is not None and each.secret is not None)
+    yield from (reference.secret for reference in references if reference is not None and reference.secret is not None)

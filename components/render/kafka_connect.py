@@ -126,8 +126,8 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
     # Older operators mount the target's files themselves, and workers of the source have no connection to the target.
     sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values or flow.workers_on == "source" else SIDES
     template = rolling_annotations([(flow, flow.workers_on)])
-    for each in (flow, *others):
-        template = joined_templates(template, mounts(each, sides))
+    for member in (flow, *others):
+        template = joined_templates(template, mounts(member, sides))
     spec: Manifest = {
         "replicas": flow.settings.connect.replicas,
         "bootstrapServers": bootstrap_address(flow.cluster(flow.workers_on)),

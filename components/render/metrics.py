@@ -125,18 +125,18 @@ def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, own: Config) -> 
     """
     if not isinstance(flow.settings.connect.metrics, ReporterMetrics) or role == "heartbeat":
         return {}
-    found: Config = {}
+    properties: Config = {}
     if flow.expanded.shape is not Shape.MIRROR_MAKER2:
-        found |= _reporter("", own)
+        properties |= _reporter("", own)
     if role == "source":
-        found |= _reporter("source.consumer.", own)
-        found["source.consumer.prometheus.metrics.reporter.allowlist"] = RECORDS_LAG
-    return found
+        properties |= _reporter("source.consumer.", own)
+        properties["source.consumer.prometheus.metrics.reporter.allowlist"] = RECORDS_LAG
+    return properties
 
 
 def _reporter(prefix: str, own: Config) -> Config:
     """Return the properties that add the reporter to those of a client; without its listener, which the worker has."""
-    given = [each for each in str(own.get(f"{prefix}metric.reporters", "")).split(",") if each.strip()]
+    given = [entry for entry in str(own.get(f"{prefix}metric.reporters", "")).split(",") if entry.strip()]
     joined = ",".join(given if _REPORTER in given else [*given, _REPORTER])
     return {f"{prefix}metric.reporters": joined, f"{prefix}prometheus.metrics.reporter.listener.enable": False}
 
@@ -152,7 +152,7 @@ def reports_both(config: Mapping[str, Value]) -> bool:
 
 
 def _forms(config: Mapping[str, Value]) -> set[str]:
-    return {each.strip() for each in str(config.get(FORMS, "legacy")).split(",")}
+    return {entry.strip() for entry in str(config.get(FORMS, "legacy")).split(",")}
 
 
 def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:

@@ -42,7 +42,7 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
     if monitoring is None or not flows:
         return ()
     return (
-        *(_pod_monitor(each, stack, monitoring) for each in deployments(flows)),
+        *(_pod_monitor(deployment, stack, monitoring) for deployment in deployments(flows)),
         *(_rules(flow, flows, stack, monitoring) for flow in flows),
         _dashboard([flow.name for flow in flows], stack, monitoring),
     )
@@ -91,7 +91,7 @@ def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
     names.append({"targetLabel": "stack", "replacement": stack})
     if len(flows) == 1:
         return [*names, {"targetLabel": "flow", "replacement": flows[0].name}]
-    return [*names, *(each for flow in flows for each in _of_flow(flow))]
+    return [*names, *(rule for flow in flows for rule in _of_flow(flow))]
 
 
 def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
@@ -123,7 +123,7 @@ def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
 def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
     """Yield the labels that distinguish a mirror's series from those of others in the same workers."""
     source, target = (re.escape(flow.alias(side)) for side in ("source", "target"))
-    connectors = "|".join(re.escape(each.connector) for each in declared_connectors(flow))
+    connectors = "|".join(re.escape(connector.connector) for connector in declared_connectors(flow))
     for labels, pattern in (
         (["source", "target"], f"{source};{target}"),
         (["connector"], f'"?({connectors})"?'),

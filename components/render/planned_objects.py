@@ -95,7 +95,7 @@ def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
     earlier: list[PlannedObject] = []
     for planned in objects:
         needed = (ObjectRole.NAMESPACE, *planned.after)
-        earlier_keys[planned.key] = tuple(each.key for role in needed for each in earlier if each.role is role)
+        earlier_keys[planned.key] = tuple(other.key for role in needed for other in earlier if other.role is role)
         earlier.append(planned)
     return earlier_keys
 

@@ -56,23 +56,23 @@ class Reference:
 def references(text: str, namespace: str) -> set[Reference]:
     """Return the objects that placeholders in a text name; `namespace` is that of the workers, the default."""
     return {
-        Reference(_KINDS[found["provider"]], found["namespace"] or namespace, found["name"])
-        for found in _PLACEHOLDER.finditer(text)
+        Reference(_KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"])
+        for placeholder in _PLACEHOLDER.finditer(text)
     }
 
 
-def names_here(found: set[Reference], kind: Literal["Secret", "ConfigMap"], namespace: str) -> set[str]:
+def names_here(named: set[Reference], kind: Literal["Secret", "ConfigMap"], namespace: str) -> set[str]:
     """Return the names of the objects of one kind in a namespace."""
-    return {each.name for each in found if (each.kind, each.namespace) == (kind, namespace)}
+    return {reference.name for reference in named if (reference.kind, reference.namespace) == (kind, namespace)}
 
 
 def secret_placeholders_for(text: str, provider: str, namespace: str) -> str:
     """Return a text with its Secret placeholders rewritten for another provider, each with its namespace."""
 
-    def rewritten(found: re.Match[str]) -> str:
-        if _KINDS[found["provider"]] != "Secret":
-            return found[0]
-        return f"${{{provider}:{found['namespace'] or namespace}/{found['name']}:{found['key']}}}"
+    def rewritten(placeholder: re.Match[str]) -> str:
+        if _KINDS[placeholder["provider"]] != "Secret":
+            return placeholder[0]
+        return f"${{{provider}:{placeholder['namespace'] or namespace}/{placeholder['name']}:{placeholder['key']}}}"
 
     return _PLACEHOLDER.sub(rewritten, text)
 

@@ -110,12 +110,12 @@ def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) 
     requests, limits = asked.resources.requests, asked.resources.limits
     beside_heap = int((quantity_value(limits["memory"]) - heap_bytes(heap)) // 1024**2)
     mounts, volumes = mounted(flow, parameters, LOCAL_VOLUME)
-    others = [{key: each for key, each in side.items() if key not in _IN_FIELDS} for side in (requests, limits)]
+    others = [{key: value for key, value in side.items() if key not in _IN_FIELDS} for side in (requests, limits)]
     container = {
         "name": _DRIVER,
         "command": list(DRIVER_COMMAND),
         "env": [{"name": "HOME", "value": "/tmp"}],
-        **({"resources": found} if (found := resources(*others)) else {}),
+        **({"resources": resources_left} if (resources_left := resources(*others)) else {}),
         "securityContext": CONTAINER_SECURITY,
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
@@ -142,7 +142,7 @@ def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) 
 def _executor(flow: FlowParameters, asked: InCluster, executors: Executors) -> Manifest:
     template: Mapping[str, Any] = executor_template(flow.name, asked, _EXECUTOR)
     # The resource names this Secret for the driver and the executors.
-    spec = {key: each for key, each in template["spec"].items() if key != "imagePullSecrets"}
+    spec = {key: value for key, value in template["spec"].items() if key != "imagePullSecrets"}
     return {
         "instances": executors.instances,
         "cores": executors.cores,
@@ -172,13 +172,13 @@ def validation_objects(
     if asked is None or not flows:
         return ()
     document = job_parameters(stack, tuple(flows))
-    found = deployments(flows)
+    planned_deployments = deployments(flows)
     beside: dict[str, list[Manifest]] = {}
-    for deployment in found:
-        beside.setdefault(deployment.flows[0].namespace, []).extend(each.manifest for each in deployment.objects)
+    for deployment in planned_deployments:
+        beside.setdefault(deployment.flows[0].namespace, []).extend(planned.manifest for planned in deployment.objects)
     return tuple(
         planned
-        for deployment in found
+        for deployment in planned_deployments
         for flow in deployment.flows
         for planned in flow_validation(flow, beside[flow.namespace], document, asked, spark)
     )
@@ -192,7 +192,7 @@ def flow_validation(
     `deployed` are the objects that are deployed in its namespace.
     """
     name, namespace = validation_run_name(flow.name), flow.namespace
-    (own,) = (each for each in document.flows if each.name == flow.name)
+    (own,) = (parameters for parameters in document.flows if parameters.name == flow.name)
     parameters = _parameters(flow, document, asked)
     binding = {
         "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
@@ -242,10 +242,10 @@ def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     through the API: they are mounted. Executors need one more rule.
     """
     kinds: dict[str, list[str]] = {}
-    for each in flow.connectors or ():
-        names = kinds.setdefault(each.kind, [])
-        if each.object_name not in names:
-            names.append(each.object_name)
+    for connector in flow.connectors or ():
+        names = kinds.setdefault(connector.kind, [])
+        if connector.object_name not in names:
+            names.append(connector.object_name)
     for kind, names in kinds.items():
         yield {
             "apiGroups": ["kafka.strimzi.io"],
@@ -336,4 +336,4 @@ _KINDS = {
 #: The kinds whose objects validate a flow once, after a deployment.
 RUNS_ONCE = frozenset(once.kind for once, _ in _KINDS.values())
 #: The API version of each kind.
-VALIDATION_KINDS = {each.kind: each.api_version for kinds in _KINDS.values() for each in kinds}
+VALIDATION_KINDS = {kind.kind: kind.api_version for kinds in _KINDS.values() for kind in kinds}

@@ -112,12 +112,12 @@ def resolve_replication(name: str, replication: Replication, args: ReplicationAr
                 args.warned.add(warning)
                 pulumi.log.warn(str(warning))
         flows = resolve_flows(topology, None, args.addresses)
-    found = deployments(flows)
-    planned = [item for deployment in found for item in deployment.objects]
+    planned_deployments = deployments(flows)
+    planned = [item for deployment in planned_deployments for item in deployment.objects]
     needed = {config for item in planned for config in item.secret_values.values()}
     if missing := needed - set(args.secrets):
         raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
-    return found
+    return planned_deployments
 
 
 def known_output(value: T) -> pulumi.Output[T]:
@@ -129,11 +129,11 @@ def known_output(value: T) -> pulumi.Output[T]:
 
 
 def register_objects(
-    found: Iterable[Deployment], secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
+    planned_deployments: Iterable[Deployment], secrets: Mapping[str, pulumi.Input[str]], parent: pulumi.Resource
 ) -> dict[str, FlowOutputs]:
     """Register every object of the deployments under `parent`, and return each flow's outputs by its name."""
     outputs: dict[str, FlowOutputs] = {}
-    for deployment in found:
+    for deployment in planned_deployments:
         registered: dict[str, pulumi.Resource] = {}
         earlier = waits(deployment.objects)
         for planned in deployment.objects:
@@ -193,4 +193,4 @@ def _other_versions(api_version: str, kind: str) -> list[pulumi.Alias]:
     delete a running connector and create it again.
     """
     group, own = api_version.split("/")
-    return [pulumi.Alias(type_=_type(f"{group}/{each}", kind)) for each in StrimziApi if each != own]
+    return [pulumi.Alias(type_=_type(f"{group}/{api}", kind)) for api in StrimziApi if api != own]

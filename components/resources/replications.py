@@ -127,10 +127,14 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
-        found = resolve_replication(name, args.mirrors, args)
+        planned_deployments = resolve_replication(name, args.mirrors, args)
         super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
         # Mirrors that share workers have the same target.
-        selected = [each for each in found if args.targets is None or each.flows[0].settings.target in args.targets]
+        selected = [
+            deployment
+            for deployment in planned_deployments
+            if args.targets is None or deployment.flows[0].settings.target in args.targets
+        ]
         outputs = register_objects(selected, args.secrets, self)
         self.outputs = known_output(outputs)
         self.register_outputs(outputs)

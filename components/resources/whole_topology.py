@@ -139,19 +139,19 @@ class ValidationJobs(pulumi.ComponentResource):
                 beside.setdefault(flow.namespace, {})[flow.expanded.replication] = replication
         namespaces = {flow.name: flow.namespace for flow in args.flows}
         jobs: dict[str, str] = {}
-        for name_of_flow in dict.fromkeys(each.part for each in planned):
-            own = [each for each in planned if each.part == name_of_flow]
+        for name_of_flow in dict.fromkeys(member.part for member in planned):
+            own = [member for member in planned if member.part == name_of_flow]
             registered: dict[str, pulumi.Resource] = {}
             earlier, replications = waits(own), beside.get(namespaces[name_of_flow], {})
-            for each in own:
-                after = [registered[key] for key in earlier[each.key]]
+            for member in own:
+                after = [registered[key] for key in earlier[member.key]]
                 after += replications.values()
                 options = pulumi.ResourceOptions(parent=self, depends_on=after)
-                shown = each
-                if each.kind in RUNS_ONCE:
-                    jobs[name_of_flow] = each.name
-                    shown = each.annotated(_NO_WAITING)
-                registered[each.key] = register_object(f"{name}-{each.key}", shown, {}, options)
+                shown = member
+                if member.kind in RUNS_ONCE:
+                    jobs[name_of_flow] = member.name
+                    shown = member.annotated(_NO_WAITING)
+                registered[member.key] = register_object(f"{name}-{member.key}", shown, {}, options)
         self.outputs = known_output(jobs)
         self.register_outputs({"jobs": jobs})
 

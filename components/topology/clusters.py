@@ -295,12 +295,12 @@ def credentials(authentication: Authentication | None) -> dict[str, Credential]:
         case PlainAuthentication() | ScramAuthentication():
             return {"password": authentication.password}
         case OAuthAuthentication():
-            found = {
+            given = {
                 "client.secret": authentication.client_secret,
                 "refresh.token": authentication.refresh_token,
                 "access.token": authentication.access_token,
             }
-            return {key: credential for key, credential in found.items() if credential is not None}
+            return {key: credential for key, credential in given.items() if credential is not None}
         case TlsAuthentication() | CustomAuthentication() | None:
             return {}
 

@@ -101,10 +101,10 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     schema = _schema(model)
     *parents, key = path
     mapping = value_at(data, parents)
-    beside = {str(each) for each in mapping} - {str(key)} if isinstance(mapping, Mapping) else set()
+    beside = {str(other) for other in mapping} - {str(key)} if isinstance(mapping, Mapping) else set()
     forms = _forms(schema, parents, data)
     chosen = [form for form in forms if key not in _keys(form) and _is_chosen(form, mapping)]
-    accepted = sorted({each for form in _closest(chosen, beside) for each in _keys(form)})
+    accepted = sorted({key for form in _closest(chosen, beside) for key in _keys(form)})
     kind = str(value_at(data, [*path[:_ENTRY], "kind"]))
     if explained := OF_OTHER_KINDS.get((kind, ".".join(map(str, path[_ENTRY:])))):
         return UnknownKey(*explained)
@@ -115,11 +115,11 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
     before, colon, after = str(key).partition(":")
     if colon and after and before in accepted:
         return UnknownKey("YAML ends a key at a colon and a space.", f"write `{before}: …`, with a space.")
-    if meant := _nearest(str(key), [each for each in accepted if each not in beside]):
+    if meant := _nearest(str(key), [candidate for candidate in accepted if candidate not in beside]):
         return UnknownKey(without_effect, f"did you mean `{meant}`?", meant)
     if elsewhere := [form for form in forms if key in _keys(form)]:
         return _of_another_form(str(key), elsewhere, beside)
-    if inner := [each for each in accepted if key in _keys_below(schema, chosen, each)]:
+    if inner := [outer for outer in accepted if key in _keys_below(schema, chosen, outer)]:
         return UnknownKey(without_effect, f"did you mean `{inner[0]}.{key}`?")
     accepts = f"accepted keys: {', '.join(accepted)}."
     if not parents and str(key).startswith(_FOR_ANCHORS):
@@ -146,12 +146,12 @@ def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownK
 
 
 def _listed(keys: set[str]) -> str:
-    return ", ".join(f"`{each}`" for each in sorted(keys))
+    return ", ".join(f"`{key}`" for key in sorted(keys))
 
 
 def _nearest(key: str, accepted: list[str]) -> str:
     """Return the accepted key that a key resembles, ignoring case and separators; "" if there is none."""
-    plain = {_plain(each): each for each in accepted}
+    plain = {_plain(name): name for name in accepted}
     near = difflib.get_close_matches(_plain(key), plain, n=1, cutoff=_SIMILAR_ENOUGH)
     return plain[near[0]] if near else ""
 
@@ -181,7 +181,7 @@ def _closest(forms: list[_Node], beside: set[str]) -> list[_Node]:
 
 
 def _keys_below(schema: _Node, forms: list[_Node], key: str) -> set[str]:
-    return {each for form in forms for below in _children(schema, form, key) for each in _keys(below)}
+    return {name for form in forms for below in _children(schema, form, key) for name in _keys(below)}
 
 
 def _selector(form: _Node) -> tuple[str, list[str]]:
@@ -220,7 +220,7 @@ def _children(schema: _Node, form: _Node, part: str | int) -> list[_Node]:
         child = form.get("items")
     else:
         of_any_name = [form.get("additionalProperties"), *form.get("patternProperties", {}).values()]
-        child = next((each for each in (form.get("properties", {}).get(part), *of_any_name) if each), None)
+        child = next((node for node in (form.get("properties", {}).get(part), *of_any_name) if node), None)
     return _alternatives(schema, child) if isinstance(child, Mapping) else []
 
 
@@ -228,4 +228,4 @@ def _alternatives(schema: _Node, node: _Node) -> list[_Node]:
     if "$ref" in node:
         return _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
     branches = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
-    return [found for branch in branches for found in _alternatives(schema, branch)] if branches else [node]
+    return [form for branch in branches for form in _alternatives(schema, branch)] if branches else [node]

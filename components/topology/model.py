@@ -308,9 +308,9 @@ class _EditorSchema(GenerateJsonSchema):
     """JSON Schema without OpenAPI's `discriminator`, which JSON Schema does not know."""
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
-        found = super().generate_inner(schema)
-        found.pop("discriminator", None)
-        return found
+        generated = super().generate_inner(schema)
+        generated.pop("discriminator", None)
+        return generated
 
 
 def _require_kind(part: dict[str, Any]) -> None:

@@ -98,13 +98,16 @@ def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Mod
         location = detail["loc"]
         by_path.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
     unknown = {
-        file_path(detail, data) for found in by_path.values() for detail in found if detail["type"] == "extra_forbidden"
+        file_path(detail, data)
+        for same_path in by_path.values()
+        for detail in same_path
+        if detail["type"] == "extra_forbidden"
     }
-    for found in by_path.values():
-        if found[0]["type"] == "missing" and _is_misspelt(file_path(found[0], data), unknown, data, model):
+    for same_path in by_path.values():
+        if same_path[0]["type"] == "missing" and _is_misspelt(file_path(same_path[0], data), unknown, data, model):
             continue
-        wanted = [_WANTED_TYPES.get(detail["type"].partition("_")[0]) for detail in found]
-        yield _problem(found[0], data, model, " or ".join(each for each in wanted if each))
+        wanted = [_WANTED_TYPES.get(detail["type"].partition("_")[0]) for detail in same_path]
+        yield _problem(same_path[0], data, model, " or ".join(form for form in wanted if form))
 
 
 def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: type[Model]) -> bool:
@@ -245,11 +248,13 @@ def _written_as(name: str, wanted: str) -> str:
 
 
 def _unknown_key(path: tuple[str | int, ...], data: object, model: type[Model]) -> Problem:
-    found = unknown_key(model, path, data)
+    explained = unknown_key(model, path, data)
     # The text after a colon may be a credential.
     key, colon, _ = str(path[-1]).partition(":")
     shown = f"{key}:…" if colon else key
-    return Problem(_where((*path[:-1], key)), "unknown-key", f"`{shown}` is not a key here", found.why, found.remedy)
+    return Problem(
+        _where((*path[:-1], key)), "unknown-key", f"`{shown}` is not a key here", explained.why, explained.remedy
+    )
 
 
 def _not_accepted(where: str, name: str, detail: ErrorDetails) -> Problem:

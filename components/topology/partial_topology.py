@@ -55,9 +55,9 @@ def partial_topology(data: object) -> PartialTopology | None:
     while details := _mistakes(given):
         further += _below(renamed, details, given)
         before = copy.deepcopy(given)
-        mistakes = [(_existing(before, file_path(each, before)), each) for each in details]
+        mistakes = [(_existing(before, file_path(detail, before)), detail) for detail in details]
         # From the last to the first, so that the entries of a list keep their places.
-        for path, detail in sorted(mistakes, key=lambda each: _order(each[0]), reverse=True):
+        for path, detail in sorted(mistakes, key=lambda mistake: _order(mistake[0]), reverse=True):
             if _exists(given, path):
                 unknown += _repair(given, path, detail, renamed)
         if given == before or any(len(path) < _ENTRY for path in unknown):
@@ -68,7 +68,7 @@ def partial_topology(data: object) -> PartialTopology | None:
 def _below(renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object) -> Iterator[Problem]:
     """Mistakes below keys that are read as they were meant, with their paths in the file."""
     for meant, written in renamed.items():
-        here = [each for each in details if file_path(each, given)[: len(meant)] == meant]
+        here = [detail for detail in details if file_path(detail, given)[: len(meant)] == meant]
         for problem in form_problems(here, given, Topology):
             yield replace(problem, where=f"{_dotted(written)}{problem.where.removeprefix(_dotted(meant))}")
 
@@ -92,14 +92,14 @@ def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Pat
     parent, key = _at(data, path[:-1]), path[-1]
     match detail["type"], parent[key]:
         case "extra_forbidden", value if meant := unknown_key(Topology, path, data).meant:
-            entries = {meant if each == key else each: parent[each] for each in parent}
+            entries = {meant if name == key else name: parent[name] for name in parent}
             parent.clear()
             parent.update(entries | {meant: value})
             renamed[(*path[:-1], meant)] = path
         case "string_type", float() as value if path == ("strimzi",):
             parent[key] = str(value)
         case "tuple_type" | "list_type", str() as value:
-            parent[key] = [each.strip() for each in value.split(",")]
+            parent[key] = [entry.strip() for entry in value.split(",")]
         case "extra_forbidden", _ if len(path) < _ENTRY:
             del parent[key]
         case _:
@@ -118,8 +118,8 @@ def _existing(data: Any, path: Path) -> Path:
 
 def _exists(data: Any, path: Path) -> bool:
     for part in path:
-        found = part in data if isinstance(data, Mapping) else _has_entry(data, part)
-        if not found:
+        exists = part in data if isinstance(data, Mapping) else _has_entry(data, part)
+        if not exists:
             return False
         data = data[part]
     return True
@@ -150,7 +150,7 @@ def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> PartialTopo
         for name, replication in topology.replications.items()
         if name in apart and not lost & set(_aliases(replication.model_dump()))
     ]
-    rest = {name: each for name, each in topology.replications.items() if name not in apart}
+    rest = {name: replication for name, replication in topology.replications.items() if name not in apart}
     return PartialTopology(topology.model_copy(update={"replications": rest}), tuple(alone), given, unknown)
 
 
@@ -167,7 +167,7 @@ def _spoilt(unknown: Path) -> Iterator[Path]:
     for index, part in enumerate(unknown):
         # The last part may be a key that was meant to be one of them.
         if part in _WORKERS or index == len(unknown) - 1:
-            yield from ((*unknown[:index], each) for each in _WORKERS)
+            yield from ((*unknown[:index], workers) for workers in _WORKERS)
 
 
 def _dotted(path: Path) -> str:
