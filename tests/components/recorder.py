@@ -41,9 +41,9 @@ class Recorder:
 
     def named(self, name: str) -> Registered:
         """The one resource of this Pulumi name."""
-        found = [resource for resource in self.resources if resource.name == name]
-        assert len(found) == 1, f"{name}: {len(found)} of {sorted(resource.name for resource in self.resources)}"
-        return found[0]
+        named = [resource for resource in self.resources if resource.name == name]
+        assert len(named) == 1, f"{name}: {len(named)} of {sorted(resource.name for resource in self.resources)}"
+        return named[0]
 
     def check_complete(self) -> None:
         """Fail on a name registered twice and on a component that told no outputs."""
@@ -96,7 +96,7 @@ class _Monitor(mocks.MockMonitor):
         return answer
 
     def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> Any:  # noqa: N802
-        if any(each in request.urn for each in _COMPONENTS):
+        if any(component in request.urn for component in _COMPONENTS):
             self._recorder.finished[request.urn] = _readable(MessageToDict(request.outputs))
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 

@@ -12,14 +12,14 @@ NO_CREDENTIALS = {"sasl.jaas.config", "ssl.keystore.certificate.chain", "ssl.tru
 
 def test_exactly_the_properties_that_kafka_hides_are_credentials() -> None:
     known = [
-        each
+        definition
         for version in supported_versions()
         for owner in Owner
-        for each in definitions(version, owner).values()
-        if each.name not in NO_CREDENTIALS
+        for definition in definitions(version, owner).values()
+        if definition.name not in NO_CREDENTIALS
     ]
-    assert {each.name for each in known if is_open_credential(each.name, "hunter2")} == {
-        each.name for each in known if each.type is PropertyType.PASSWORD
+    assert {definition.name for definition in known if is_open_credential(definition.name, "hunter2")} == {
+        definition.name for definition in known if definition.type is PropertyType.PASSWORD
     }
 
 

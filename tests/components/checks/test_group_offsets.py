@@ -19,8 +19,8 @@ def problems_of(code: str, first: dict[str, Any], second: dict[str, Any]) -> lis
     """The problems of two flows with a code, which are warnings."""
     clusters = {alias: a_cluster(bootstrapServers=f"{alias}.example.com:9093") for alias in "abc"}
     flows = {"first": a_flow(**first), "second": a_flow(**second)}
-    found = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
-    problems = [problem for problem in found if problem.code == code]
+    every_problem = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
+    problems = [problem for problem in every_problem if problem.code == code]
     assert all(problem.severity is Severity.WARNING for problem in problems)
     return problems
 

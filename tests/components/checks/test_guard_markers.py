@@ -35,7 +35,7 @@ def a_leg(source: str, target: str, **overrides: Any) -> dict[str, Any]:
 
 def markers_found(**replications: Any) -> list[Problem]:
     topology = {**a_topology(clusters=CLUSTERS), "replications": replications}
-    return [each for each in check_topology(parse_topology(topology)) if each.code == "guard-marker-touched"]
+    return [problem for problem in check_topology(parse_topology(topology)) if problem.code == "guard-marker-touched"]
 
 
 TOUCHING = {
@@ -54,9 +54,9 @@ LEAVING = {
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("name", TOUCHING)
 def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str, place: str) -> None:
-    (found,) = markers_found(orders={**PAIR, "transforms": {place: {"own": TOUCHING[name]}}})
-    assert found.where == f"replications.orders.transforms.{place}.own"
-    assert "`replicated-from-useast`" in found.what
+    (problem,) = markers_found(orders={**PAIR, "transforms": {place: {"own": TOUCHING[name]}}})
+    assert problem.where == f"replications.orders.transforms.{place}.own"
+    assert "`replicated-from-useast`" in problem.what
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_a_transform_that_touches_a_marker_of_its_own_flow_is_refused(name: str,
     ],
 )
 def test_a_pair_that_writes_a_marker_is_told_what_follows(place: str, alias: str, said: str) -> None:
-    (found,) = markers_found(orders={**PAIR, "transforms": {place: {"own": inserting(f"replicated-from-{alias}")}}})
-    assert found.why.endswith(said)
+    (problem,) = markers_found(orders={**PAIR, "transforms": {place: {"own": inserting(f"replicated-from-{alias}")}}})
+    assert problem.why.endswith(said)
 
 
 def test_a_flow_that_writes_its_marker_by_hand_is_told_of_the_loop_guard() -> None:
     out = a_leg("useast", "uswest", transforms={"after": {"own": inserting("replicated-from-useast")}})
-    (found,) = markers_found(out=out, back=a_leg("uswest", "useast", loopGuard=True))
-    assert found.why.endswith("With `loopGuard: true`, this flow adds the header itself.")
+    (problem,) = markers_found(out=out, back=a_leg("uswest", "useast", loopGuard=True))
+    assert problem.why.endswith("With `loopGuard: true`, this flow adds the header itself.")
 
 
 @pytest.mark.parametrize("name", LEAVING)
@@ -93,23 +93,23 @@ def test_a_transform_may_touch_other_headers(name: str) -> None:
 
 def test_a_transform_that_touches_both_markers_is_reported_for_each() -> None:
     both = dropping("replicated-from-useast", "replicated-from-uswest")
-    found = markers_found(orders={**PAIR, "transforms": {"before": {"own": both}}})
-    assert [each.what[-24:] for each in found] == ["`replicated-from-useast`", "`replicated-from-uswest`"]
+    problems = markers_found(orders={**PAIR, "transforms": {"before": {"own": both}}})
+    assert [problem.what[-24:] for problem in problems] == ["`replicated-from-useast`", "`replicated-from-uswest`"]
 
 
 def test_a_transform_of_one_source_connector_is_reported_at_its_path() -> None:
     sources = {"eu": {"topics": ["orders"], "transforms": {"after": {"own": dropping("replicated-from-useast")}}}}
     flow = {**a_leg("useast", "uswest", loopGuard=True, connectors={"sources": sources}), "topics": []}
-    (found,) = markers_found(orders=flow)
-    assert found.where == "replications.orders.connectors.sources.eu.transforms.after.own"
+    (problem,) = markers_found(orders=flow)
+    assert problem.where == "replications.orders.connectors.sources.eu.transforms.after.own"
 
 
 def test_a_flow_must_keep_the_marker_that_a_later_loop_guard_reads() -> None:
     """In a ring, the guard of the last flow recognizes records by the marker that the first flow adds."""
     middle = a_leg("uswest", "eu", transforms={"after": {"own": dropping("replicated-from-useast")}})
     first, last = a_leg("useast", "uswest", loopGuard=True), a_leg("eu", "useast", loopGuard=True)
-    (found,) = markers_found(first=first, middle=middle, last=last)
-    assert "The loop guard of replications.last drops records with this header" in found.why
+    (problem,) = markers_found(first=first, middle=middle, last=last)
+    assert "The loop guard of replications.last drops records with this header" in problem.why
 
 
 def test_a_flow_into_a_cluster_with_no_way_back_may_drop_markers() -> None:

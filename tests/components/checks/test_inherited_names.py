@@ -29,13 +29,13 @@ INHERITED: dict[str, Any] = {
 
 def problems(**flows: dict[str, Any]) -> list[tuple[str, str]]:
     topology = parse_topology({**a_topology(), "replications": flows})
-    return [(each.code, each.where) for each in check_topology(topology)]
+    return [(problem.code, problem.where) for problem in check_topology(topology)]
 
 
 def objects(**overrides: Any) -> dict[str, dict[str, Any]]:
     topology = parse_topology(a_topology(a_flow(**overrides)))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    return {each.key: each.manifest for each in deployment.objects}
+    return {planned.key: planned.manifest for planned in deployment.objects}
 
 
 def test_inherited_names_render_as_they_are_given() -> None:
@@ -58,13 +58,13 @@ def test_inherited_names_render_as_they_are_given() -> None:
         "repl_offsets",
         "repl_status",
     ]
-    connectors = {key: each["metadata"] for key, each in rendered.items() if each["kind"] == "KafkaConnector"}
-    assert {key: each["name"] for key, each in connectors.items()} == {
+    connectors = {key: body["metadata"] for key, body in rendered.items() if body["kind"] == "KafkaConnector"}
+    assert {key: connector["name"] for key, connector in connectors.items()} == {
         "source-connector": "my-source",
         "checkpoint-connector": "my-checkpoint",
         "heartbeat-connector": "my-heartbeat",
     }
-    assert {each["labels"]["strimzi.io/cluster"] for each in connectors.values()} == {"repl"}
+    assert {connector["labels"]["strimzi.io/cluster"] for connector in connectors.values()} == {"repl"}
     assert connectors["heartbeat-connector"]["annotations"] == {"note": "x"}
     assert rendered["access-binding"]["subjects"][0]["name"] == "repl-connect"
 

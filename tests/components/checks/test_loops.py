@@ -29,8 +29,8 @@ def loops_of(*ways: tuple[str, dict[str, Any]]) -> list[Problem]:
     for way, more in ways:
         source, target = way.split("-")
         flows[f"{source}{target}"] = a_flow(**{"source": source, "target": target, "topics": [".*"], **more})
-    found = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
-    return [problem for problem in found if problem.code == "replication-loop"]
+    problems = check_topology(parse_topology(a_topology(clusters=clusters, replications=flows)))
+    return [problem for problem in problems if problem.code == "replication-loop"]
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_a_longer_ring_is_reported_beside_a_shorter_one_that_ends() -> None:
 def test_a_ring_of_both_policies_says_why_the_default_policy_does_not_stop_it(
     ways: list[tuple[str, dict[str, Any]]], said: str
 ) -> None:
-    assert [said in each.why for each in loops_of(*ways)] == [True]
+    assert [said in problem.why for problem in loops_of(*ways)] == [True]

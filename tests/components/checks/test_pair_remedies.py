@@ -13,8 +13,8 @@ def problem_of(pair: dict[str, Any], target: str = "uswest") -> tuple[str, str]:
     """Where the one problem of a pair is, and its remedy."""
     given = {"kind": "prefixlessPair", "between": ["useast", target], "topics": ["ledger"], **pair}
     clusters = {"useast": a_cluster(), target: a_cluster("us-west-2", bootstrapServers="kafka.uswest.example.com:9093")}
-    found = check_topology(parse_topology(a_topology(given, clusters=clusters)))
-    ((where, remedy),) = {(problem.where.removeprefix("replications.orders."), problem.remedy) for problem in found}
+    problems = check_topology(parse_topology(a_topology(given, clusters=clusters)))
+    ((where, remedy),) = {(problem.where.removeprefix("replications.orders."), problem.remedy) for problem in problems}
     return where, remedy
 
 
@@ -31,8 +31,8 @@ def problem_of(pair: dict[str, Any], target: str = "uswest") -> tuple[str, str]:
     ],
 )
 def test_the_remedy_for_a_property_names_a_key_of_the_pair(key: str, remedy: str) -> None:
-    found = problem_of({"connectors": {"source": {"config": {key: "1"}}}})
-    assert found == (f"connectors.source.config.{key}", remedy)
+    problem = problem_of({"connectors": {"source": {"config": {key: "1"}}}})
+    assert problem == (f"connectors.source.config.{key}", remedy)
 
 
 def test_an_objective_of_groups_can_only_be_removed() -> None:
@@ -53,8 +53,11 @@ def test_a_name_that_only_an_alias_makes_too_long_is_not_blamed_on_the_replicati
 
 
 def test_a_workers_property_that_several_connectors_have_is_not_sent_to_one_that_a_pair_lacks() -> None:
-    found = problem_of({"connect": {"config": {"consumer.poll.timeout.ms": 1}}})
-    assert found == ("connect.config.consumer.poll.timeout.ms", "remove it here; set it at `connectors.source.config`.")
+    problem = problem_of({"connect": {"config": {"consumer.poll.timeout.ms": 1}}})
+    assert problem == (
+        "connect.config.consumer.poll.timeout.ms",
+        "remove it here; set it at `connectors.source.config`.",
+    )
 
 
 def test_a_topic_name_that_no_cluster_can_have_is_not_blamed_on_the_alias() -> None:

@@ -32,14 +32,14 @@ def only(replication: dict[str, Any]) -> tuple[str, str, str]:
 )
 def test_a_wrong_alias_of_a_pair_is_reported_at_between(other: str, code: str, remedy: str) -> None:
     pair = {"kind": "prefixlessPair", "between": ["useast", other], "topics": ["ledger"]}
-    assert {(each.code, each.where, each.remedy) for each in reported(pair)} == {
+    assert {(problem.code, problem.where, problem.remedy) for problem in reported(pair)} == {
         (code, "replications.orders.between", remedy)
     }
 
 
 def test_a_namespace_that_is_too_long_is_reported_at_its_own_name() -> None:
-    found = only(a_flow(namespace={"name": "n" * 64}))
-    assert found == ("name-too-long", "namespace.name", "shorten it by at least 1.")
+    problem = only(a_flow(namespace={"name": "n" * 64}))
+    assert problem == ("name-too-long", "namespace.name", "shorten it by at least 1.")
 
 
 def test_a_split_without_parts_is_refused() -> None:

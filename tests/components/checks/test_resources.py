@@ -11,8 +11,8 @@ from tests.builders import a_flow, a_resolved_flow, a_topology
 
 
 def reported(**flow: Any) -> list[tuple[str, str]]:
-    found = check_topology(parse_topology(a_topology(a_flow(**flow))))
-    return [(problem.code, problem.where.removeprefix("replications.orders.")) for problem in found]
+    problems = check_topology(parse_topology(a_topology(a_flow(**flow))))
+    return [(problem.code, problem.where.removeprefix("replications.orders.")) for problem in problems]
 
 
 @pytest.mark.parametrize(

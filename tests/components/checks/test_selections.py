@@ -10,8 +10,8 @@ from tests.builders import a_flow, a_topology
 
 
 def reported(**flow: Any) -> list[tuple[str, str]]:
-    found = check_topology(parse_topology(a_topology(a_flow(**flow))))
-    return [(problem.code, problem.where.removeprefix("replications.orders.")) for problem in found]
+    problems = check_topology(parse_topology(a_topology(a_flow(**flow))))
+    return [(problem.code, problem.where.removeprefix("replications.orders.")) for problem in problems]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_a_topic_that_is_both_selected_and_excluded_is_reported() -> None:
 
 def test_each_of_several_source_connectors_must_select_a_topic() -> None:
     sources = {"fast": {"topics": ["orders"]}, "bulk": {"topics": ["logs"]}}
-    found = reported(topics=[], topicsExclude=["logs"], connectors={"sources": sources})
-    assert found == [("selected-and-excluded", "connectors.sources.bulk.topics.0")]
+    problems = reported(topics=[], topicsExclude=["logs"], connectors={"sources": sources})
+    assert problems == [("selected-and-excluded", "connectors.sources.bulk.topics.0")]
 
 
 def test_a_group_that_kafka_itself_excludes_is_reported() -> None:
@@ -73,8 +73,8 @@ def test_a_pattern_that_also_matches_internal_topics_is_accepted(pattern: str) -
 
 
 def test_a_pattern_that_cannot_be_judged_does_not_hide_a_mistake_in_another_entry() -> None:
-    found = reported(topics=[r"\p{Alpha}+", "heartbeats"])
-    assert found == [("pattern-not-judged", "topics.0"), ("heartbeats-selected", "topics.1")]
+    problems = reported(topics=[r"\p{Alpha}+", "heartbeats"])
+    assert problems == [("pattern-not-judged", "topics.0"), ("heartbeats-selected", "topics.1")]
 
 
 @pytest.mark.parametrize(

@@ -142,4 +142,4 @@ def test_settings_that_lose_order_or_that_idempotence_forbids_are_reported(
 )
 def test_the_delivery_timeout_must_cover_linger_and_the_request_timeout(delivery: int, wanted: list[str]) -> None:
     config = {"request.timeout.ms": 30_000, "linger.ms": 5, "delivery.timeout.ms": delivery}
-    assert [each.code for each in problems({f"producer.override.{key}": config[key] for key in config})] == wanted
+    assert [problem.code for problem in problems({f"producer.override.{key}": config[key] for key in config})] == wanted

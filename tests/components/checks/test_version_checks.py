@@ -53,8 +53,8 @@ def test_an_unsupported_operator_hides_the_problems_that_follow_from_it() -> Non
 def test_a_template_field_that_the_operator_lacks_is_refused(
     strimzi: str, template: dict[str, Any], wanted: set[str]
 ) -> None:
-    found = refused(strimzi, connect={"template": template}, connectors=WITHOUT_HEARTBEATS)
-    assert found == wanted
+    problems = refused(strimzi, connect={"template": template}, connectors=WITHOUT_HEARTBEATS)
+    assert problems == wanted
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_heartbeats_that_no_workers_can_send_are_refused_with_the_reason(
     strimzi: str, source: dict[str, Any], target: dict[str, Any], reason: str
 ) -> None:
     clusters = {"useast": a_cluster(**source), "uswest": a_cluster("us-west-2", **target)}
-    found = check_topology(parse_topology(a_topology(clusters=clusters, strimzi=strimzi)))
-    (problem,) = (each for each in found if each.severity is Severity.ERROR)
+    problems = check_topology(parse_topology(a_topology(clusters=clusters, strimzi=strimzi)))
+    (problem,) = (candidate for candidate in problems if candidate.severity is Severity.ERROR)
     assert problem.code == "heartbeat-trust-conflict"
     assert reason in problem.why
     assert "`clusters.useast.tls.trust: {secret: NAME, key: ca.crt}`" in problem.remedy
@@ -139,8 +139,8 @@ def test_heartbeat_workers_count_towards_the_quota(strimzi: str, more: dict[str,
 def test_heartbeat_workers_need_a_short_and_unique_name() -> None:
     def codes(strimzi: str, *names: str) -> set[str]:
         flows = {name: a_flow(topics=[name], groups=[name]) for name in names}
-        found = check_topology(parse_topology(a_topology(replications=flows, strimzi=strimzi)))
-        return {problem.code for problem in found if problem.severity is Severity.ERROR}
+        problems = check_topology(parse_topology(a_topology(replications=flows, strimzi=strimzi)))
+        return {problem.code for problem in problems if problem.severity is Severity.ERROR}
 
     assert codes("0.46", "o" * 46) == {"name-too-long"}
     assert codes("1.2", "o" * 46) == set()

@@ -42,12 +42,12 @@ def test_the_corpus_is_large_and_has_no_duplicates() -> None:
 
 @pytest.mark.parametrize("wrong", CORPUS, ids=[name_of(wrong) for wrong in CORPUS])
 def test_a_wrong_setting_is_reported_with_its_code_and_names_its_remedy(wrong: dict[str, Any]) -> None:
-    found = problems_of(wrong["at"], {wrong["key"]: wrong["value"]}, wrong.get("flow"))
-    assert [problem.code for problem in found] == [wrong["code"]], "\n".join(map(str, found))
-    assert found[0].where.endswith(f"config.{wrong['key']}")
-    assert wrong["key"] in found[0].what
-    assert wrong.get("remedy", "") in found[0].remedy, found[0].remedy
-    assert "hunter2" not in str(found[0])
+    problems = problems_of(wrong["at"], {wrong["key"]: wrong["value"]}, wrong.get("flow"))
+    assert [problem.code for problem in problems] == [wrong["code"]], "\n".join(map(str, problems))
+    assert problems[0].where.endswith(f"config.{wrong['key']}")
+    assert wrong["key"] in problems[0].what
+    assert wrong.get("remedy", "") in problems[0].remedy, problems[0].remedy
+    assert "hunter2" not in str(problems[0])
 
 
 CORRECT: dict[str, tuple[str, dict[str, Any]]] = {
@@ -126,5 +126,5 @@ def test_the_remedy_for_one_of_several_source_connectors_names_a_key_that_may_be
     """Such a flow has no `topics` of its own, so the next check would refuse a remedy that sets them on the flow."""
     sources = {"eu": {"topics": ["orders"], "config": {key: "1"}}}
     flow = a_flow(topics=[], connectors={"sources": sources})
-    (found,) = check_topology(parse_topology(a_topology(flow)))
-    assert remedy in found.remedy
+    (problem,) = check_topology(parse_topology(a_topology(flow)))
+    assert remedy in problem.remedy

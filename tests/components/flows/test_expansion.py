@@ -77,4 +77,4 @@ def test_a_problem_of_a_half_or_part_is_reported_at_its_path_in_the_file() -> No
 )
 def test_every_flow_of_a_replication_inherits_start_from(replication: dict[str, Any]) -> None:
     flows = expanded(**replication, startFrom="latest")
-    assert [each.settings.start_from for each in flows] == [StartFrom.LATEST] * 2
+    assert [flow.settings.start_from for flow in flows] == [StartFrom.LATEST] * 2

@@ -80,7 +80,7 @@ def test_heartbeat_topics_of_a_dense_mesh_are_summarized_by_their_last_hop() -> 
 
 
 def test_summarized_heartbeat_topics_are_granted_by_prefix() -> None:
-    flow = next(each for each in resolve_flows(a_mesh(12), None, {}) if each.name == "c1-to-c0")
+    flow = next(flow for flow in resolve_flows(a_mesh(12), None, {}) if flow.name == "c1-to-c0")
     granted = {(acl.cluster, acl.pattern, acl.name) for acl in flow_acls(flow) if acl.resource == "topic"}
     assert granted >= {
         ("c1", "literal", "heartbeats"),

@@ -18,14 +18,14 @@ def a_divided_flow(sources: dict[str, Any] | None = None, **connectors: Any) -> 
 
 
 def test_each_source_connector_is_a_resource_of_its_own() -> None:
-    found = {planned.key: planned for planned in connector_objects(a_divided_flow())}
-    assert [planned.name for planned in found.values()] == [
+    rendered = {planned.key: planned for planned in connector_objects(a_divided_flow())}
+    assert [planned.name for planned in rendered.values()] == [
         "orders-source-fast",
         "orders-source-bulk",
         "orders-checkpoint",
         "orders-heartbeat",
     ]
-    assert found["source-connector-fast"].manifest["spec"]["tasksMax"] == 6
+    assert rendered["source-connector-fast"].manifest["spec"]["tasksMax"] == 6
 
 
 def test_each_source_connector_has_its_own_topics_and_the_checkpoint_connector_has_all() -> None:
@@ -47,9 +47,9 @@ def test_heartbeats_are_replicated_by_exactly_one_source_connector() -> None:
 def test_a_source_connectors_own_properties_override_the_common_ones() -> None:
     common = {"config": {"producer.override.compression.type": "lz4", "producer.override.linger.ms": 20}}
     resolved = a_divided_flow(source=common)
-    found = connector_config(resolved, "source", "bulk")
-    assert found["producer.override.compression.type"] == "zstd"
-    assert found["producer.override.linger.ms"] == 20
+    config = connector_config(resolved, "source", "bulk")
+    assert config["producer.override.compression.type"] == "zstd"
+    assert config["producer.override.linger.ms"] == 20
     assert connector_config(resolved, "source", "fast")["producer.override.compression.type"] == "lz4"
 
 
@@ -71,7 +71,7 @@ def test_a_repeated_exclusion_is_rendered_once() -> None:
     """Kafka 4.3 refuses a list of exclusions with a repeated entry."""
     sources = {"fast": {"topics": ["orders"], "topicsExclude": ["__.*", "old-.*"]}}
     flow = a_resolved_flow(topics=[], topicsExclude=["old-.*"], groupsExclude=["__.*"], connectors={"sources": sources})
-    lists = [each.data for each in topics_config_maps(flow).values()]
+    lists = [config_map.data for config_map in topics_config_maps(flow).values()]
     written = [entries.split(",") for data in lists for key, entries in data.items() if key.endswith("exclude")]
     assert written
     assert all(len(entries) == len(set(entries)) for entries in written)

@@ -53,7 +53,7 @@ def test_a_property_that_the_connector_defines_is_recognized_as_its_own(role: Ow
 @pytest.mark.parametrize("role", CONNECTORS)
 def test_nothing_that_a_connector_defines_is_unknown(role: Owner, version: str) -> None:
     meaning = {key: connector_key_meaning(role, key, version) for key in definitions(version, role)}
-    assert {key: each for key, each in meaning.items() if not isinstance(each, OwnProperty | WithoutEffect)} == {}
+    assert {key: meant for key, meant in meaning.items() if not isinstance(meant, OwnProperty | WithoutEffect)} == {}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_each_connector_has_the_clients_that_kafka_creates_for_it() -> None:
 @pytest.mark.parametrize(("role", "kind"), [(Owner.SOURCE, "producer"), (Owner.CHECKPOINT, "consumer")])
 def test_offset_syncs_are_on_the_side_that_the_location_names(role: Owner, kind: str, location: str) -> None:
     """Otherwise properties for the cluster that holds them would reach nothing."""
-    [client] = [each for each in clients(role, location) if each.name.startswith("offset-syncs")]
+    [client] = [client for client in clients(role, location) if client.name.startswith("offset-syncs")]
     assert client.side == location
     assert client.prefixes == (f"{location}.cluster.", f"{kind}.", f"{location}.{kind}.")
 
@@ -104,7 +104,7 @@ def test_prefixed_properties_of_connects_admin_win_over_plain_ones() -> None:
 
 
 def test_under_exactly_once_connect_fixes_the_properties_of_transactions() -> None:
-    [producer] = [each for each in clients(Owner.SOURCE, exactly_once=True) if each.name == "data-producer"]
+    [producer] = [client for client in clients(Owner.SOURCE, exactly_once=True) if client.name == "data-producer"]
     config = {"producer.override.transactional.id": "mine", "producer.override.enable.idempotence": False}
     assert client_properties(producer, config) == {}
 

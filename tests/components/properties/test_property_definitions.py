@@ -70,9 +70,11 @@ def test_a_definition_names_its_origin(owner: Owner, key: str, origin: Origin) -
 def test_no_password_has_a_default() -> None:
     """A default that Kafka kept as a secret would be printed by every explanation."""
     kinds = [definitions(version, owner) for version in supported_versions() for owner in Owner]
-    passwords = [each for known in kinds for each in known.values() if each.type is PropertyType.PASSWORD]
+    passwords = [
+        definition for known in kinds for definition in known.values() if definition.type is PropertyType.PASSWORD
+    ]
     assert passwords
-    assert {each.default for each in passwords} == {None}
+    assert {password.default for password in passwords} == {None}
 
 
 @pytest.mark.parametrize(
@@ -97,9 +99,14 @@ def test_a_version_between_two_knows_the_properties_of_both() -> None:
 
 def test_every_documentation_is_one_line_of_plain_text() -> None:
     known = [
-        each for version in supported_versions() for owner in Owner for each in definitions(version, owner).values()
+        definition
+        for version in supported_versions()
+        for owner in Owner
+        for definition in definitions(version, owner).values()
     ]
-    assert [each.name for each in known if "\n" in each.documentation or "</" in each.documentation] == []
+    assert [
+        definition.name for definition in known if "\n" in definition.documentation or "</" in definition.documentation
+    ] == []
 
 
 @pytest.mark.parametrize("role", CONNECTORS)

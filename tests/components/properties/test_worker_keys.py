@@ -17,7 +17,7 @@ from components.properties.keys import (
 @pytest.mark.parametrize("version", supported_versions())
 def test_every_property_that_the_worker_defines_is_its_own(version: str) -> None:
     meaning = {key: worker_key_meaning(key, version) for key in definitions(version, Owner.WORKER)}
-    assert {key: each for key, each in meaning.items() if not isinstance(each, OwnProperty)} == {}
+    assert {key: meant for key, meant in meaning.items() if not isinstance(meant, OwnProperty)} == {}
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_every_property_that_the_worker_defines_is_its_own(version: str) -> None
 def test_a_clients_property_reaches_the_clients_of_the_workers(key: str, clients: list[str], missed: list[str]) -> None:
     meaning = worker_key_meaning(key, "4.2")
     assert isinstance(meaning, ClientProperty)
-    assert [[client.name for client in each] for each in (meaning.clients, meaning.missed)] == [clients, missed]
+    assert [[client.name for client in reached] for reached in (meaning.clients, meaning.missed)] == [clients, missed]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def refusal(**given: Any) -> str:
     """The host's message for a valid topology with these arguments replaced; None leaves an argument out."""
     inputs = {**a_topology(clusters=CLUSTERS), "secrets": {"password": "hunter2"}, **given}
     with pytest.raises(InputPropertiesError) as caught:
-        Host().construct("mirrors", TYPE, {key: each for key, each in inputs.items() if each is not None})
+        Host().construct("mirrors", TYPE, {key: value for key, value in inputs.items() if value is not None})
     assert caught.value.errors == [], "the engine would print the value of each argument that is named"
     assert "hunter2" not in caught.value.message
     return caught.value.message
@@ -43,7 +43,11 @@ def test_replications_of_each_kind_become_components_and_the_region_selects_them
         "pair": {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["payments"]},
     }
     declared = {**a_topology(clusters=CLUSTERS, replications=replications), "secrets": {"password": "hunter2"}}
-    below = {each.name: each.token for each in constructed(declared).resources if each.token.startswith("replication:")}
+    below = {
+        resource.name: resource.token
+        for resource in constructed(declared).resources
+        if resource.token.startswith("replication:")
+    }
     assert below == {
         "orders": "replication:kafka:Flow",
         "back": "replication:kafka:Flow",
@@ -52,7 +56,7 @@ def test_replications_of_each_kind_become_components_and_the_region_selects_them
         "pair-to-uswest": "replication:kafka:Flow",
     }
     west = constructed({**declared, "region": "us-west-2"})
-    names = {each.name for each in west.resources if each.token == "replication:kafka:Flow"}
+    names = {resource.name for resource in west.resources if resource.token == "replication:kafka:Flow"}
     assert names == {"orders", "pair-to-uswest"}
 
 
@@ -102,8 +106,8 @@ def test_a_missing_argument_is_named() -> None:
 
 def test_the_program_that_the_readme_shows_can_be_deployed() -> None:
     text = (ROOT / "components" / "README.md").read_text()
-    (block,) = [each for each in text.split("```yaml\n")[1:] if "runtime: yaml" in each]
+    (block,) = [entry for entry in text.split("```yaml\n")[1:] if "runtime: yaml" in entry]
     resource = yaml.safe_load(block.partition("```")[0])["resources"]["mirrors"]
     assert resource["type"] == TYPE
-    tokens = [each.token for each in constructed(resource["properties"]).resources]
+    tokens = [resource_.token for resource_ in constructed(resource["properties"]).resources]
     assert "kubernetes:kafka.strimzi.io/v1:KafkaConnector" in tokens

@@ -187,8 +187,8 @@ def test_mirrors_of_one_target_get_acls_for_one_shared_worker_group() -> None:
     ],
 )
 def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
-    assert list(merged_acls(Acl("c", USER, "topic", *each) for each in given)) == [
-        Acl("c", USER, "topic", *each) for each in least
+    assert list(merged_acls(Acl("c", USER, "topic", *resource) for resource in given)) == [
+        Acl("c", USER, "topic", *resource) for resource in least
     ]
 
 
@@ -219,12 +219,12 @@ def test_merged_acls_repeat_nothing(given: list[Any], least: list[Any]) -> None:
 def test_a_pattern_becomes_the_narrowest_acls_that_kafka_can_express(
     pattern: str, granted: set[tuple[str, str]]
 ) -> None:
-    found = {
+    rendered = {
         (acl.pattern, acl.name)
         for acl in flow_acls(a_resolved_flow(topics=[pattern]))
         if acl.cluster == "useast" and acl.operations == ("DESCRIBE_CONFIGS", "READ")
     }
-    assert found == granted
+    assert rendered == granted
 
 
 def test_a_group_with_a_dot_in_its_name_gets_a_literal_acl() -> None:

@@ -20,7 +20,7 @@ ORDER = ["project default", "preset", "connector", "part", "fixed", "clusters", 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_layers_of_a_connector_are_in_order(role: ConnectorRole) -> None:
-    assert [each.name.value for each in connector_layers(a_resolved_flow(), role)] == ORDER
+    assert [layer.name.value for layer in connector_layers(a_resolved_flow(), role)] == ORDER
 
 
 @pytest.mark.parametrize(("lower", "higher"), list(itertools.pairwise(ORDER)))

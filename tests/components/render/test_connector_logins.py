@@ -107,13 +107,13 @@ def test_connectors_read_the_targets_connection_from_a_worker_file_that_holds_va
 ) -> None:
     """If a key were missing in the file, the client would get the placeholder as its value."""
     config = connector_config(with_login(login, "0.45"), "source")
-    found = {
+    properties = {
         key.removeprefix("target.cluster."): value
         for key, value in config.items()
         if key.startswith("target.cluster.") and key != "target.cluster.alias"
     }
     wanted = {"bootstrap.servers", "security.protocol", *STORES, *keys}
-    assert found == {key: f"${{file:/tmp/strimzi-connect.properties:{key}}}" for key in wanted}
+    assert properties == {key: f"${{file:/tmp/strimzi-connect.properties:{key}}}" for key in wanted}
 
 
 @pytest.mark.parametrize(("strimzi", "by_file"), [("0.45", True), ("v1beta2", True), ("0.46", False), ("v1", False)])

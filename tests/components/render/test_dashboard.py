@@ -33,14 +33,14 @@ def test_exporter_panels_are_added_on_request_and_read_only_the_exporters_series
     added = set(queries(exporter=True)) - set(queries())
     read = {name for query in added for name in _METRIC.findall(query)}
     assert read
-    assert read <= {each.name for each in ABOUT_FLOWS}
+    assert read <= {exported.name for exported in ABOUT_FLOWS}
     assert set(queries()) <= set(queries(exporter=True))
 
 
 def test_every_query_selects_only_the_chosen_flows_of_the_stack() -> None:
     for query in queries(exporter=True):
         assert query.count("{") == query.count('stack="$stack",flow=~"$flow"'), query
-    (stack,) = (each for each in document()["templating"]["list"] if each["name"] == "stack")
+    (stack,) = (variable for variable in document()["templating"]["list"] if variable["name"] == "stack")
     assert (stack["query"], stack["type"]) == ("prod-us-west-2", "constant")
 
 

@@ -47,8 +47,8 @@ def lost(given: Any, written: Any, where: str) -> Iterator[str]:
 def mistyped(read: Any, where: str) -> Iterator[str]:
     """The places where an object of Grafana's classes has a value of another type than its class declares."""
     if isinstance(read, list):
-        for number, each in enumerate(read):
-            yield from mistyped(each, f"{where}[{number}]")
+        for number, resource in enumerate(read):
+            yield from mistyped(resource, f"{where}[{number}]")
     of: Any = type(read)
     if not of.__module__.startswith("grafana_foundation_sdk"):
         return
@@ -58,8 +58,8 @@ def mistyped(read: Any, where: str) -> Iterator[str]:
             adapter.validate_python(value)
         except ValidationError as error:
             # Grafana's classes keep transformations as plain dicts.
-            messages = [each["msg"] for each in error.errors() if not isinstance(each["input"], dict)]
-            yield from (f"{where}.{name}: {each}" for each in messages)
+            messages = [mistake["msg"] for mistake in error.errors() if not isinstance(mistake["input"], dict)]
+            yield from (f"{where}.{name}: {message}" for message in messages)
         yield from mistyped(value, f"{where}.{name}")
 
 

@@ -26,26 +26,26 @@ def _planned(topology: Any) -> list[PlannedObject]:
     problems = [problem for problem in check_topology(parsed) if problem.severity is Severity.ERROR]
     assert not problems, "\n".join(map(str, problems))
     flows = resolve_flows(parsed, None, {})
-    return [planned for each in deployments(flows) for planned in each.objects]
+    return [planned for deployment in deployments(flows) for planned in deployment.objects]
 
 
-def _missing(expected: Any, found: Any, path: str) -> Iterator[str]:
+def _missing(expected: Any, actual: Any, path: str) -> Iterator[str]:
     """The fields of `expected` that are missing or different in `found`; lists are compared item by item."""
     if isinstance(expected, Mapping):
         for key, value in expected.items():
             here = f"{path}.{key}"
-            if isinstance(found, Mapping) and key in found:
-                yield from _missing(value, found[key], here)
+            if isinstance(actual, Mapping) and key in actual:
+                yield from _missing(value, actual[key], here)
             else:
                 yield f"{here} is not there"
     elif isinstance(expected, Sequence) and not isinstance(expected, str):
-        if not isinstance(found, Sequence) or len(found) != len(expected):
-            yield f"{path} has {found!r}"
+        if not isinstance(actual, Sequence) or len(actual) != len(expected):
+            yield f"{path} has {actual!r}"
         else:
             for index, value in enumerate(expected):
-                yield from _missing(value, found[index], f"{path}[{index}]")
-    elif expected not in (ANY, found):
-        yield f"{path} is {found!r}, not {expected!r}"
+                yield from _missing(value, actual[index], f"{path}[{index}]")
+    elif expected not in (ANY, actual):
+        yield f"{path} is {actual!r}, not {expected!r}"
 
 
 def _leaves(expected: Any) -> int:
@@ -54,26 +54,26 @@ def _leaves(expected: Any) -> int:
 
 
 def _has_identity(planned: PlannedObject, expected: Mapping[str, Any]) -> bool:
-    found = {"kind": planned.kind, "role": planned.role.value, "part": planned.part, "name": planned.name}
-    return all(found[key] == expected[key] for key in _IDENTITY if key in expected)
+    identity = {"kind": planned.kind, "role": planned.role.value, "part": planned.part, "name": planned.name}
+    return all(identity[key] == expected[key] for key in _IDENTITY if key in expected)
 
 
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.stem)
 def test_every_field_of_the_documents_objects_is_rendered(file: Path) -> None:
     document = yaml.safe_load(file.read_text())
     planned = _planned(document["topology"])
-    names = {f"@{each.key}": each.name for each in planned}
+    names = {f"@{planned_object.key}": planned_object.name for planned_object in planned}
     missing: list[str] = []
     fields = 0
     for expected in document["objects"]:
-        found = [each for each in planned if _has_identity(each, expected)]
+        candidates = [candidate for candidate in planned if _has_identity(candidate, expected)]
         identity = " ".join(str(expected[key]) for key in (*_IDENTITY,) if key in expected)
-        if len(found) != (0 if expected.get("absent") else 1):
-            missing.append(f"there are {len(found)} of {identity}")
-        for each in found:
+        if len(candidates) != (0 if expected.get("absent") else 1):
+            missing.append(f"there are {len(candidates)} of {identity}")
+        for candidate in candidates:
             has = _with_names(expected.get("has", {}), names)
             fields += _leaves(has)
-            missing += _missing(has, each.manifest, identity)
+            missing += _missing(has, candidate.manifest, identity)
     assert not missing, "\n".join(missing)
     assert fields > 5, "the table holds next to nothing"
 
@@ -94,7 +94,7 @@ def test_the_readmes_table_names_every_document_and_only_existing_tests() -> Non
     text = (ROOT / "tests" / "components" / "render" / "documents" / "README.md").read_text()
     table = text[text.index("| in the guide | here | held by |") :].partition("\n\n")[0].splitlines()[2:]
     named = {name.strip() for row in table for name in row.split("|")[-2].split(",")}
-    tests = {each.stem for each in (ROOT / "tests").rglob("test_*.py")}
+    tests = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
     documents = {file.stem for file in DOCUMENTS}
     assert documents <= named
     assert named - documents <= tests

@@ -79,14 +79,14 @@ def test_heartbeats_get_their_own_workers_if_settings_of_the_targets_workers_con
 
 def test_separate_heartbeat_workers_belong_to_the_source() -> None:
     flow = a_flow_between(target={"authentication": TOKEN}, exactlyOnce="enabled")
-    found = objects_of(flow)
-    assert found["connect-heartbeats"] == {
+    rendered = objects_of(flow)
+    assert rendered["connect-heartbeats"] == {
         "apiVersion": "kafka.strimzi.io/v1",
         "kind": "KafkaConnect",
         "metadata": {
             "name": "orders-heartbeats",
             "namespace": "mirror-orders",
-            "labels": found["connect"]["metadata"]["labels"],
+            "labels": rendered["connect"]["metadata"]["labels"],
             "annotations": {"strimzi.io/use-connector-resources": "true"},
         },
         "spec": {
@@ -98,7 +98,7 @@ def test_separate_heartbeat_workers_belong_to_the_source() -> None:
             "statusStorageTopic": "mirror-orders-heartbeats-status-internal",
             "config": {
                 key: value
-                for key, value in found["connect"]["spec"]["config"].items()
+                for key, value in rendered["connect"]["spec"]["config"].items()
                 if key != "exactly.once.source.support"
             },
             "tls": {"trustedCertificates": [{"secretName": "ca", "certificate": "ca.crt"}]},
@@ -109,15 +109,15 @@ def test_separate_heartbeat_workers_belong_to_the_source() -> None:
             },
         },
     }
-    rules = {each["resources"][0]: each["resourceNames"] for each in found["access-role-heartbeats"]["rules"]}
+    rules = {rule["resources"][0]: rule["resourceNames"] for rule in rendered["access-role-heartbeats"]["rules"]}
     assert rules["secrets"] == ["ca", "mirror"]
-    assert found["access-binding-heartbeats"]["subjects"][0]["name"] == "orders-heartbeats-connect"
+    assert rendered["access-binding-heartbeats"]["subjects"][0]["name"] == "orders-heartbeats-connect"
 
 
 def test_a_heartbeat_connector_on_the_sources_workers_overrides_no_producer_settings() -> None:
-    found = objects_of(a_flow_between(strimzi="0.46"))["heartbeat-connector"]
-    assert found["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
-    config = found["spec"]["config"]
+    rendered = objects_of(a_flow_between(strimzi="0.46"))["heartbeat-connector"]
+    assert rendered["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
+    config = rendered["spec"]["config"]
     assert not [key for key in config if key.startswith("producer.")]
     jaas = config["target.cluster.sasl.jaas.config"]
     assert jaas == (
@@ -151,15 +151,15 @@ def test_only_a_mirror_with_conflicting_settings_gets_heartbeat_workers_at_its_s
     topology = parse_topology(a_topology(mirrors, clusters=clusters))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
     planned = deployment.objects
-    keys = [each.key for each in planned]
+    keys = [planned_object.key for planned_object in planned]
     assert len(keys) == len(set(keys))
-    found = {each.key: each.manifest for each in planned}
-    assert {key: body["metadata"]["name"] for key, body in found.items() if body["kind"] == "KafkaConnect"} == {
+    rendered = {planned_object.key: planned_object.manifest for planned_object in planned}
+    assert {key: body["metadata"]["name"] for key, body in rendered.items() if body["kind"] == "KafkaConnect"} == {
         "connect": "orders-heartbeats",
         "connect-useast": "orders-from-useast-heartbeats",
     }
     workers = {
-        key: found[key]["metadata"]["labels"]["strimzi.io/cluster"]
+        key: rendered[key]["metadata"]["labels"]["strimzi.io/cluster"]
         for key in ("heartbeat-connector-useast", "heartbeat-connector-eu")
     }
     assert workers == {

@@ -11,8 +11,8 @@ BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
 def spec(**overrides: Any) -> dict[str, Any]:
-    found: dict[str, Any] = connect_object(a_resolved_flow(**overrides)).manifest["spec"]
-    return found
+    fields: dict[str, Any] = connect_object(a_resolved_flow(**overrides)).manifest["spec"]
+    return fields
 
 
 METADATA = {
@@ -97,8 +97,8 @@ def test_the_whole_connect_cluster(strimzi: str, version: str, difference: dict[
 
 @pytest.mark.parametrize("strimzi", ["1.2", "v1beta2"])
 def test_every_setting_of_the_workers_reaches_the_resource(strimzi: str) -> None:
-    found = spec(strimzi=strimzi, connect=EVERY_SETTING)
-    assert {key: found[key] for key in EVERY_FIELD} == EVERY_FIELD
+    fields = spec(strimzi=strimzi, connect=EVERY_SETTING)
+    assert {key: fields[key] for key in EVERY_FIELD} == EVERY_FIELD
 
 
 EVERY_SETTING = {
@@ -187,13 +187,13 @@ def test_settings_of_the_connect_cluster_reach_its_spec() -> None:
         "jvmOptions": {"-Xmx": "1g"},
         "config": {"offset.flush.interval.ms": 10000, "config.storage.replication.factor": 3},
     }
-    found = spec(connect=connect)
-    assert (found["replicas"], found["version"], found["image"]) == (2, "4.2.0", "registry.example.com/connect:1")
-    assert found["resources"] == {"limits": {"memory": "2Gi"}}
-    assert found["jvmOptions"] == {"-Xmx": "1g"}
-    assert found["template"] == {"pod": {"imagePullSecrets": [{"name": "registry"}]}}
-    assert found["config"]["offset.flush.interval.ms"] == 10000
-    assert found["config"]["config.storage.replication.factor"] == 3
+    fields = spec(connect=connect)
+    assert (fields["replicas"], fields["version"], fields["image"]) == (2, "4.2.0", "registry.example.com/connect:1")
+    assert fields["resources"] == {"limits": {"memory": "2Gi"}}
+    assert fields["jvmOptions"] == {"-Xmx": "1g"}
+    assert fields["template"] == {"pod": {"imagePullSecrets": [{"name": "registry"}]}}
+    assert fields["config"]["offset.flush.interval.ms"] == 10000
+    assert fields["config"]["config.storage.replication.factor"] == 3
 
 
 def test_a_client_certificate_of_the_target_is_taken_from_its_secret() -> None:
@@ -207,18 +207,18 @@ def test_a_client_certificate_of_the_target_is_taken_from_its_secret() -> None:
 def test_a_binary_truststore_of_the_source_is_mounted_below_mnt() -> None:
     password = {"secret": "ca", "key": "password"}
     trust = {"format": "PKCS12", "secret": "source-ca", "key": "truststore.p12", "password": password}
-    found = spec(clusters={"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")})
+    fields = spec(clusters={"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")})
     items = [{"key": "truststore.p12", "path": "truststore.p12"}]
-    assert found["template"] == {
+    assert fields["template"] == {
         "pod": {"volumes": [{"name": "source-truststore", "secret": {"secretName": "source-ca", "items": items}}]},
         "connectContainer": {"volumeMounts": [{"name": "source-truststore", "mountPath": "/mnt/source-truststore"}]},
     }
 
 
 def test_a_target_that_the_jvm_already_trusts_needs_no_certificate() -> None:
-    found = spec(clusters={"useast": a_cluster(), "uswest": a_cluster("us-west-2", tls={}, authentication=None)})
-    assert found["tls"] == {"trustedCertificates": []}
-    assert "authentication" not in found
+    fields = spec(clusters={"useast": a_cluster(), "uswest": a_cluster("us-west-2", tls={}, authentication=None)})
+    assert fields["tls"] == {"trustedCertificates": []}
+    assert "authentication" not in fields
 
 
 def test_a_template_of_the_user_is_extended_and_never_replaced() -> None:
@@ -230,10 +230,10 @@ def test_a_template_of_the_user_is_extended_and_never_replaced() -> None:
         "connectContainer": {"volumeMounts": [{"name": "plugins", "mountPath": "/mnt/plugins"}]},
     }
     clusters = {"useast": a_cluster(tls={"trust": trust}), "uswest": a_cluster("us-west-2")}
-    found = spec(clusters=clusters, connect={"template": template})["template"]
-    assert [volume["name"] for volume in found["pod"]["volumes"]] == ["plugins", "source-truststore"]
-    assert found["pod"]["terminationGracePeriodSeconds"] == 60
-    mounts = found["connectContainer"]["volumeMounts"]
+    fields = spec(clusters=clusters, connect={"template": template})["template"]
+    assert [volume["name"] for volume in fields["pod"]["volumes"]] == ["plugins", "source-truststore"]
+    assert fields["pod"]["terminationGracePeriodSeconds"] == 60
+    mounts = fields["connectContainer"]["volumeMounts"]
     assert [mount["mountPath"] for mount in mounts] == ["/mnt/plugins", "/mnt/source-truststore"]
 
 

@@ -51,9 +51,9 @@ def the_objects(mirror: dict[str, Any], strimzi: str = "1.2", clusters: Any = No
     """The objects of a replication with one deployment, by key."""
     (deployment,) = the_deployments(mirror, strimzi, clusters)
     planned = deployment.objects
-    found = {each.key: each for each in planned}
-    assert len(found) == len(planned), "two objects of one role and part would have one Pulumi name"
-    return found
+    rendered = {planned_object.key: planned_object for planned_object in planned}
+    assert len(rendered) == len(planned), "two objects of one role and part would have one Pulumi name"
+    return rendered
 
 
 def the_spec(mirror: dict[str, Any], strimzi: str = "1.2") -> dict[str, Any]:
@@ -65,16 +65,16 @@ SHARED = ["namespace", "source-credentials-eu", "source-credentials-useast", "ta
 
 
 def test_sources_share_their_workers_and_the_secret_of_their_target() -> None:
-    found = the_objects(two_sources(), "0.45")
-    assert sorted(found) == sorted(SHARED)
-    secrets = [found[key].name for key in SHARED[1:4]]
+    rendered = the_objects(two_sources(), "0.45")
+    assert sorted(rendered) == sorted(SHARED)
+    secrets = [rendered[key].name for key in SHARED[1:4]]
     assert secrets == [
         "orders-from-eu-source-credentials",
         "orders-from-useast-source-credentials",
         "orders-target-credentials",
     ]
-    spec = found["mirror-maker2"].manifest["spec"]
-    used = {each["alias"]: each["authentication"]["passwordSecret"]["secretName"] for each in spec["clusters"]}
+    spec = rendered["mirror-maker2"].manifest["spec"]
+    used = {cluster["alias"]: cluster["authentication"]["passwordSecret"]["secretName"] for cluster in spec["clusters"]}
     assert used == {"eu": secrets[0], "useast": secrets[1], "uswest": secrets[2]}
 
 
@@ -83,9 +83,9 @@ EXCLUDED = r"mm2.*\.internal,.*\.replica,__.*,mirror-.*-(configs|offsets|status)
 
 
 def test_each_source_is_replicated_as_declared() -> None:
-    mirrors = {each["source"]["alias"]: each for each in the_spec(two_sources())["mirrors"]}
-    assert {alias: each["topicsPattern"] for alias, each in mirrors.items()} == {"useast": "orders", "eu": "ledger"}
-    assert {alias: each["groupsPattern"] for alias, each in mirrors.items()} == {"useast": "web", "eu": "audit"}
+    mirrors = {mirror["source"]["alias"]: mirror for mirror in the_spec(two_sources())["mirrors"]}
+    assert {alias: mirror["topicsPattern"] for alias, mirror in mirrors.items()} == {"useast": "orders", "eu": "ledger"}
+    assert {alias: mirror["groupsPattern"] for alias, mirror in mirrors.items()} == {"useast": "web", "eu": "audit"}
     assert mirrors["eu"]["topicsExcludePattern"] == f"{EXCLUDED},ledger-test"
     assert mirrors["useast"]["topicsExcludePattern"] == EXCLUDED
 
@@ -95,12 +95,12 @@ def test_a_kafkamirrormaker2_has_its_own_worker_group_and_storage_topics(strimzi
     spec = the_spec(a_mirror(), strimzi)
     if strimzi == "1.2":
         target = spec["target"]
-        found = [target[f"{each}StorageTopic"] for each in ("config", "offset", "status")] + [target["groupId"]]
+        names = [target[f"{kind}StorageTopic"] for kind in ("config", "offset", "status")] + [target["groupId"]]
     else:
         config = spec["clusters"][-1]["config"]
-        found = [config[f"{each}.storage.topic"] for each in ("config", "offset", "status")] + [config["group.id"]]
-    topics = [f"mirror-orders-{each}-internal" for each in ("configs", "offsets", "status")]
-    assert found == [*topics, "mirror-orders"]
+        names = [config[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")] + [config["group.id"]]
+    topics = [f"mirror-orders-{kind}-internal" for kind in ("configs", "offsets", "status")]
+    assert names == [*topics, "mirror-orders"]
 
 
 def test_connectors_of_older_operators_may_read_both_files_of_their_workers() -> None:
@@ -118,7 +118,10 @@ def test_connectors_of_older_operators_may_read_both_files_of_their_workers() ->
 def test_active_active_is_one_resource_next_to_each_target() -> None:
     both = the_deployments(a_mirror(source=None, target=None, between=["useast", "uswest"]))
     specs = [
-        each.manifest["spec"] for one in both for each in one.objects if each.manifest["kind"] == "KafkaMirrorMaker2"
+        planned_object.manifest["spec"]
+        for one in both
+        for planned_object in one.objects
+        if planned_object.manifest["kind"] == "KafkaMirrorMaker2"
     ]
     ends = {(spec["mirrors"][0]["source"]["alias"], spec["target"]["alias"]) for spec in specs}
     assert ends == {("useast", "uswest"), ("uswest", "useast")}
@@ -126,8 +129,12 @@ def test_active_active_is_one_resource_next_to_each_target() -> None:
 
 
 def test_in_v1_heartbeats_have_their_own_workers() -> None:
-    found = the_objects(two_sources())
-    beside = {key: each.name for key, each in found.items() if key not in SHARED and "config-" not in key}
+    rendered = the_objects(two_sources())
+    beside = {
+        key: planned_object.name
+        for key, planned_object in rendered.items()
+        if key not in SHARED and "config-" not in key
+    }
     assert beside == {
         "access-role-heartbeats": "orders-heartbeats-connector-configuration",
         "access-binding-heartbeats": "orders-heartbeats-connector-configuration",
@@ -135,21 +142,25 @@ def test_in_v1_heartbeats_have_their_own_workers() -> None:
         "heartbeat-connector-eu": "orders-from-eu-heartbeat",
         "heartbeat-connector-useast": "orders-from-useast-heartbeat",
     }
-    connect = found["connect"].manifest
+    connect = rendered["connect"].manifest
     assert connect["spec"]["replicas"] == 1
     assert connect["spec"]["groupId"] == "mirror-orders-heartbeats"
-    assert connect["metadata"]["namespace"] == found["mirror-maker2"].manifest["metadata"]["namespace"]
-    assert found["heartbeat-connector-eu"].manifest["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
+    assert connect["metadata"]["namespace"] == rendered["mirror-maker2"].manifest["metadata"]["namespace"]
+    assert (
+        rendered["heartbeat-connector-eu"].manifest["metadata"]["labels"]["strimzi.io/cluster"] == "orders-heartbeats"
+    )
 
 
 def test_heartbeat_workers_may_read_only_what_their_connectors_name() -> None:
-    found = the_objects(two_sources())
-    rules = {each["resources"][0]: each["resourceNames"] for each in found["access-role-heartbeats"].manifest["rules"]}
-    maps = [each.name for each in found.values() if each.kind == "ConfigMap"]
+    rendered = the_objects(two_sources())
+    rules = {
+        rule["resources"][0]: rule["resourceNames"] for rule in rendered["access-role-heartbeats"].manifest["rules"]
+    }
+    maps = [planned_object.name for planned_object in rendered.values() if planned_object.kind == "ConfigMap"]
     assert sorted(rules["configmaps"]) == sorted(maps)
-    secrets = [each.name for each in found.values() if each.kind == "Secret"]
+    secrets = [planned_object.name for planned_object in rendered.values() if planned_object.kind == "Secret"]
     assert sorted(rules["secrets"]) == sorted([*secrets, "ca"])
-    (subject,) = found["access-binding-heartbeats"].manifest["subjects"]
+    (subject,) = rendered["access-binding-heartbeats"].manifest["subjects"]
     assert subject["name"] == "orders-heartbeats-connect"
 
 
@@ -160,9 +171,9 @@ def test_in_v1beta2_the_resource_runs_the_heartbeat_connector() -> None:
 
 def test_disabled_connectors_are_left_out() -> None:
     off = {"heartbeat": {"enabled": False}, "checkpoint": {"enabled": False}}
-    found = the_objects(a_mirror(connectors=off, groups=None))
-    assert "connect" not in found
-    (mirror,) = found["mirror-maker2"].manifest["spec"]["mirrors"]
+    rendered = the_objects(a_mirror(connectors=off, groups=None))
+    assert "connect" not in rendered
+    (mirror,) = rendered["mirror-maker2"].manifest["spec"]["mirrors"]
     assert not {"checkpointConnector", "groupsPattern", "groupsExcludePattern"} & mirror.keys()
 
 
@@ -177,15 +188,15 @@ def test_the_workers_account_may_read_the_secrets_that_logins_name_by_placeholde
     oauth = {"type": "oauth", "clientId": "mirror", "tokenEndpointUri": "https://sso.example.com/token"}
     login = {**oauth, "clientSecret": {"secret": "sso", "key": "secret"}}
     clusters = {
-        alias: {**each, "authentication": login, "validation": {"authentication": each["authentication"]}}
-        for alias, each in three_clusters().items()
+        alias: {**cluster, "authentication": login, "validation": {"authentication": cluster["authentication"]}}
+        for alias, cluster in three_clusters().items()
     }
     off = {"heartbeat": {"enabled": False}}
-    found = the_objects(a_mirror(connectors=off), clusters=clusters)
-    assert found["access-role"].manifest["rules"] == [
+    rendered = the_objects(a_mirror(connectors=off), clusters=clusters)
+    assert rendered["access-role"].manifest["rules"] == [
         {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["sso"], "verbs": ["get"]}
     ]
-    (subject,) = found["access-binding"].manifest["subjects"]
+    (subject,) = rendered["access-binding"].manifest["subjects"]
     assert subject["name"] == "orders-mirrormaker2"
 
 
@@ -215,30 +226,30 @@ def test_validation_looks_for_heartbeats_where_the_api_version_produces_them(
 
 
 def test_the_job_reads_the_shared_secret_of_the_target() -> None:
-    found = the_objects(two_sources())
+    rendered = the_objects(two_sources())
     references = [
         flow_parameters(flow).document()["target"]["authentication"]["password"] for flow in resolved(two_sources())
     ]
-    assert {each["secret"]["name"] for each in references} == {found["target-credentials"].name}
+    assert {reference["secret"]["name"] for reference in references} == {rendered["target-credentials"].name}
 
 
 @pytest.mark.parametrize("strimzi", ["1.2", "0.45"])
 def test_exactly_once_applies_to_the_mirrors_workers_and_not_to_heartbeats(strimzi: str) -> None:
     """Heartbeats need no transactions, so their workers never need the step that introduces them."""
-    found = the_objects(a_mirror(exactlyOnce="enabled"), strimzi)
-    assert [key for key, planned in found.items() if enables(planned)] == ["mirror-maker2"]
+    rendered = the_objects(a_mirror(exactlyOnce="enabled"), strimzi)
+    assert [key for key, planned in rendered.items() if enables(planned)] == ["mirror-maker2"]
 
 
 def problems_of(mirror: dict[str, Any], strimzi: str = "1.2", beside: Any = None) -> list[tuple[str, str]]:
     raw = a_topology(mirror, clusters=three_clusters(), strimzi=strimzi)
     raw["replications"] |= beside or {}
-    return sorted((each.code, each.where) for each in set(check_topology(parse_topology(raw))))
+    return sorted((problem.code, problem.where) for problem in set(check_topology(parse_topology(raw))))
 
 
 def test_a_mistake_in_the_resource_is_reported_once_for_all_its_mirrors() -> None:
     connect = {"config": {"offset.lag.max": 3}, "resources": {"limits": {"memory": "2Gi"}}}
-    found = problems_of(two_sources(connect=connect, quota={"hard": {"limits.memory": "7Gi"}}), "0.45")
-    assert [where for _, where in found] == ["replications.orders.connect.config.offset.lag.max"]
+    problems = problems_of(two_sources(connect=connect, quota={"hard": {"limits.memory": "7Gi"}}), "0.45")
+    assert [where for _, where in problems] == ["replications.orders.connect.config.offset.lag.max"]
 
 
 def test_the_heartbeat_worker_counts_against_the_quota() -> None:
@@ -269,5 +280,5 @@ def test_active_active_with_the_identity_policy_is_reported_as_a_loop() -> None:
 
 def test_a_source_that_is_the_target_is_refused() -> None:
     sources = {"uswest": {"topics": ["orders"], "groups": ["web"]}}
-    found = problems_of(a_mirror(source=None, topics=None, groups=None, sources=sources))
-    assert [code for code, _ in found] == ["equal-aliases"]
+    problems = problems_of(a_mirror(source=None, topics=None, groups=None, sources=sources))
+    assert [code for code, _ in problems] == ["equal-aliases"]

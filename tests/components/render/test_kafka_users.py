@@ -98,7 +98,7 @@ def test_a_user_has_the_acls_of_all_flows_that_log_in_as_it() -> None:
     """Otherwise each stack would remove the ACLs that flows of other stacks need."""
     back = a_flow(source="uswest", target="useast", topics=["audit"])
     rules = the_user(orders=a_flow(), back=back).manifest["spec"]["authorization"]["acls"]
-    names = {each["resource"]["name"] for each in rules}
+    names = {rule["resource"]["name"] for rule in rules}
     assert names >= {"orders", "mm2-offset-syncs.uswest.internal", "uswest.audit", "mirror-back-configs-internal"}
 
 

@@ -41,8 +41,8 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def objects(replication: dict[str, Any], strimzi: str = "1.2") -> list[tuple[str, Manifest]]:
     topology = parse_topology(a_topology(replication, strimzi=strimzi))
-    found = deployments(resolve_flows(topology, None, {}))
-    return [(planned.key, planned.manifest) for deployment in found for planned in deployment.objects]
+    by_workers = deployments(resolve_flows(topology, None, {}))
+    return [(planned.key, planned.manifest) for deployment in by_workers for planned in deployment.objects]
 
 
 def metric_properties(config: Manifest) -> Manifest:
@@ -51,22 +51,22 @@ def metric_properties(config: Manifest) -> Manifest:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_workers_of_every_kind_find_our_rules_in_a_config_map(kind: str) -> None:
-    found = objects(KINDS[kind])
-    rules = {body["metadata"]["name"]: body for key, body in found if key.startswith("metrics-config")}
-    workers = [body for _, body in found if body["kind"] in {"KafkaConnect", "KafkaMirrorMaker2"}]
+    rendered = objects(KINDS[kind])
+    rules = {body["metadata"]["name"]: body for key, body in rendered if key.startswith("metrics-config")}
+    workers = [body for _, body in rendered if body["kind"] in {"KafkaConnect", "KafkaMirrorMaker2"}]
     read = [body["spec"]["metricsConfig"]["valueFrom"]["configMapKeyRef"] for body in workers]
-    assert sorted(each["name"] for each in read) == sorted(rules)
-    for each, body in zip(read, workers, strict=True):
-        config_map = rules[each["name"]]
+    assert sorted(document["name"] for document in read) == sorted(rules)
+    for document, body in zip(read, workers, strict=True):
+        config_map = rules[document["name"]]
         assert config_map["metadata"]["namespace"] == body["metadata"]["namespace"]
-        assert yaml.safe_load(config_map["data"][each["key"]])["rules"]
+        assert yaml.safe_load(config_map["data"][document["key"]])["rules"]
 
 
 def test_a_users_own_rules_replace_ours() -> None:
-    found = objects(a_flow(connect={"metrics": JMX | {"configMap": "mine"}}))
-    (connect,) = (body for _, body in found if body["kind"] == "KafkaConnect")
+    rendered = objects(a_flow(connect={"metrics": JMX | {"configMap": "mine"}}))
+    (connect,) = (body for _, body in rendered if body["kind"] == "KafkaConnect")
     assert connect["spec"]["metricsConfig"]["valueFrom"]["configMapKeyRef"] == {"name": "mine", "key": "rules.yaml"}
-    assert not [key for key, _ in found if key.startswith("metrics-config")]
+    assert not [key for key, _ in rendered if key.startswith("metrics-config")]
 
 
 def test_rules_exist_before_the_workers_that_read_them() -> None:
@@ -76,15 +76,15 @@ def test_rules_exist_before_the_workers_that_read_them() -> None:
 
 
 def test_connectors_report_to_the_reporter_of_their_worker() -> None:
-    found = {key: body["spec"] for key, body in objects(a_flow(connect={"metrics": REPORTER})) if "connector" in key}
-    assert metric_properties(found["source-connector"]["config"]) == CONNECTOR_REPORTER | CONSUMER_REPORTER
-    assert metric_properties(found["checkpoint-connector"]["config"]) == CONNECTOR_REPORTER
-    assert metric_properties(found["heartbeat-connector"]["config"]) == {}
+    specs = {key: body["spec"] for key, body in objects(a_flow(connect={"metrics": REPORTER})) if "connector" in key}
+    assert metric_properties(specs["source-connector"]["config"]) == CONNECTOR_REPORTER | CONSUMER_REPORTER
+    assert metric_properties(specs["checkpoint-connector"]["config"]) == CONNECTOR_REPORTER
+    assert metric_properties(specs["heartbeat-connector"]["config"]) == {}
 
 
 def test_in_a_kafkamirrormaker2_only_the_source_consumer_needs_reporter_properties() -> None:
-    found = dict(objects(a_flow(kind="mirrorMaker2", connect={"metrics": REPORTER})))
-    (mirror,) = found["mirror-maker2"]["spec"]["mirrors"]
+    rendered = dict(objects(a_flow(kind="mirrorMaker2", connect={"metrics": REPORTER})))
+    (mirror,) = rendered["mirror-maker2"]["spec"]["mirrors"]
     assert metric_properties(mirror["sourceConnector"]["config"]) == CONSUMER_REPORTER
     assert metric_properties(mirror["checkpointConnector"]["config"]) == {}
 
@@ -97,23 +97,23 @@ def test_in_a_kafkamirrormaker2_only_the_source_consumer_needs_reporter_properti
 @pytest.mark.parametrize("key", ["metric.reporters", "source.consumer.metric.reporters"])
 def test_a_users_own_reporter_is_kept(key: str, own: str, rendered: str) -> None:
     connectors = {"source": {"config": {key: own}}}
-    found = dict(objects(a_flow(connect={"metrics": REPORTER}, connectors=connectors)))
-    assert found["source-connector"]["spec"]["config"][key] == rendered
+    bodies = dict(objects(a_flow(connect={"metrics": REPORTER}, connectors=connectors)))
+    assert bodies["source-connector"]["spec"]["config"][key] == rendered
 
 
 def test_a_user_can_leave_the_source_out_of_the_labels() -> None:
     connectors = {"source": {"config": {"add.source.alias.to.metrics": False}}}
-    found = dict(objects(a_flow(connect={"metrics": JMX}, connectors=connectors), "0.45"))
-    assert found["source-connector"]["spec"]["config"]["add.source.alias.to.metrics"] is False
+    rendered = dict(objects(a_flow(connect={"metrics": JMX}, connectors=connectors), "0.45"))
+    assert rendered["source-connector"]["spec"]["config"]["add.source.alias.to.metrics"] is False
 
 
 @pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"add.source.alias.to.metrics": True}), ("1.2", {})])
 def test_old_versions_are_configured_to_name_the_source_in_their_metrics(strimzi: str, wanted: dict[str, Any]) -> None:
-    found = dict(objects(a_flow(connect={"metrics": JMX}), strimzi))
-    assert metric_properties(found["source-connector"]["spec"]["config"]) == wanted
+    rendered = dict(objects(a_flow(connect={"metrics": JMX}), strimzi))
+    assert metric_properties(rendered["source-connector"]["spec"]["config"]) == wanted
 
 
 def test_without_the_metrics_key_no_metrics_settings_are_rendered() -> None:
-    found = dict(objects(a_flow()))
-    assert "metricsConfig" not in found["connect"]["spec"]
-    assert metric_properties(found["source-connector"]["spec"]["config"]) == {}
+    rendered = dict(objects(a_flow()))
+    assert "metricsConfig" not in rendered["connect"]["spec"]
+    assert metric_properties(rendered["source-connector"]["spec"]["config"]) == {}

@@ -27,8 +27,8 @@ def topology(monitoring: dict[str, Any] | None = None, **flow: Any) -> Topology:
 
 def rules(stack: str = "prod", **flow: Any) -> dict[str, Manifest]:
     """The alerts of a flow, by name."""
-    found = {planned.key: planned.manifest for planned in monitoring_objects(topology(**flow), stack, None)}
-    (group,) = found["prometheus-rule-orders"]["spec"]["groups"]
+    rendered = {planned.key: planned.manifest for planned in monitoring_objects(topology(**flow), stack, None)}
+    (group,) = rendered["prometheus-rule-orders"]["spec"]["groups"]
     return {rule["alert"]: rule for rule in group["rules"]}
 
 
@@ -57,8 +57,8 @@ def test_nothing_is_watched_unless_the_topology_asks() -> None:
 
 def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
     """In the API v1, a KafkaMirrorMaker2 has separate workers for heartbeats."""
-    found = monitoring_objects(topology(kind="mirrorMaker2"), "prod", None)
-    (spec,) = (planned.manifest["spec"] for planned in found if planned.kind == "PodMonitor")
+    rendered = monitoring_objects(topology(kind="mirrorMaker2"), "prod", None)
+    (spec,) = (planned.manifest["spec"] for planned in rendered if planned.kind == "PodMonitor")
     assert spec["namespaceSelector"] == {"matchNames": ["mirror-orders"]}
     clusters, kinds = spec["selector"]["matchExpressions"]
     assert clusters["values"] == ["orders", "orders-heartbeats"]
@@ -68,12 +68,12 @@ def test_the_pods_of_all_workers_of_a_replication_are_scraped() -> None:
 def test_the_duplicate_lag_series_under_the_real_topic_name_is_dropped() -> None:
     """Kafka 4.1 and later report the lag of topic `orders.eu` twice: as `orders.eu` and as `orders_eu`."""
     dropped = [
-        each["regex"]
-        for each in relabelings(resolve_flows(topology(), None, {}), "prod")
-        if each.get("action") == "drop"
+        relabeling["regex"]
+        for relabeling in relabelings(resolve_flows(topology(), None, {}), "prod")
+        if relabeling.get("action") == "drop"
     ]
     lag = "kafka_consumer_consumer_fetch_manager_metrics_records_lag"
-    assert [bool(re.fullmatch(each, f"{lag};orders.eu")) for each in dropped] == [True]
+    assert [bool(re.fullmatch(pattern, f"{lag};orders.eu")) for pattern in dropped] == [True]
     assert not re.fullmatch(dropped[0], f"{lag};orders_eu")
     assert not re.fullmatch(dropped[0], "kafka_connect_mirror_mirrorsourceconnector_record_count;useast.orders")
 
@@ -190,18 +190,22 @@ def returning_record_rules(region: str | None) -> dict[str, Manifest]:
     """The rules of MirrorRecordsReturn by flow, for a pair in the stack of a region."""
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"], **METRICS}
     asked = parse_topology(a_topology(pair, "ledger", monitoring={"namespace": "monitoring", "exporter": True}))
-    found = monitoring_objects(asked, "prod", region)
-    groups = [planned.manifest["spec"]["groups"][0]["rules"] for planned in found if planned.kind == "PrometheusRule"]
-    return {rule["labels"]["flow"]: rule for each in groups for rule in each if rule["alert"] == "MirrorRecordsReturn"}
+    rendered = monitoring_objects(asked, "prod", region)
+    groups = [
+        planned.manifest["spec"]["groups"][0]["rules"] for planned in rendered if planned.kind == "PrometheusRule"
+    ]
+    return {
+        rule["labels"]["flow"]: rule for group in groups for rule in group if rule["alert"] == "MirrorRecordsReturn"
+    }
 
 
 def test_a_pair_with_both_flows_in_one_stack_has_an_alert_on_returning_records() -> None:
-    found = returning_record_rules(None)
-    assert set(found) == {"ledger-to-useast", "ledger-to-uswest"}
+    by_flow = returning_record_rules(None)
+    assert set(by_flow) == {"ledger-to-useast", "ledger-to-uswest"}
     ends = 'mirror_source_end_offsets{stack="prod",flow="ledger-to-useast"}'
-    expression = found["ledger-to-useast"]["expr"]
-    for each in (14, 64):
-        new = f"1.1 * max({ends} - {ends} offset {each}m) > 0\nand on () max(resets({ends}[{each}m])) == 0"
+    expression = by_flow["ledger-to-useast"]["expr"]
+    for minutes in (14, 64):
+        new = f"1.1 * max({ends} - {ends} offset {minutes}m) > 0\nand on () max(resets({ends}[{minutes}m])) == 0"
         assert new in expression
     assert "MirrorRecordsReturn" not in rules(monitoring={"exporter": True})
 
@@ -223,7 +227,7 @@ def test_every_alert_reads_only_the_series_of_its_own_stack() -> None:
     for name, rule in rules("test", **asked).items():
         selectors = re.findall(r"\b[a-z_]+\{([^}]*)\}", rule["expr"])
         assert selectors, name
-        assert all(each.startswith('stack="test",flow="orders"') for each in selectors), rule["expr"]
+        assert all(selector.startswith('stack="test",flow="orders"') for selector in selectors), rule["expr"]
         assert rule["labels"]["stack"] == "test"
 
 
@@ -269,9 +273,9 @@ def legacy_name(name: str, connector: str, **flow: Any) -> str:
     for step in relabelings(resolve_flows(topology(**flow), None, {}), "prod"):
         if step.get("targetLabel") == "__name__":
             labels = {"__name__": name, "connector": connector}
-            given = ";".join(labels[each] for each in step["sourceLabels"])
-            if found := re.fullmatch(step["regex"], given):
-                return str(found.expand(step["replacement"].replace("$1", r"\1")))
+            given = ";".join(labels[label] for label in step["sourceLabels"])
+            if match := re.fullmatch(step["regex"], given):
+                return str(match.expand(step["replacement"].replace("$1", r"\1")))
     return name
 
 
@@ -303,11 +307,11 @@ def test_only_the_connector_of_a_mirror_that_reports_both_forms_keeps_new_names(
     assert legacy_name(checkpoints, '"useast->uswest.MirrorCheckpointConnector"', **flow) == of_legacy
 
 
-@pytest.mark.parametrize(("forms", "found"), [("legacy", False), ("new", True), ("legacy,new", False)])
-def test_an_allow_list_needs_the_new_names_only_if_legacy_names_are_off(forms: str, found: bool) -> None:
+@pytest.mark.parametrize(("forms", "reported"), [("legacy", False), ("new", True), ("legacy,new", False)])
+def test_an_allow_list_needs_the_new_names_only_if_legacy_names_are_off(forms: str, reported: bool) -> None:
     listed = {"type": "strimziMetricsReporter", "allowList": ["kafka_connect_(connect|mirror)_.*"]}
     asked = topology(
         connect={"metrics": listed, "version": "4.3.0"},
         connectors={"source": {"config": {"metric.names.formats": forms}}},
     )
-    assert ("metrics-left-out" in {each.code for each in check_topology(asked)}) == found
+    assert ("metrics-left-out" in {problem.code for problem in check_topology(asked)}) == reported

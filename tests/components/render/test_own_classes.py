@@ -23,8 +23,8 @@ KEYS = ("replication.policy.class", "topic.filter.class", "group.filter.class")
 
 def problems(**overrides: Any) -> dict[str, str]:
     strimzi = overrides.pop("strimzi", "1.2")
-    found = check_topology(parse_topology(a_topology(a_flow(**overrides), strimzi=strimzi)))
-    return {problem.code: problem.where for problem in found}
+    problems = check_topology(parse_topology(a_topology(a_flow(**overrides), strimzi=strimzi)))
+    return {problem.code: problem.where for problem in problems}
 
 
 def test_each_connector_gets_the_classes_that_it_reads() -> None:
@@ -42,8 +42,8 @@ def test_each_connector_gets_the_classes_that_it_reads() -> None:
 
 def test_all_connectors_read_a_users_own_policy_class_from_one_config_map() -> None:
     classes = [
-        str(each.manifest["spec"]["config"]["replication.policy.class"])
-        for each in connector_objects(a_resolved_flow(**OWN))
+        str(planned.manifest["spec"]["config"]["replication.policy.class"])
+        for planned in connector_objects(a_resolved_flow(**OWN))
     ]
     assert len(set(classes)) == 1
     assert classes[0].startswith("${cfmap:")
@@ -51,7 +51,7 @@ def test_all_connectors_read_a_users_own_policy_class_from_one_config_map() -> N
 
 def test_a_connector_is_rendered_with_its_plugin_version() -> None:
     flow = a_resolved_flow(connectors={"source": {"version": "[4.2,5)"}})
-    versions = {each.role.value: each.manifest["spec"].get("version") for each in connector_objects(flow)}
+    versions = {planned.role.value: planned.manifest["spec"].get("version") for planned in connector_objects(flow)}
     assert versions == {"source-connector": "[4.2,5)", "checkpoint-connector": None, "heartbeat-connector": None}
 
 

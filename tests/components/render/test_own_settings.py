@@ -49,8 +49,8 @@ def chains(*resolved: ResolvedFlow) -> dict[str, object]:
 
 
 def failing_places(replication: dict[str, Any]) -> set[tuple[str, str]]:
-    found = check_topology(parse_topology(a_topology(replication)))
-    return {(problem.code, problem.where) for problem in found if problem.code == "transform-fails"}
+    problems = check_topology(parse_topology(a_topology(replication)))
+    return {(problem.code, problem.where) for problem in problems if problem.code == "transform-fails"}
 
 
 def test_a_source_connector_has_its_own_transforms_start_lag_and_exclusions() -> None:
@@ -100,9 +100,11 @@ def test_a_mirror_has_its_own_transforms_or_those_of_the_mirror_maker() -> None:
     sources = {"useast": selected, "eucentral": {**selected, "transforms": STAMP}}
     resolved = flows(**MIRROR, sources=sources)
     assert chains(*resolved) == {"orders-from-useast": "drop", "orders-from-eucentral": "stamp"}
-    objects = [planned for each in deployments(resolved) for planned in each.objects]
+    objects = [planned for deployment in deployments(resolved) for planned in deployment.objects]
     (resource,) = [planned.manifest for planned in objects if planned.kind == "KafkaMirrorMaker2"]
-    rendered = {each["source"]["alias"]: each["sourceConnector"]["config"] for each in resource["spec"]["mirrors"]}
+    rendered = {
+        mirror["source"]["alias"]: mirror["sourceConnector"]["config"] for mirror in resource["spec"]["mirrors"]
+    }
     assert rendered["useast"]["transforms.drop.headers"] == "trace"
     assert rendered["eucentral"]["header.converter"] == SIMPLE
 
@@ -130,8 +132,8 @@ def test_a_failing_transform_is_reported_at_its_place_in_the_topology() -> None:
 
 def test_one_connector_may_replicate_what_another_excludes() -> None:
     sources = {"most": {"topics": ["a-.*"], "topicsExclude": ["a-big"]}, "big": {"topics": ["a-big"]}}
-    found = check_topology(parse_topology(a_topology(a_flow(topics=[], connectors={"sources": sources}))))
-    assert [problem for problem in found if "overlap" in problem.code or "exclude" in problem.code] == []
+    problems = check_topology(parse_topology(a_topology(a_flow(topics=[], connectors={"sources": sources}))))
+    assert [problem for problem in problems if "overlap" in problem.code or "exclude" in problem.code] == []
 
 
 def test_only_the_flow_decides_whether_offset_syncs_are_written() -> None:

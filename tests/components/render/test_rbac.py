@@ -94,7 +94,7 @@ def test_the_role_grants_the_secrets_that_a_property_names_by_placeholder() -> N
 
 
 def read_by(flow: ResolvedFlow) -> dict[str, list[str]]:
-    (role,) = (each for each in flow_objects(flow) if each.manifest["kind"] == "Role")
+    (role,) = (planned for planned in flow_objects(flow) if planned.manifest["kind"] == "Role")
     return {rule["resources"][0]: rule["resourceNames"] for rule in role.manifest["rules"]}
 
 
@@ -131,7 +131,7 @@ def test_a_mirrors_role_grants_secrets_and_config_maps_that_its_properties_name(
         "connectors": {"source": {"config": VALUES}},
     }
     (flow,) = resolve_flows(parse_topology(a_topology(mirror)), None, {})
-    role = next(each for each in mirror_maker2_objects((flow,)) if each.manifest["kind"] == "Role")
+    role = next(planned for planned in mirror_maker2_objects((flow,)) if planned.manifest["kind"] == "Role")
     assert {rule["resources"][0]: rule["resourceNames"] for rule in role.manifest["rules"]} == {
         "configmaps": ["settings"],
         "secrets": ["also-mine", "mine"],

@@ -52,10 +52,12 @@ def test_every_property_that_we_render_is_known_and_has_an_effect(given: dict[st
     for role in ROLES:
         config = {key: setting.value for key, setting in merged(connector_layers(flow, role)).items()}
         for key, value in config.items():
-            found = connector_key_meaning(Owner(role), key, version, config=config, exactly_once=exactly_once, **where)
-            if not isinstance(found, OwnProperty | ClientProperty | PassedOn):
-                wrong.append(f"{role}: {key}: {found}")
-            elif not isinstance(found, PassedOn) and (said := type_problem(found.definition, value)):
+            meaning = connector_key_meaning(
+                Owner(role), key, version, config=config, exactly_once=exactly_once, **where
+            )
+            if not isinstance(meaning, OwnProperty | ClientProperty | PassedOn):
+                wrong.append(f"{role}: {key}: {meaning}")
+            elif not isinstance(meaning, PassedOn) and (said := type_problem(meaning.definition, value)):
                 wrong.append(f"{role}: {key}={value}: {said}")
     assert not wrong
 
@@ -63,8 +65,8 @@ def test_every_property_that_we_render_is_known_and_has_an_effect(given: dict[st
 @pytest.mark.parametrize("version", supported_versions())
 def test_every_worker_property_that_we_render_is_known(version: str) -> None:
     settings = merged(worker_layers(a_resolved_flow(exactlyOnce="enabled")))
-    found = {key: worker_key_meaning(key, version, exactly_once=True) for key in settings}
-    assert not {key: each for key, each in found.items() if not isinstance(each, OwnProperty | PassedOn)}
+    meanings = {key: worker_key_meaning(key, version, exactly_once=True) for key in settings}
+    assert not {key: meaning for key, meaning in meanings.items() if not isinstance(meaning, OwnProperty | PassedOn)}
 
 
 @pytest.mark.parametrize("given", FLOWS.values(), ids=FLOWS)
@@ -84,7 +86,7 @@ def test_a_users_property_that_the_model_would_override_is_reported(given: dict[
 
 def test_a_users_worker_property_that_the_model_would_override_is_reported() -> None:
     settings = merged(worker_layers(a_resolved_flow(exactlyOnce="enabled")))
-    owned = {key: each.value for key, each in settings.items() if each.layer not in CHANGEABLE}
+    owned = {key: setting.value for key, setting in settings.items() if setting.layer not in CHANGEABLE}
     assert owned
     assert not [
         key for key, value in owned.items() if not problems_of("worker", {key: value}, {"exactlyOnce": "enabled"})

@@ -64,8 +64,8 @@ class Runtime:
     def resolved(self, config: Mapping[str, Any]) -> dict[str, str]:
         return {key: _PLACEHOLDER.sub(self._value, text(value)) for key, value in config.items()}
 
-    def _value(self, found: re.Match[str]) -> str:
-        provider, place, key = found.groups()
+    def _value(self, placeholder: re.Match[str]) -> str:
+        provider, place, key = placeholder.groups()
         return self.held[provider][place][key]
 
     def with_trust_opened(self, config: Mapping[str, str]) -> dict[str, str]:
@@ -78,8 +78,8 @@ class Runtime:
                 certificates = x509.load_pem_x509_certificates(form["certificates"].encode())
             else:
                 store = pkcs12.load_pkcs12(self.files[form["location"]], form["password"].encode())
-                certificates = [each.certificate for each in store.additional_certs]
-            pem = sorted(each.public_bytes(Encoding.PEM).decode() for each in certificates)
+                certificates = [cert.certificate for cert in store.additional_certs]
+            pem = sorted(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
             opened[f"{prefix}ssl.truststore.certificates"] = "".join(pem)
         return opened
 
@@ -87,15 +87,15 @@ class Runtime:
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, str]]]:
     """The Secrets of both clusters, each with its own certificates."""
-    found: dict[str, dict[str, str]] = {}
+    contents: dict[str, dict[str, str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPLICATE_LOCAL", str(tmp_path_factory.mktemp("local")))
         for alias, password in PASSWORDS.items():
             authority = Authority(alias)
             authority.issue("broker")
-            found[f"{alias}-ca"] = {"ca.crt": authority.certificate.read_text()}
-            found[f"{alias}-user"] = {"password": password}
-        yield found
+            contents[f"{alias}-ca"] = {"ca.crt": authority.certificate.read_text()}
+            contents[f"{alias}-user"] = {"password": password}
+        yield contents
 
 
 def declared_objects(kind: str, strimzi: str, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -130,7 +130,9 @@ def a_runtime(manifests: list[dict[str, Any]], connect: ConnectResource, secrets
     readable = {f"{namespace}/{name}": data for name, data in secrets.items()}
     trusted = {f"{namespace}/{trust_secret_name(connect.name)}": trusted_certificates(connect, encoded)}
     maps = {
-        f"{namespace}/{each['metadata']['name']}": each["data"] for each in manifests if each["kind"] == "ConfigMap"
+        f"{namespace}/{manifest['metadata']['name']}": manifest["data"]
+        for manifest in manifests
+        if manifest["kind"] == "ConfigMap"
     }
     files = workers.files()
     read = {path: _properties(content) for path, content in files.items() if path.endswith(".properties")}
@@ -158,27 +160,27 @@ def effective(config: Mapping[str, str], role: ConnectorRole, keys: Mapping[str,
 
 def flow_configurations(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
     manifests = declared_objects("flow", strimzi, keys)
-    workers = [resources.connect_resource(each) for each in manifests if each["kind"] == "KafkaConnect"]
+    workers = [resources.connect_resource(manifest) for manifest in manifests if manifest["kind"] == "KafkaConnect"]
     runtimes = {connect.name: a_runtime(manifests, connect, secrets) for connect in workers}
     configs = {}
-    for each in manifests:
-        if each["kind"] == "KafkaConnector":
-            runtime = runtimes[each["metadata"]["labels"]["strimzi.io/cluster"]]
-            configs[each["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
+    for manifest in manifests:
+        if manifest["kind"] == "KafkaConnector":
+            runtime = runtimes[manifest["metadata"]["labels"]["strimzi.io/cluster"]]
+            configs[manifest["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(manifest["spec"]["config"]))
     return _effective(configs, keys, KAFKA[strimzi])
 
 
 def mirror_configurations(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
     manifests = declared_objects("mirrorMaker2", strimzi, keys)
-    (item,) = [each for each in manifests if each["kind"] == "KafkaMirrorMaker2"]
+    (item,) = [manifest for manifest in manifests if manifest["kind"] == "KafkaMirrorMaker2"]
     runtime = a_runtime(manifests, mirror_maker2.connect_resource(item), secrets)
     configs = {
-        each.connector_class: runtime.with_trust_opened(runtime.resolved(each.config))
-        for each in mirror_maker2.connector_resources(item)
+        resource.connector_class: runtime.with_trust_opened(runtime.resolved(resource.config))
+        for resource in mirror_maker2.connector_resources(item)
     }
-    for each in manifests:
-        if each["kind"] == "KafkaConnector":
-            configs[each["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(each["spec"]["config"]))
+    for manifest in manifests:
+        if manifest["kind"] == "KafkaConnector":
+            configs[manifest["spec"]["class"]] = runtime.with_trust_opened(runtime.resolved(manifest["spec"]["config"]))
     return _effective(configs, keys, KAFKA[strimzi])
 
 

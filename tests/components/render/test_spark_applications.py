@@ -29,21 +29,26 @@ def planned(**asked: Any) -> tuple[PlannedObject, ...]:
 
 
 def application(**asked: Any) -> Manifest:
-    (found,) = [each.manifest for each in planned(**asked) if each.kind == "SparkApplication"]
-    return found
+    (application,) = [
+        planned_object.manifest for planned_object in planned(**asked) if planned_object.kind == "SparkApplication"
+    ]
+    return application
 
 
 def test_the_rendered_objects_match_the_golden_file() -> None:
-    found = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2, executors={"cpu": "500m"})
-    names = {each.kind: each.name for each in found}
-    text = yaml.safe_dump_all([each.manifest for each in found if each.kind in VALIDATION_KINDS], sort_keys=False)
+    manifests = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2, executors={"cpu": "500m"})
+    names = {planned_object.kind: planned_object.name for planned_object in manifests}
+    text = yaml.safe_dump_all(
+        [planned_object.manifest for planned_object in manifests if planned_object.kind in VALIDATION_KINDS],
+        sort_keys=False,
+    )
     for kind, shown in (("ConfigMap", "PARAMETERS"), ("SparkApplication", "APPLICATION")):
         text = text.replace(names[kind], shown)
     assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
 
 
 def test_the_role_has_the_rules_of_a_job_with_executors() -> None:
-    (role,) = [each.manifest for each in planned() if each.kind == "Role"]
+    (role,) = [planned_object.manifest for planned_object in planned() if planned_object.kind == "Role"]
     assert role["rules"][-1] == RULE
     assert len(role["rules"]) == 3
 
@@ -67,7 +72,9 @@ def test_the_job_accepts_every_rendered_argument() -> None:
 )
 def test_a_change_makes_a_new_application_because_the_operator_runs_each_once(asked: dict[str, Any]) -> None:
     assert application(**asked)["metadata"]["name"] != application()["metadata"]["name"]
-    assert {each.name for each in planned(**asked) if each.kind == "ScheduledSparkApplication"} == {"orders-validation"}
+    assert {
+        planned_object.name for planned_object in planned(**asked) if planned_object.kind == "ScheduledSparkApplication"
+    } == {"orders-validation"}
 
 
 def test_a_new_schedule_makes_no_new_application() -> None:
@@ -127,8 +134,8 @@ def test_a_user_cannot_turn_off_the_settings_that_protect_logins() -> None:
     flows = resolve_flows(parse_topology(a_topology(a_flow())), None, {})
     asked = parse_model(InCluster, {"image": IMAGE, "workload": "SparkApplication", "executors": {}})
     spark = SparkSettings(conf={"spark.authenticate": "false", "spark.network.crypto.enabled": "false"})
-    for each in validation_objects(flows, "prod", asked, spark):
-        if each.kind in VALIDATION_KINDS:
-            spec = each.manifest["spec"]
+    for planned_object in validation_objects(flows, "prod", asked, spark):
+        if planned_object.kind in VALIDATION_KINDS:
+            spec = planned_object.manifest["spec"]
             conf = spec.get("template", spec)["sparkConf"]
             assert conf["spark.authenticate"] == conf["spark.network.crypto.enabled"] == "true"

@@ -37,7 +37,7 @@ def test_without_guard_and_transforms_there_is_no_chain() -> None:
 
 
 def test_the_users_transforms_run_before_and_after_the_guard() -> None:
-    found = chain(
+    properties = chain(
         loopGuard=True,
         transforms={
             "before": {"mask": {"type": "com.example.Mask", "config": {"fields": "card"}}},
@@ -51,9 +51,9 @@ def test_the_users_transforms_run_before_and_after_the_guard() -> None:
             },
         },
     )
-    assert found["transforms"] == "mask,DropReplicated,MarkReplicated,stamp"
-    assert found["predicates"] == "stampPredicate,ReplicatedFromTarget,NotHeartbeats"
-    users = {key: value for key, value in found.items() if key not in GUARD}
+    assert properties["transforms"] == "mask,DropReplicated,MarkReplicated,stamp"
+    assert properties["predicates"] == "stampPredicate,ReplicatedFromTarget,NotHeartbeats"
+    users = {key: value for key, value in properties.items() if key not in GUARD}
     assert users == {
         "transforms.mask.type": "com.example.Mask",
         "transforms.mask.fields": "card",
@@ -69,5 +69,5 @@ def test_the_users_transforms_run_before_and_after_the_guard() -> None:
 def test_disabled_offset_syncs_remove_every_other_offset_sync_property() -> None:
     """The connector refuses all of them together with emit.offset-syncs.enabled=false."""
     flow = a_resolved_flow(offsetSyncs={"enabled": False}, connectors={"checkpoint": {"enabled": False}})
-    found = {key for key in connector_config(flow, "source") if "offset" in key}
-    assert found == {"emit.offset-syncs.enabled"}
+    properties = {key for key in connector_config(flow, "source") if "offset" in key}
+    assert properties == {"emit.offset-syncs.enabled"}

@@ -33,14 +33,16 @@ def planned(topology: Any = None, **asked: Any) -> tuple[PlannedObject, ...]:
 
 
 def of_kind(objects: tuple[PlannedObject, ...], kind: str) -> list[Manifest]:
-    return [each.manifest for each in objects if each.kind == kind]
+    return [planned_object.manifest for planned_object in objects if planned_object.kind == kind]
 
 
 def test_the_rendered_objects_match_the_golden_file() -> None:
     """Names with a digest and the parameters have tests of their own."""
-    found = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2)
-    (parameters,), (job,) = of_kind(found, "ConfigMap"), of_kind(found, "Job")
-    text = yaml.safe_dump_all([each.manifest for each in found if each.kind != "ConfigMap"], sort_keys=False)
+    manifests = planned(imagePullSecret="registry", timeZone="Europe/Berlin", retries=2)
+    (parameters,), (job,) = of_kind(manifests, "ConfigMap"), of_kind(manifests, "Job")
+    text = yaml.safe_dump_all(
+        [planned_object.manifest for planned_object in manifests if planned_object.kind != "ConfigMap"], sort_keys=False
+    )
     for name, shown in ((parameters["metadata"]["name"], "PARAMETERS"), (job["metadata"]["name"], "JOB")):
         text = text.replace(name, shown)
     assert list(yaml.safe_load_all(text)) == list(yaml.safe_load_all(GOLDEN.read_text()))
@@ -57,7 +59,7 @@ def test_executors_change_only_the_arguments_the_environment_and_the_role() -> N
     before, after = planned(), planned(executors=asked)
     (role_before,), (role,) = of_kind(before, "Role"), of_kind(after, "Role")
     assert role["rules"] == [*role_before["rules"], RULE]
-    pods = [of_kind(each, "Job")[0]["spec"]["template"]["spec"] for each in (before, after)]
+    pods = [of_kind(manifests, "Job")[0]["spec"]["template"]["spec"] for manifests in (before, after)]
     (plain,), (driver,) = pods[0].pop("containers"), pods[1].pop("containers")
     assert driver["env"] == [*plain["env"], *OWN_POD]
     added = driver["args"][len(plain["args"]) :]
@@ -79,7 +81,7 @@ def test_executors_change_only_the_arguments_the_environment_and_the_role() -> N
 
 def test_no_cpu_request_is_passed_for_executors_unless_the_stack_sets_one() -> None:
     (container,) = job_of(executors={})["spec"]["template"]["spec"]["containers"]
-    assert [each for each in container["args"] if "request.cores" in each] == []
+    assert [arg for arg in container["args"] if "request.cores" in arg] == []
 
 
 def test_the_job_accepts_every_rendered_argument() -> None:
@@ -116,7 +118,7 @@ def test_a_change_makes_a_new_job_because_jobs_are_immutable(flow: dict[str, Any
     changed, before = job_of(a_topology(a_flow(**flow)), **asked), job_of()
     assert changed["metadata"]["name"] != before["metadata"]["name"]
     # The CronJob keeps its history.
-    names = {each["metadata"]["name"] for each in of_kind(planned(a_topology(a_flow(**flow)), **asked), "CronJob")}
+    names = {body["metadata"]["name"] for body in of_kind(planned(a_topology(a_flow(**flow)), **asked), "CronJob")}
     assert names == {"orders-validation"}
 
 
@@ -133,8 +135,8 @@ def test_a_change_of_one_flow_makes_new_jobs_for_all_flows_in_its_namespace() ->
             "orders": a_flow(connect={"replicas": replicas}, namespace={"name": "kafka"}),
             "ledger": a_flow(topics=["ledger"], namespace={"name": namespace}),
         }
-        found = of_kind(planned(a_topology(replications=flows)), "Job")
-        return {each["metadata"]["labels"][PART_OF]: each["metadata"]["name"] for each in found}
+        jobs = of_kind(planned(a_topology(replications=flows)), "Job")
+        return {job["metadata"]["labels"][PART_OF]: job["metadata"]["name"] for job in jobs}
 
     assert jobs(5, "kafka")["ledger"] != jobs(3, "kafka")["ledger"]
     assert jobs(5, "apart")["ledger"] == jobs(3, "apart")["ledger"]
@@ -147,12 +149,12 @@ def test_a_job_is_annotated_with_the_digest_of_its_model() -> None:
 
 def test_each_flow_of_a_pair_is_validated_in_the_namespace_of_its_secrets() -> None:
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"]}
-    found = planned(a_topology(replications={"ledger": pair}))
-    namespaces = {each.manifest["metadata"]["namespace"] for each in found}
+    manifests = planned(a_topology(replications={"ledger": pair}))
+    namespaces = {planned_object.manifest["metadata"]["namespace"] for planned_object in manifests}
     assert namespaces == {"mirror-ledger-to-useast", "mirror-ledger-to-uswest"}
-    for job in of_kind(found, "Job"):
+    for job in of_kind(manifests, "Job"):
         volumes = job["spec"]["template"]["spec"]["volumes"]
-        (secrets,) = [each["projected"] for each in volumes if each["name"] == "secrets"]
+        (secrets,) = [volume["projected"] for volume in volumes if volume["name"] == "secrets"]
         paths = [item["path"] for source in secrets["sources"] for item in source["secret"]["items"]]
         assert {path.partition("/")[0] for path in paths} == {job["metadata"]["namespace"]}
 
@@ -172,7 +174,7 @@ def test_clusters_without_a_credential_need_no_mounted_secret() -> None:
     plain: dict[str, Any] = {"bootstrapServers": "kafka:9092", "tls": None, "authentication": None}
     clusters = {"useast": a_cluster(**plain), "uswest": a_cluster("us-west-2", **plain)}
     pod = job_of(a_topology(a_flow(), clusters=clusters))["spec"]["template"]["spec"]
-    assert [each["name"] for each in pod["volumes"]] == ["parameters", "tmp"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["parameters", "tmp"]
     assert "--secrets" not in pod["containers"][0]["args"]
 
 

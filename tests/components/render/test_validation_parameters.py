@@ -107,9 +107,9 @@ DROP_TESTS = {"type": "Filter", "predicate": {"type": "TopicNameMatches", "confi
 def test_what_filters_drop_is_listed_if_a_record_shows_that_it_is_dropped(
     flow: dict[str, Any], drops: list[tuple[str, str, bool]]
 ) -> None:
-    found = flow_parameters(a_resolved_flow(**flow))
-    assert [(each.by.value, each.value, each.negate) for each in found.drops] == drops
-    assert found.comparable == bool(drops)
+    parameters = flow_parameters(a_resolved_flow(**flow))
+    assert [(drop.by.value, drop.value, drop.negate) for drop in parameters.drops] == drops
+    assert parameters.comparable == bool(drops)
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,10 @@ def test_the_jobs_security_protocol_follows_its_own_login(
 ) -> None:
     validation = {"authentication": job} if job else None
     cluster = a_cluster(authentication=connectors, validation=validation)
-    found = flow_parameters(a_resolved_flow({"useast": cluster, "uswest": a_cluster("us-west-2")})).document()["source"]
-    assert (found["securityProtocol"], found["authentication"]["type"]) == wanted
+    parameters = flow_parameters(a_resolved_flow({"useast": cluster, "uswest": a_cluster("us-west-2")})).document()[
+        "source"
+    ]
+    assert (parameters["securityProtocol"], parameters["authentication"]["type"]) == wanted
 
 
 def test_the_job_reads_its_own_certificates_if_the_clusters_trust_is_a_pattern_of_keys() -> None:

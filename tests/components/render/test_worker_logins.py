@@ -166,7 +166,9 @@ def test_workers_of_mirrors_are_rolled_for_the_secrets_of_every_source() -> None
     given = {"pod": {"metadata": {"annotations": {"team": "data"}}}}
     topology = parse_topology(a_topology({**mirrors, "connect": {"template": given}}, clusters=clusters))
     (deployment,) = deployments(resolve_flows(topology, None, {}))
-    (mirror,) = (each.manifest for each in deployment.objects if each.kind == "KafkaMirrorMaker2")
+    (mirror,) = (
+        planned_object.manifest for planned_object in deployment.objects if planned_object.kind == "KafkaMirrorMaker2"
+    )
     annotations = mirror["spec"]["template"]["pod"]["metadata"]["annotations"]
     assert annotations.pop("team") == "data"
     assert set(annotations["kafka-replication/credentials-revisions"].split(",")) == {"useast=1", "eu=3"}
@@ -204,4 +206,4 @@ def test_workers_shared_by_several_mirrors_mount_the_certificates_of_every_sourc
     objects = {planned.kind: planned.manifest for planned in deployment.objects}
     for kind in ("KafkaConnect", "KafkaMirrorMaker2"):
         volumes = objects[kind]["spec"]["template"]["pod"]["volumes"]
-        assert {each["name"] for each in volumes} == {"source-token-trust-useast", "source-token-trust-eu"}
+        assert {volume["name"] for volume in volumes} == {"source-token-trust-useast", "source-token-trust-eu"}

@@ -49,7 +49,7 @@ def test_each_half_of_a_pair_goes_to_the_kubernetes_cluster_of_its_target() -> N
 
 def test_a_stack_of_one_region_deploys_one_half() -> None:
     recorder = record(lambda: _discard(BidirectionalPrefixlessPair("ledger", pair_args(targets=frozenset({"uswest"})))))
-    connects = [each.name for each in recorder.resources if each.token.endswith(":KafkaConnect")]
+    connects = [resource.name for resource in recorder.resources if resource.token.endswith(":KafkaConnect")]
     assert connects == ["ledger-to-uswest-connect"]
 
 
@@ -67,7 +67,7 @@ def test_each_part_of_a_split_has_its_namespace_quota_and_connect_cluster() -> N
     assert recorder.named("ledger-bulk-limits").inputs["spec"] == {
         "limits": [{"type": "Container", "default": {"memory": "2Gi"}}]
     }
-    assert not [each for each in recorder.resources if each.name == "ledger-fast-quota"]
+    assert not [resource for resource in recorder.resources if resource.name == "ledger-fast-quota"]
 
 
 def test_parts_that_select_the_same_topic_are_refused() -> None:

@@ -109,7 +109,7 @@ def test_the_parameters_of_the_validation_job_are_an_output() -> None:
         ReplicationFlow("orders", an_args()).validation.apply(parameters.append)
 
     record(program)
-    assert [each["source"]["bootstrapServers"] for each in parameters] == ["kafka.useast:9093"]
+    assert [parameter["source"]["bootstrapServers"] for parameter in parameters] == ["kafka.useast:9093"]
 
 
 def test_problems_are_raised_before_anything_is_registered() -> None:

@@ -23,16 +23,16 @@ def recorded() -> Recorder:
         asked = parse_model(InCluster, {"image": IMAGE})
         register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", in_cluster=asked))
 
-    found = record(program)
-    found.check_complete()
-    return found
+    recorded = record(program)
+    recorded.check_complete()
+    return recorded
 
 
 def test_a_job_begins_when_everything_that_it_validates_exists(recorded: Recorder) -> None:
     """Otherwise its verdict could be older than the last change of a connector, and prove nothing."""
     job = recorded.named("validation-job-orders")
-    (replication,) = [each for each in recorded.resources if each.token == "replication:kafka:Flow"]
-    connectors = {each.urn for each in recorded.resources if each.token.endswith(":KafkaConnector")}
+    (replication,) = [resource for resource in recorded.resources if resource.token == "replication:kafka:Flow"]
+    connectors = {resource.urn for resource in recorded.resources if resource.token.endswith(":KafkaConnector")}
     assert connectors
     assert replication.urn in job.dependencies or connectors <= set(job.dependencies)
     needed = ("validation-parameters-orders", "validation-account-orders", "validation-binding-orders")
@@ -43,7 +43,7 @@ def test_a_job_waits_for_all_flows_in_its_namespace() -> None:
     """A later change of any flow in the namespace would also make its verdict too old."""
     namespaces = {"orders": "kafka", "ledger": "kafka", "audit": "apart"}
     topology = parse_topology(
-        a_topology(replications={name: a_flow(namespace={"name": each}) for name, each in namespaces.items()})
+        a_topology(replications={name: a_flow(namespace={"name": namespace}) for name, namespace in namespaces.items()})
     )
 
     def program() -> None:
@@ -51,12 +51,14 @@ def test_a_job_waits_for_all_flows_in_its_namespace() -> None:
         asked = parse_model(InCluster, {"image": IMAGE})
         register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", in_cluster=asked))
 
-    found = record(program)
-    connectors = [each for each in found.resources if each.token.endswith(":KafkaConnector")]
-    of_connector = {each.urn: each.inputs["metadata"]["labels"][PART_OF] for each in connectors}
+    recorded = record(program)
+    connectors = [resource for resource in recorded.resources if resource.token.endswith(":KafkaConnector")]
+    of_connector = {connector.urn: connector.inputs["metadata"]["labels"][PART_OF] for connector in connectors}
     waits = {
         flow: {
-            of_connector[each] for each in found.named(f"validation-job-{flow}").dependencies if each in of_connector
+            of_connector[dependency]
+            for dependency in recorded.named(f"validation-job-{flow}").dependencies
+            if dependency in of_connector
         }
         for flow in namespaces
     }
@@ -70,7 +72,7 @@ def test_a_deployment_does_not_wait_for_the_verdict(recorded: Recorder) -> None:
 
 
 def test_the_output_of_the_component_names_the_job_of_each_flow(recorded: Recorder) -> None:
-    (component,) = [each for each in recorded.resources if each.token == "replication:kafka:ValidationJobs"]
+    (component,) = [resource for resource in recorded.resources if resource.token == "replication:kafka:ValidationJobs"]
     name = recorded.named("validation-job-orders").inputs["metadata"]["name"]
     assert recorded.finished[component.urn] == {"jobs": {"orders": name}}
     assert pulumi

@@ -17,7 +17,7 @@ from tests.builders import a_flow, a_topology
         (Split(source="useast", target="uswest", parts={"all": SplitPart(topics=("orders",))}), "split"),
         (MirrorMaker2(source="useast", target="uswest"), "mirrorMaker2"),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_program_need_not_repeat_the_kind(replication: Replication, kind: str) -> None:
     assert replication.kind == kind

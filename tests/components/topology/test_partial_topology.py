@@ -18,8 +18,8 @@ def found_beside(data: dict[str, Any]) -> set[tuple[str, str]] | None:
     left = partial_topology(data)
     if left is None:
         return None
-    found = [*check_topology(left.certain), *(each for alone in left.alone for each in check_topology(alone))]
-    return {(each.code, each.where) for each in found if left.is_certain(each.where)}
+    problems = [*check_topology(left.certain), *(problem for alone in left.alone for problem in check_topology(alone))]
+    return {(problem.code, problem.where) for problem in problems if left.is_certain(problem.where)}
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def with_one_mistake(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
                 parent[key] = {"other": 1} if kind == "a mapping" else None
             elif isinstance(key, str):
                 entries = {
-                    (key[:-1] if kind == "misspelt" else "zzz") if each == key else each: parent[each]
-                    for each in parent
+                    (key[:-1] if kind == "misspelt" else "zzz") if path == key else path: parent[path]
+                    for path in parent
                 }
                 parent.clear()
                 parent.update(entries)
@@ -133,6 +133,6 @@ def test_a_single_mistake_causes_no_second_report() -> None:
         except ReplicationError:
             mistakes += 1
             # A cluster that the file does not declare under the name that flows use is a mistake of its own.
-            found = {each for each in found_beside(changed) or () if each[0] != "unknown-alias"}
-            assert found == set(), mistake
+            beside = {problem_ for problem_ in found_beside(changed) or () if problem_[0] != "unknown-alias"}
+            assert beside == set(), mistake
     assert mistakes > 200

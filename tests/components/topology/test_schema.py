@@ -26,11 +26,11 @@ def keywords(schema: Any) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     yield from schema
-    inner = [each for key in BY_NAME for each in schema.get(key, {}).values()]
-    inner += [each for key in LISTS for each in schema.get(key, [])]
+    inner = [node for key in BY_NAME for node in schema.get(key, {}).values()]
+    inner += [node for key in LISTS for node in schema.get(key, [])]
     inner += [schema[key] for key in SINGLE if key in schema]
-    for each in inner:
-        yield from keywords(each)
+    for node in inner:
+        yield from keywords(node)
 
 
 @pytest.mark.parametrize("text", SCHEMAS.values(), ids=SCHEMAS)
