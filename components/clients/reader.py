@@ -1,77 +1,98 @@
-"""One Kafka cluster, asked by confluent-kafka. Every question has a deadline and only reads.
+"""One Kafka cluster: its topics, offsets, groups, ACLs and records. Every question has a deadline and only reads."""
 
-Every method raises NoAnswerError. Its text is Kafka's own; it holds no credential.
-"""
-
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from concurrent.futures import wait as wait_for_all
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicCollection
+from confluent_kafka import ConsumerGroupState as State
 from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka import IsolationLevel as Isolation
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not re-exported by its stubs
-
-from components.clients.errors import NoAnswerError
-from components.clients.login import ClientConfig
-from components.clients.streams import HARMLESS, NO_ANSWER, STREAM_CONFIG, RecordStream
-from components.kafka.positions import OffsetRange
-from components.kafka.positions import TopicPartition as Partition
-
-#: Client errors if the broker accepts the connection but refuses the login or the certificate.
-_REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
-#: With TLS 1.3 a broker refuses a certificate after the client's handshake: librdkafka then reports an error of the
-#: transport.
-_TLS_ALERT = "SSL alert number"
-#: A broker's answers to a login without the necessary permission.
-_REFUSED_RIGHT = frozenset(
-    {
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    }
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not re-exported by its stubs
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ConfigResource,
+    ConfigSource,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
 )
+
+from components.clients.errors import PASSING, ClusterError, ClusterErrors
+from components.clients.login import ClientConfig
+from components.clients.streams import (
+    RANGES_CONFIG,
+    STREAM_CONFIG,
+    HeaderNameError,
+    KafkaRecord,
+    RangeReader,
+    RecordStream,
+    SilentError,
+)
+from components.kafka.acls import AclEntry
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.topic_sync import Setting
 
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
-_POLL_SECONDS, _BATCH = 0.2, 10_000
+#: How long an answer about topics counts, and how long a cluster that did not answer is not asked for them again.
+TOPICS_SECONDS, SILENCE_SECONDS = 2.0, 10.0
+_AGAIN_SECONDS = 0.2
+#: Groups whose offsets are asked for at the same time, each with a request of its own.
+_GROUPS_AT_ONCE = 200
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
-
+_ANY: Any = None  # The client's stubs do not know that this means every name.
+#: States of a group without members. MirrorMaker writes a group's offsets only in these states.
+_IDLE = frozenset({State.EMPTY, State.DEAD, State.UNKNOWN})
+#: Source: org.apache.kafka.common.internals.Topic.
+_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _URL_SAFE = str.maketrans("+/", "-_", "=")
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
-@dataclass(frozen=True)
-class Read:
-    """A record; `time_ms` is its timestamp in ms since 1970."""
+class TopicDescription(NamedTuple):
+    """`id` is unique: a topic that is deleted and created again has another one."""
 
-    partition: Partition
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[str, ...]
-    time_ms: int
+    partitions: int
+    id: str
 
 
 class KafkaReader:
-    """The cluster `alias`. Safe to share between threads: they ask for its topics once."""
+    """The cluster `alias`. Safe to share between threads. Every method raises ClusterError.
 
-    def __init__(self, alias: str, config: ClientConfig) -> None:
+    `seconds` is how long one request may take.
+    """
+
+    def __init__(self, alias: str, config: ClientConfig, seconds: float = REQUEST_SECONDS) -> None:
         self.alias = alias
-        self._config = config
-        self._last_error, self._refusal = "", ""
+        self._seconds, self._config = seconds, config
+        self._errors = ClusterErrors(alias, str(config.get("bootstrap.servers", "")))
+        self.where = self._errors.where
         self._lock = threading.Lock()
-        self._topics: dict[str, int] | NoAnswerError | None = None
+        self._topics: dict[str, int] | ClusterError = {}
+        self._topics_until = 0.0
+        self._idle: dict[bool, list[RangeReader]] = {True: [], False: []}
         try:
-            self._admin = AdminClient(self._heard_config({"socket.timeout.ms": round(REQUEST_SECONDS * 1000)}))
+            self._admin = AdminClient(self._heard_config({"socket.timeout.ms": round(seconds * 1000)}))
         except KafkaException as error:
-            raise self._unasked("the client's configuration is not accepted", error) from None
+            raise self._errors.error("the client's configuration is not accepted", error.args[0]) from None
+
+    def close(self) -> None:
+        """Close the connections; the reader is not used any more."""
+        for readers in self._idle.values():
+            while readers:
+                readers.pop().close()
+        del self._admin
 
     def forget(self) -> None:
         """Forget which topics there were, and why the cluster did not answer."""
@@ -79,224 +100,348 @@ class KafkaReader:
             self._topics, self._last_error, self._refusal = None, "", ""
 
     def topics(self) -> dict[str, int]:
-        """Number of partitions of every topic that the user may describe. A cluster that is down is asked only once."""
+        """Number of partitions of every topic that the user may describe, except Kafka's internal ones.
+
+        The answer may be TOPICS_SECONDS old. A cluster that is down is asked once in SILENCE_SECONDS.
+        """
         with self._lock:
-            if self._topics is None:
+            if time.monotonic() >= self._topics_until:
                 try:
-                    listed = self._asked("topics", lambda: self._admin.list_topics(timeout=REQUEST_SECONDS)).topics
-                    self._topics = {name: len(each.partitions) for name, each in listed.items()}
-                except NoAnswerError as error:
+                    listed = self._asked("topics", lambda: self._admin.list_topics(timeout=self._seconds)).topics
+                    self._topics = {
+                        name: len(topic.partitions) for name, topic in listed.items() if name not in _INTERNAL
+                    }
+                    self._topics_until = time.monotonic() + TOPICS_SECONDS
+                except ClusterError as error:
                     self._topics = error
-            if isinstance(self._topics, NoAnswerError):
+                    self._topics_until = time.monotonic() + SILENCE_SECONDS
+            if isinstance(self._topics, ClusterError):
                 raise self._topics
             return self._topics
 
-    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Kafka's id of each of the topics that exist, as its own tools print it."""
-        names = sorted(self.topics().keys() & set(topics))
-        if not names:
-            return {}
-        asked = self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_SECONDS)
-        # This client writes base64 with `+` and `/`; Kafka's own write `-` and `_` instead.
-        ids = {name: str(self._result(f"topic {name}", future).topic_id) for name, future in asked.items()}
-        return {name: each.translate(_URL_SAFE) for name, each in ids.items()}
-
-    def partitions(self, topics: Iterable[str]) -> list[Partition]:
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         """Every partition of those topics that exist."""
         counts = self.topics()
-        return [Partition(topic, number) for topic in sorted(topics) for number in range(counts.get(topic, 0))]
+        return [TopicPartition(topic, number) for topic in sorted(topics) for number in range(counts.get(topic, 0))]
 
-    def logs(self, partitions: Iterable[Partition], *, committed: bool = False) -> dict[Partition, OffsetRange]:
+    def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
+        """Each topic's description. Leaves out topics that do not exist; raises for a topic that is forbidden."""
+        names = sorted(set(topics))
+        if not names:
+            return {}
+        asked = self._admin.describe_topics(TopicCollection(names), request_timeout=self._seconds)
+        described = {}
+        for name, future in asked.items():
+            try:
+                topic = self._result(f"topic {name}", future)
+            except ClusterError as error:
+                if error.code != "topic-gone":
+                    raise
+                continue
+            # This client writes base64 with `+` and `/`; Kafka's own write `-` and `_` instead.
+            described[name] = TopicDescription(len(topic.partitions), str(topic.topic_id).translate(_URL_SAFE))
+        return described
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Kafka's id of each of the topics that exist, as its own tools print it."""
+        return {name: topic.id for name, topic in self.describe(topics).items()}
+
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, Setting]]:
+        """The settable properties of each topic, by name."""
+        return {
+            topic: {
+                entry.name: Setting(entry.value, ConfigSource(entry.source).name)
+                for entry in entries.values()
+                if not (entry.is_read_only or entry.is_sensitive)
+            }
+            for topic, entries in self._configs(ConfigResource.Type.TOPIC, sorted(topics)).items()
+        }
+
+    def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
+        """`cleanup.policy` by topic."""
+        configs = self._configs(ConfigResource.Type.TOPIC, sorted(topics))
+        return {topic: str(entries["cleanup.policy"].value) for topic, entries in configs.items()}
+
+    def brokers_set(self, name: str) -> bool:
+        """Whether the brokers' configuration sets the property. False also if the user may not see the configuration.
+
+        Kafka hides the values of properties that it does not define itself, such as those of an authorizer.
+        """
+        try:
+            cluster = self._result("brokers", self._admin.describe_cluster(request_timeout=self._seconds))
+            broker = cluster.nodes[0].id_string
+            return name in self._configs(ConfigResource.Type.BROKER, [broker])[broker]
+        except ClusterError as error:
+            if error.code != "not-authorized":
+                raise
+            return False
+
+    def logs(
+        self, partitions: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, OffsetRange]:
         """Log start and high watermark of each partition; with `committed`, the last stable offset as its end."""
         wanted = list(partitions)
-        starts = self._offsets(wanted, _EARLIEST, committed=committed)
-        ends = self._offsets(wanted, _LATEST, committed=committed)
-        return {each: OffsetRange(starts[each], ends[each]) for each in wanted}
+        starts, ends = (
+            self._offsets(dict.fromkeys(wanted, _EARLIEST), committed=committed),
+            self.ends(wanted, committed=committed),
+        )
+        return {
+            partition: OffsetRange(starts[partition], max(starts[partition], ends[partition])) for partition in wanted
+        }
 
-    def offset_at(self, partition: Partition, time_ms: int) -> int | None:
+    def ends(self, partitions: Iterable[TopicPartition], *, committed: bool = False) -> dict[TopicPartition, int]:
+        """High watermark by partition; with `committed`, the last stable offset, which is lower while a transaction is
+        open.
+        """
+        return self._offsets(dict.fromkeys(partitions, _LATEST), committed=committed)
+
+    def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:
         """The first offset of a record with this timestamp (ms since 1970) or a later one; None if there is none."""
-        at = OffsetSpec.for_timestamp(time_ms)
-        found = self._offsets([partition], at, committed=False)[partition]
-        return found if found >= 0 else None
+        offset = self.offsets_at({partition: time_ms})[partition]
+        return offset if offset >= 0 else None
+
+    def offsets_at(
+        self, times_ms: Mapping[TopicPartition, int], *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
+        wanted = {partition: OffsetSpec.for_timestamp(time_ms) for partition, time_ms in times_ms.items()}
+        return self._offsets(wanted, committed=committed)
+
+    def groups(self) -> list[str]:
+        """Every consumer group that the user may describe."""
+        return sorted(group.group_id for group in self._listed_groups())
+
+    def groups_with_members(self) -> frozenset[str]:
+        return frozenset(group.group_id for group in self._listed_groups() if group.state not in _IDLE)
+
+    def _listed_groups(self) -> Any:
+        self.topics()
+        listed = self._result("consumer groups", self._admin.list_consumer_groups(request_timeout=self._seconds))
+        if listed.errors:
+            raise self._errors.error("consumer groups could not be asked", listed.errors[0])
+        return listed.valid
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+        """Committed offsets by group; empty for a group that does not exist."""
+        self.topics()
+        commits: dict[str, Any] = {}
+        wanted = list(groups)
+        for first in range(0, len(wanted), _GROUPS_AT_ONCE):
+            commits |= self._repeated(
+                wanted[first : first + _GROUPS_AT_ONCE],
+                lambda left: {
+                    group: self._admin.list_consumer_group_offsets(
+                        [GroupPartitions(group)], request_timeout=self._seconds
+                    )[group]
+                    for group in left
+                },
+                lambda group: f"committed offsets of {group}",
+            )
+        return {group: self._commits(group, answer.topic_partitions) for group, answer in commits.items()}
+
+    def _commits(self, group: str, places: Iterable[Place]) -> dict[TopicPartition, int]:
+        offsets = {}
+        for place in places:
+            if place.error is not None:
+                raise self._errors.error(f"committed offsets of {group} could not be asked", place.error)
+            if place.offset >= 0:
+                offsets[TopicPartition(place.topic, place.partition)] = place.offset
+        return offsets
+
+    def members(self, groups: Iterable[str]) -> dict[str, int]:
+        """Number of members by group; 0 for a group that does not exist."""
+        members = dict.fromkeys(groups, 0)
+        # Whether a group that does not exist is an error depends on the version of Kafka.
+        if existing := sorted(members.keys() & set(self.groups())):
+            asked = self._admin.describe_consumer_groups(existing, request_timeout=self._seconds)
+            for group, future in asked.items():
+                members[group] = len(self._result(f"members of {group}", future).members)
+        return members
+
+    def acls(self, principals: Collection[str]) -> list[AclEntry]:
+        """Every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
+        return [entry for principal in sorted(principals) for entry in self._acls(principal=principal)]
+
+    def topic_acls(self, pattern: ResourcePatternType = ResourcePatternType.LITERAL) -> list[AclEntry]:
+        """Every ACL of one topic by its name, or by another pattern; needs DESCRIBE on the cluster."""
+        return self._acls(ResourceType.TOPIC, pattern=pattern)
+
+    def has_acl(self, resource: str, name: str) -> bool:
+        """Whether any ACL applies to the resource, by its name, a prefix or a wildcard."""
+        return bool(self._acls(ResourceType[resource], name, ResourcePatternType.MATCH))
+
+    def may_change_acls(self) -> bool:
+        """Whether the user has the right to change ACLs."""
+        asked = self._admin.describe_cluster(include_authorized_operations=True, request_timeout=self._seconds)
+        return AclOperation.ALTER in (self._result("the user's rights", asked).authorized_operations or ())
+
+    def _acls(
+        self,
+        resource: ResourceType = ResourceType.ANY,
+        name: str = _ANY,
+        pattern: ResourcePatternType = ResourcePatternType.ANY,
+        principal: str = _ANY,
+    ) -> list[AclEntry]:
+        wanted = AclBindingFilter(resource, name, pattern, principal, _ANY, AclOperation.ANY, AclPermissionType.ANY)
+        asked = self._admin.describe_acls(wanted, request_timeout=self._seconds)
+        return [_acl_entry(binding) for binding in self._result("ACLs", asked)]
 
     @contextmanager
     def stream(self, *, committed: bool) -> Iterator[RecordStream]:
         """Reads ranges of partitions one after the other, without holding their records."""
-        isolation = "read_committed" if committed else "read_uncommitted"
-        own: ClientConfig = {**STREAM_CONFIG, "isolation.level": isolation}
-        with closing(Consumer(self._heard_config(own))) as consumer:
-            # A consumer that knows all topics starts on the next one at once; otherwise it waits a second.
-            self._asked("topics", lambda: consumer.list_topics(timeout=REQUEST_SECONDS))
-            yield RecordStream(consumer, self._unasked)
+        with closing(self._consumer(STREAM_CONFIG, committed)) as consumer:
+            yield RecordStream(consumer, self._errors)
 
-    def groups(self) -> list[str]:
-        """Every consumer group that the user may describe."""
-        self.topics()
-        doing = "consumer groups"
-        found = self._result(doing, self._admin.list_consumer_groups(request_timeout=REQUEST_SECONDS))
-        if found.errors:
-            raise self._unasked(f"{doing} could not be asked", found.errors[0])
-        return sorted(each.group_id for each in found.valid)
-
-    def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
-        """Committed offsets by group; empty for a group that does not exist."""
-        self.topics()
-        futures: dict[str, Future[Any]] = {}
-        for group in groups:
-            asked = self._admin.list_consumer_group_offsets([GroupPartitions(group)], request_timeout=REQUEST_SECONDS)
-            futures |= asked
-        wait_for_all(futures.values(), REQUEST_SECONDS)
-        return {group: self._commits(group, future) for group, future in futures.items()}
-
-    def members(self, groups: Iterable[str]) -> dict[str, int]:
-        """Number of members by group; 0 for a group that does not exist."""
-        names = list(groups)
-        found = dict.fromkeys(names, 0)
-        # Whether a group that does not exist is an error depends on the version of Kafka.
-        if existing := sorted({*names} & {*self.groups()}):
-            asked = self._admin.describe_consumer_groups(existing, request_timeout=REQUEST_SECONDS)
-            for group, future in asked.items():
-                found[group] = len(self._result(f"members of {group}", future).members)
-        return found
-
-    def _commits(self, group: str, future: "Future[Any]") -> dict[Partition, int]:
-        found = self._result(f"committed offsets of {group}", future).topic_partitions
-        for each in found:
-            if each.error is not None:
-                raise self._unasked(f"committed offsets of {group} could not be asked", each.error)
-        return {Partition(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
-
-    def records(self, topic: str, *, newest: int | None = None) -> list[Read]:
+    def records(self, topic: str, *, newest: int | None = None) -> list[KafkaRecord]:
         """All committed records of one of MirrorMaker's own topics, or the newest of each partition.
 
         The records of a partition are in order. A topic that does not exist has none.
         """
         logs = self.logs(self.partitions([topic]), committed=True)
         ranges = {
-            each: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
-            for each, log in logs.items()
+            partition: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
+            for partition, log in logs.items()
         }
-        return self.read(f"records of {topic}", ranges)
-
-    def read(self, what: str, ranges: Mapping[Partition, OffsetRange]) -> list[Read]:
-        """Every committed record of the ranges; `what` names them in an error."""
-        found: list[Read] = []
-
-        def take(read: Read) -> bool:
-            found.append(read)
-            return False
-
-        self._read(what, ranges, take)
-        return found
+        return list(self.read(f"records of {topic}", ranges.items(), within_seconds=READ_SECONDS))
 
     def first_records(
-        self, ranges: Mapping[Partition, OffsetRange], counts: Callable[[Read], bool], *, committed: bool
-    ) -> dict[Partition, Read]:
+        self,
+        ranges: Mapping[TopicPartition, OffsetRange],
+        counts: Callable[[KafkaRecord], bool],
+        *,
+        committed: bool,
+    ) -> dict[TopicPartition, KafkaRecord]:
         """The first record of each range for which `counts` is true; partitions without such a record are missing."""
-        found: dict[Partition, Read] = {}
+        records = self.read(
+            "the records to replicate",
+            ranges.items(),
+            committed=committed,
+            is_last=counts,
+            within_seconds=READ_SECONDS,
+        )
+        return {record.partition: record for record in records if counts(record)}
 
-        def take(read: Read) -> bool:
-            if counts(read):
-                found.setdefault(read.partition, read)
-            return read.partition in found
-
-        self._read("the records to replicate", ranges, take, committed=committed)
-        return found
-
-    def _read(
+    def read(
         self,
         what: str,
-        ranges: Mapping[Partition, OffsetRange],
-        take: Callable[[Read], bool],
+        ranges: Iterable[tuple[TopicPartition, OffsetRange]],
         *,
         committed: bool = True,
-    ) -> None:
-        """Pass the records of each partition to `take`, until it returns True or the range ends."""
-        left = {each: offsets for each, offsets in ranges.items() if offsets.size}
-        if not left:
+        is_last: Callable[[KafkaRecord], bool] = lambda _: False,
+        within_seconds: float = math.inf,
+    ) -> Iterator[KafkaRecord]:
+        """The records of ranges that are small in total, as `RangeReader.records` reads them; `what` names them in an
+        error.
+        """
+        wanted = [(partition, offsets) for partition, offsets in ranges if offsets.size]
+        if not wanted:
             return
+        with self._range_reader(committed) as reader:
+            try:
+                yield from reader.records(wanted, is_last, within_seconds)
+            except KafkaException as error:
+                raise self._errors.error(f"{what} could not be read", error.args[0]) from None
+            except TimeoutError:
+                raise self._errors.error(f"{what} could not be read within {within_seconds:g} s", None) from None
+            except HeaderNameError as error:
+                raise self._errors.unreadable_header(str(error)) from None
+            except SilentError as error:
+                topics = {partition.topic for partition, _ in wanted}
+                if missing := topics - self.describe(topics).keys():
+                    raise self._errors.gone(missing) from None
+                raise self._errors.silent(str(error), what, self._seconds) from None
+
+    @contextmanager
+    def _range_reader(self, committed: bool) -> Iterator[RangeReader]:
+        """A reader whose consumer nobody else uses; the next read takes it again, unless this one fails."""
+        idle = self._idle[committed]
+        try:
+            reader = idle.pop()
+        except IndexError:
+            reader = RangeReader(self._consumer(RANGES_CONFIG, committed), self._seconds)
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        idle.append(reader)
+
+    def _consumer(self, own: ClientConfig, committed: bool) -> Consumer:
         isolation = "read_committed" if committed else "read_uncommitted"
-        own: ClientConfig = {"group.id": "replicate-status", "enable.auto.commit": False, "enable.partition.eof": True}
         consumer = Consumer(self._heard_config({**own, "isolation.level": isolation}))
-        ends = time.monotonic() + READ_SECONDS
-        with closing(consumer):
-            consumer.assign([TopicPartition(each.topic, each.partition, log.start) for each, log in left.items()])
-            while left:
-                if time.monotonic() >= ends:
-                    raise self._unasked(f"{what} could not be read within {READ_SECONDS:g} s", None)
-                for message in consumer.consume(_BATCH, _POLL_SECONDS):
-                    self._take(what, message, left, take)
+        # A consumer that knows all topics starts on the next one at once; otherwise it waits a second.
+        self._asked("topics", lambda: consumer.list_topics(timeout=self._seconds))
+        return consumer
 
-    def _take(
-        self, what: str, message: Message, left: dict[Partition, OffsetRange], take: Callable[[Read], bool]
-    ) -> None:
-        error, place = message.error(), Partition(message.topic() or "", message.partition() or 0)
-        if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:
-                left.pop(place, None)
-            elif error.code() not in HARMLESS | NO_ANSWER:
-                raise self._unasked(f"{what} could not be read", error)
-            return
-        if place not in left:
-            return
-        offset = message.offset() or 0
-        if offset >= left[place].end or take(_as_read(message, place)) or offset + 1 >= left[place].end:
-            left.pop(place, None)
-
-    def _offsets(self, partitions: list[Partition], spec: OffsetSpec, *, committed: bool) -> dict[Partition, int]:
-        if not partitions:
+    def _configs(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        resources = [ConfigResource(kind, name) for name in names]
+        if not resources:
             return {}
+        asked = self._admin.describe_configs(resources, request_timeout=self._seconds)
+        return {resource.name: self._result(f"configuration of {resource.name}", asked[resource]) for resource in asked}
+
+    def _offsets(self, wanted: Mapping[TopicPartition, OffsetSpec], *, committed: bool) -> dict[TopicPartition, int]:
         isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
-        wanted = {TopicPartition(each.topic, each.partition): spec for each in partitions}
-        asked = self._admin.list_offsets(wanted, isolation_level=isolation, request_timeout=REQUEST_SECONDS)
-        futures = {Partition(each.topic, each.partition): future for each, future in asked.items()}
-        return {each: self._result(f"offsets of {each}", future).offset for each, future in futures.items()}
+
+        def ask(partitions: Collection[TopicPartition]) -> "dict[TopicPartition, Future[Any]]":
+            request = {Place(*partition): wanted[partition] for partition in partitions}
+            asked = self._admin.list_offsets(request, isolation_level=isolation, request_timeout=self._seconds)
+            return {TopicPartition(place.topic, place.partition): future for place, future in asked.items()}
+
+        answers = self._repeated(wanted, ask, lambda partition: f"offsets of {partition}")
+        return {partition: answer.offset for partition, answer in answers.items()}
+
+    def _repeated(
+        self,
+        wanted: Collection[K],
+        ask: "Callable[[Collection[K]], Mapping[K, Future[Any]]]",
+        named: Callable[[K], str],
+    ) -> dict[K, Any]:
+        """The answer for each of `wanted`. What a broker cannot answer only for a moment is asked again."""
+        answers: dict[K, Any] = {}
+        left, until = list(wanted), time.monotonic() + self._seconds
+        while left:
+            again = []
+            for key, future in ask(left).items():
+                try:
+                    answers[key] = self._result(named(key), future)
+                except ClusterError as error:
+                    if error.kafka_code not in PASSING or time.monotonic() >= until:
+                        raise
+                    again.append(key)
+            if left := again:
+                threading.Event().wait(_AGAIN_SECONDS)
+        return answers
 
     def _result(self, what: str, future: "Future[Any]") -> Any:
-        return self._asked(what, lambda: future.result(REQUEST_SECONDS + 1))
+        answer = self._asked(what, lambda: future.result(self._seconds + 1))
+        self._errors.reached = True
+        return answer
 
     def _asked(self, what: str, ask: Callable[[], T]) -> T:
         try:
-            return ask()
+            answer = ask()
         except KafkaException as error:
-            raise self._unasked(f"{what} could not be asked", error.args[0]) from None
-        except TimeoutError:
-            raise self._unasked(f"{what} could not be asked", None) from None
-
-    def _unasked(self, what: str, error: Any) -> NoAnswerError:
-        """The refusal in Kafka's words. A cluster that cannot be reached gives the same reason for every question."""
-        told = error.str() if isinstance(error, KafkaError) else str(error or "no answer in time")
-        if isinstance(error, KafkaError) and error.code() in NO_ANSWER:
             # Only then does the client report why it cannot reach a broker or is refused.
             self._admin.poll(0)
-            if self._refusal:
-                return NoAnswerError(f"Kafka cluster {self.alias} refuses the login: {self._refusal}", refused=True)
-            why = self._last_error or f"no broker answered within {REQUEST_SECONDS:g} s"
-            return NoAnswerError(f"Kafka cluster {self.alias} does not answer: {why}")
-        refused = isinstance(error, KafkaError) and error.code() in _REFUSED_RIGHT
-        return NoAnswerError(f"Kafka cluster {self.alias}: {what}: {told}", refused=refused)
+            raise self._errors.error(f"{what} could not be asked", error.args[0]) from None
+        except TimeoutError:
+            self._admin.poll(0)
+            raise self._errors.error(f"{what} could not be asked", None) from None
+        self._errors.answered = True
+        return answer
 
     def _heard_config(self, own: ClientConfig) -> dict[str, Any]:
-        return {**self._config, **own, "error_cb": self._heard}
-
-    def _heard(self, error: KafkaError) -> None:
-        if error.code() in _REFUSED_LOGIN or _TLS_ALERT in error.str():
-            # A broker that refuses is more informative than one that is down.
-            self._refusal = _short(error.str())
-        elif error.code() != KafkaError._ALL_BROKERS_DOWN:
-            self._last_error = _short(error.str())
+        return {**self._config, **own, "error_cb": self._errors.hear}
 
 
-def _short(text: str) -> str:
-    """librdkafka's sentence without the broker's connection and the age of the state, which differ each time."""
-    return text.partition(": ")[2].partition(" (after ")[0] or text
-
-
-def _as_read(message: Message, place: Partition) -> Read:
-    headers = tuple(str(each[0]) for each in message.headers() or ())
-    key, value = message.key(), message.value()
-    return Read(place, message.offset() or 0, _bytes(key), _bytes(value), headers, message.timestamp()[1])
-
-
-def _bytes(data: str | bytes | None) -> bytes | None:
-    return data.encode() if isinstance(data, str) else data
+def _acl_entry(binding: AclBinding) -> AclEntry:
+    return AclEntry(
+        binding.principal,
+        ResourceType(binding.restype).name,
+        ResourcePatternType(binding.resource_pattern_type).name,
+        binding.name,
+        AclOperation(binding.operation).name,
+        AclPermissionType(binding.permission_type).name,
+        binding.host,
+    )

@@ -1,61 +1,128 @@
-"""Reads the records of one partition after the other with one connection, and holds no more than a batch of them."""
+"""Reads records: one partition after the other, or ranges of many partitions at once. Holds no more than a batch.
 
+A consumer belongs to no group, commits nothing and creates no topic.
+"""
+
+import math
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, cast
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as Place
 
-from components.clients.errors import NoAnswerError
+from components.clients.errors import NO_ANSWER, ClusterErrors
 from components.clients.login import ClientConfig
-from components.kafka.positions import OffsetRange
-from components.kafka.positions import TopicPartition as Partition
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import Headers
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0
 #: A poll waits for a whole batch, so it must be short for the last records of a partition.
 _POLL_SECONDS, _BATCH = 0.02, 1_000
+#: Ranges of one partition that are closer than this are read as one.
+_MERGE_WITHIN_RECORDS = 64
 #: A reader with explicit offsets needs no permission for a group, but the client still looks for its coordinator.
-HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
-#: Errors of every request if the cluster cannot be reached or refuses the login.
-NO_ANSWER = frozenset({KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN})
-#: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records. A range
-#: whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without records.
-STREAM_CONFIG: ClientConfig = {
-    "auto.offset.reset": "error",
+_HARMLESS = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
+#: The end of a partition is known only after a fetch that found nothing, so that one must not wait for records.
+_CONSUMER: ClientConfig = {
     "group.id": "replicate-positions",
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "fetch.wait.max.ms": 10,
+}
+#: A range whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without
+#: records.
+STREAM_CONFIG: ClientConfig = {
+    **_CONSUMER,
+    "auto.offset.reset": "error",
+    "queued.max.messages.kbytes": 16_384,
+}
+#: If retention has removed the beginning of a range, the rest of it is read. Most ranges are short, and what is fetched
+#: after their ends is dropped.
+RANGES_CONFIG: ClientConfig = {
+    **_CONSUMER,
+    "auto.offset.reset": "earliest",
+    "fetch.message.max.bytes": 256 * 1024,
     "queued.max.messages.kbytes": 16_384,
 }
 
 
+class KafkaRecord(NamedTuple):
+    """`time_ms` is the record's timestamp in ms since 1970."""
+
+    partition: TopicPartition
+    offset: int
+    time_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    @property
+    def header_names(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.headers)
+
+
+class SilentError(Exception):
+    """A cluster delivered nothing for too long; the text names the partitions that were not read."""
+
+
+class HeaderNameError(Exception):
+    """A header has a name that is not UTF-8, which this client cannot show; the text names the record."""
+
+
+def record_of(message: Message) -> KafkaRecord:
+    """Return the record in a message that is no error. Raises HeaderNameError."""
+    try:
+        headers = cast("list[tuple[str, bytes | None]]", message.headers() or [])
+    except (SystemError, UnicodeDecodeError):
+        raise HeaderNameError(f"{message.topic()}-{message.partition()} at {message.offset()}") from None
+    return KafkaRecord(
+        TopicPartition(message.topic() or "", message.partition() or 0),
+        message.offset() or 0,
+        message.timestamp()[1],
+        _bytes(message.key()),
+        _bytes(message.value()),
+        [(str(name), _bytes(value)) for name, value in cast("list[tuple[str, bytes | None]]", headers)]
+        if headers
+        else [],
+    )
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data
+
+
 class RecordStream:
-    """One consumer; `failed` creates the error for what could not be read."""
+    """One consumer that reads one partition after the other."""
 
-    def __init__(self, consumer: Consumer, failed: Callable[[str, Any], NoAnswerError]) -> None:
-        self._consumer, self._failed = consumer, failed
+    def __init__(self, consumer: Consumer, errors: ClusterErrors) -> None:
+        self._consumer, self._errors = consumer, errors
 
-    def messages(self, partition: Partition, offsets: OffsetRange) -> Iterator[Message]:
+    def messages(self, partition: TopicPartition, offsets: OffsetRange) -> Iterator[Message]:
         """The records of a range in order; another range must not begin before the last one was read or dropped.
 
-        Raises NoAnswerError.
+        Raises ClusterError.
         """
         if not offsets.size:
             return
-        self._consumer.assign([TopicPartition(partition.topic, partition.partition, offsets.start)])
+        self._consumer.assign([Place(partition.topic, partition.partition, offsets.start)])
         heard = time.monotonic()
         while True:
             batch = self._consumer.consume(_BATCH, _POLL_SECONDS)
             if batch:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENT_SECONDS:
-                raise self._failed(f"records of {partition} did not come within {SILENT_SECONDS:g} s", None)
+                what = f"records of {partition} did not come within {SILENT_SECONDS:g} s"
+                raise self._errors.error(what, None)
             for message in batch:
                 if (message.topic(), message.partition()) != partition:
                     continue
-                if self._is_end(partition, message):
+                try:
+                    ends = _is_end(message)
+                except KafkaException as error:
+                    raise self._errors.error(f"records of {partition} could not be read", error.args[0]) from None
+                if ends:
                     self._expect_no_loss(partition, offsets, message)
                     return
                 offset = message.offset() or 0
@@ -64,17 +131,112 @@ class RecordStream:
                 if message.error() is None and offset + 1 >= offsets.end:
                     return
 
-    def _expect_no_loss(self, partition: Partition, offsets: OffsetRange, end: Message) -> None:
+    def _expect_no_loss(self, partition: TopicPartition, offsets: OffsetRange, end: Message) -> None:
         """A log never ends before an earlier end, unless it was truncated or its topic was created again."""
         now = end.offset()
         if now is not None and now < offsets.end:
             why = "an unclean leader election lost records, or the topic was created again"
-            raise self._failed(f"{partition} ends at {now}, and ended at {offsets.end} before", why)
+            raise self._errors.error(f"{partition} ends at {now}, and ended at {offsets.end} before", why)
 
-    def _is_end(self, partition: Partition, message: Message) -> bool:
-        error = message.error()
-        if error is None or error.code() in HARMLESS | NO_ANSWER:
-            return False
-        if error.code() == KafkaError._PARTITION_EOF:
-            return True
-        raise self._failed(f"records of {partition} could not be read", error)
+
+class RangeReader:
+    """One consumer that reads ranges of many partitions at once."""
+
+    def __init__(self, consumer: Consumer, silent_seconds: float) -> None:
+        self._consumer, self._silent_seconds = consumer, silent_seconds
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def records(
+        self,
+        ranges: Iterable[tuple[TopicPartition, OffsetRange]],
+        is_last: Callable[[KafkaRecord], bool] = lambda _: False,
+        within_seconds: float = math.inf,
+    ) -> Iterator[KafkaRecord]:
+        """The records of the ranges, several per partition, in the order of each partition. A record in two ranges is
+        returned once. A partition is read until a record `is_last`.
+
+        Records that retention removes meanwhile are left out. Raises KafkaException, HeaderNameError, SilentError, and
+        TimeoutError after `within_seconds`.
+        """
+        until = time.monotonic() + within_seconds
+        for layer in layers(ranges):
+            yield from self._layer(layer, is_last, until)
+
+    def _layer(
+        self, wanted: Mapping[TopicPartition, OffsetRange], is_last: Callable[[KafkaRecord], bool], until: float
+    ) -> Iterator[KafkaRecord]:
+        places = [Place(*partition, offsets.start) for partition, offsets in wanted.items()]
+        self._consumer.assign(places)
+        # A partition that was assigned before may still be paused.
+        self._consumer.resume(places)
+        left, heard = dict(wanted), time.monotonic()
+        while left:
+            if time.monotonic() >= until:
+                raise TimeoutError
+            batch = self._consumer.consume(_BATCH, _POLL_SECONDS)
+            for message in batch:
+                if _is_end(message):
+                    partition, offset = _place(message)
+                    # A log may end early for a moment, while another broker takes the partition over.
+                    if partition in left and offset >= left[partition].end:
+                        heard = time.monotonic()
+                        del left[partition]
+                elif message.error() is None:
+                    heard = time.monotonic()
+                    yield from self._taken(message, left, is_last)
+            if left and time.monotonic() - heard > self._silent_seconds:
+                raise SilentError(", ".join(map(str, sorted(left)[:5])))
+
+    def _taken(
+        self, message: Message, left: dict[TopicPartition, OffsetRange], is_last: Callable[[KafkaRecord], bool]
+    ) -> Iterator[KafkaRecord]:
+        partition, offset = _place(message)
+        offsets = left.get(partition)
+        if offsets is None:
+            return
+        ends = offset + 1 >= offsets.end
+        if offsets.start <= offset < offsets.end:
+            record = record_of(message)
+            ends = is_last(record) or ends
+            yield record
+        if ends:
+            del left[partition]
+            self._consumer.pause([Place(*partition)])
+
+
+def _place(message: Message) -> tuple[TopicPartition, int]:
+    return TopicPartition(message.topic() or "", message.partition() or 0), message.offset() or 0
+
+
+def _is_end(message: Message) -> bool:
+    """Whether the message says that its partition ends here. Raises KafkaException."""
+    error = message.error()
+    if error is None or error.code() in _HARMLESS | NO_ANSWER:
+        return False
+    if error.code() == KafkaError._PARTITION_EOF:
+        return True
+    raise KafkaException(error)
+
+
+def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
+    """`ranges` in as few sets as possible. A set has each partition at most once, because a consumer has only one
+    position in a partition.
+
+    Ranges of a partition that overlap or nearly touch are joined first.
+    """
+    joined: dict[TopicPartition, list[OffsetRange]] = {}
+    for partition, offsets in sorted(ranges):
+        if not offsets.size:
+            continue
+        known = joined.setdefault(partition, [])
+        if known and offsets.start <= known[-1].end + _MERGE_WITHIN_RECORDS:
+            known[-1] = OffsetRange(known[-1].start, max(known[-1].end, offsets.end))
+        else:
+            known.append(offsets)
+    deepest = max((len(parts) for parts in joined.values()), default=0)
+    return [
+        {partition: parts[depth] for partition, parts in joined.items() if depth < len(parts)}
+        for depth in range(deepest)
+    ]

@@ -16,14 +16,14 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.clients.errors import NoAnswerError
+from components.clients.errors import ClusterError
 from components.clients.login import ClientConfig
+from components.clients.reader import KafkaReader
 from components.contract.problems import CannotRunError
 from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition as Partition
 
 _SECONDS = 15.0
-_ANY: Any = None  # Its stubs do not know that this means every name.
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,20 @@ class TopicAcls:
 
     def __init__(self, alias: str, config: ClientConfig) -> None:
         self.alias = alias
+        self._reader = KafkaReader(alias, config, _SECONDS)
         self._admin = AdminClient(dict(config))
 
     def access(self) -> Access:
         """Look without changing anything. Raises NoAnswerError if the cluster does not answer."""
-        every = AclBindingFilter(
-            *(ResourceType.TOPIC, _ANY, ResourcePatternType.ANY, _ANY, _ANY), AclOperation.ANY, AclPermissionType.ANY
-        )
         try:
-            found = self._result(self._admin.describe_acls(every, request_timeout=_SECONDS))
-            cluster = self._result(
-                self._admin.describe_cluster(include_authorized_operations=True, request_timeout=_SECONDS)
-            )
-        except KafkaException as error:
-            code = error.args[0].code()
-            if code == KafkaError.SECURITY_DISABLED:
+            entries = self._reader.topic_acls(ResourcePatternType.ANY)
+            return Access(tuple(entries), may_change=self._reader.may_change_acls())
+        except ClusterError as error:
+            if error.code == "authorizer-off":
                 return Access(has_authorizer=False, may_change=False)
-            if code == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            if error.kafka_code == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
                 return Access(may_change=False, seen=False)
-            raise NoAnswerError(f"Kafka cluster {self.alias}: ACLs could not be asked: {error.args[0].str()}") from None
-        may_change = AclOperation.ALTER in (cluster.authorized_operations or ())
-        return Access(tuple(_entry(each) for each in found), may_change=may_change)
+            raise
 
     def add(self, entries: Sequence[AclEntry]) -> None:
         """Add ACLs; they may already exist. Raises CannotRunError."""
@@ -91,18 +84,6 @@ class TopicAcls:
             return future.result(_SECONDS + 1)
         except TimeoutError:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer in time")) from None
-
-
-def _entry(found: AclBinding) -> AclEntry:
-    return AclEntry(
-        found.principal,
-        ResourceType(found.restype).name,
-        ResourcePatternType(found.resource_pattern_type).name,
-        found.name,
-        AclOperation(found.operation).name,
-        AclPermissionType(found.permission_type).name,
-        found.host,
-    )
 
 
 def _words(entry: AclEntry) -> tuple[Any, ...]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from components.clients.reader import KafkaReader, Read
+from components.clients.reader import KafkaReader
+from components.clients.streams import KafkaRecord
 from components.contract.parameters import FlowParameters
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
@@ -142,7 +143,7 @@ def _committed_only(flow: ResolvedFlow) -> bool:
     return flow.settings.exactly_once is ExactlyOnce.ENABLED
 
 
-def _crosses(parameters: FlowParameters) -> Callable[[Read], bool]:
+def _crosses(parameters: FlowParameters) -> Callable[[KafkaRecord], bool]:
     """Whether the flow replicates a source record: the guard drops records that came from the target."""
     guard = parameters.guard
-    return lambda read: guard is None or guard.filter not in read.headers
+    return lambda read: guard is None or guard.filter not in read.header_names

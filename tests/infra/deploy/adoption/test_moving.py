@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from components.clients.errors import NoAnswerError
-from components.clients.reader import Read
+from components.clients.streams import KafkaRecord
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
@@ -35,10 +35,12 @@ def a_moving(folder: Path, *agreed: str) -> tuple[Moving, MirrorMove]:
 def readers(move: MirrorMove, records: dict[str, list[tuple[Any, Any]]] | NoAnswerError) -> dict[str, OffsetsReader]:
     """The target, with the records of its topics; keys and values are written as JSON unless they are bytes."""
 
-    def read(topic: str) -> list[Read]:
+    def read(topic: str) -> list[KafkaRecord]:
         if isinstance(records, NoAnswerError):
             raise records
-        return [Read(HERE, at, _data(key), _data(value), (), 0) for at, (key, value) in enumerate(records[topic])]
+        return [
+            KafkaRecord(HERE, at, 0, _data(key), _data(value), ()) for at, (key, value) in enumerate(records[topic])
+        ]
 
     parameters = flow_parameters(move.flows[0])
     target = SimpleNamespace(records=read)
