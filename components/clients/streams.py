@@ -83,9 +83,7 @@ def record_of(message: Message) -> KafkaRecord:
         message.timestamp()[1],
         _bytes(message.key()),
         _bytes(message.value()),
-        [(str(name), _bytes(value)) for name, value in cast("list[tuple[str, bytes | None]]", headers)]
-        if headers
-        else [],
+        [(name, _bytes(value)) for name, value in headers],
     )
 
 
