@@ -12,7 +12,7 @@ from components.contract.problems import CannotRunError
 from spark.checks.connectors import Object
 from spark.kubernetes_access import api_client
 
-TIMEOUT_SECONDS = 10
+_TIMEOUT_SECONDS = 10
 _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
 
 
@@ -31,7 +31,7 @@ def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, name
     plural, name = _PLURALS[connector.kind], connector.object_name
     try:
         live = objects.get_namespaced_custom_object(
-            group, version, namespace, plural, name, _request_timeout=TIMEOUT_SECONDS
+            group, version, namespace, plural, name, _request_timeout=_TIMEOUT_SECONDS
         )
         return Object(cast("Mapping[str, Any]", live))
     except client.ApiException as error:

@@ -63,24 +63,24 @@ class OpenFlow:
         """
         short = short_partitions(ranges)
         if not short:
-            return readers.records(self.spark.session, cluster.options, ranges, isolation)
+            return readers.records_frame(self.spark.session, cluster.options, ranges, isolation)
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
         read = cluster.json_batches(short.items(), "reading short partitions", isolation)
         try:
             frame = short_records(self.spark.session, read, readers.RECORD_COLUMNS)
         except LeftToSparkError:
-            return readers.records(self.spark.session, cluster.options, ranges, isolation)
+            return readers.records_frame(self.spark.session, cluster.options, ranges, isolation)
         long = {each: offsets for each, offsets in ranges.items() if each not in short}
         if not any(offsets.size for offsets in long.values()):
             return frame
-        return readers.records(self.spark.session, cluster.options, long, isolation).unionByName(frame)
+        return readers.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
 
     def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return self.read(cluster, ranges, "read_uncommitted")
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source, unless `own_names`."""
-        return transforms.digests(
+        return transforms.digest_frame(
             records,
             side,
             self.policy.prefix,

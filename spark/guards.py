@@ -21,7 +21,7 @@ UNCOMMITTED = "uncommitted"
 COMPARED, ASIDE, LOOPED, FILTERED = "compared", "aside", "looped", "filtered"
 
 
-def role(side: str, guard: GuardParameters | None) -> Column:
+def role_column(side: str, guard: GuardParameters | None) -> Column:
     """The role of a record in a flow: COMPARED, ASIDE or LOOPED."""
     if guard is None:
         return F.lit(COMPARED)
@@ -30,7 +30,7 @@ def role(side: str, guard: GuardParameters | None) -> Column:
     return F.when(~_carries(guard.mark), ASIDE).when(_carries(guard.filter), LOOPED).otherwise(COMPARED)
 
 
-def dropped(drops: Sequence[DropsParameters], remote: Column) -> Column:
+def is_dropped(drops: Sequence[DropsParameters], remote: Column) -> Column:
     """Whether any of the user's filters drops the record; `remote` is the name of its topic on the target."""
     found = F.lit(False)
     for each in drops:
@@ -49,7 +49,7 @@ def _met(drops: DropsParameters, remote: Column) -> Column:
             return remote.rlike(f"^(?:{drops.value})$")
 
 
-def headers(side: str, guard: GuardParameters | None) -> Column:
+def header_column(side: str, guard: GuardParameters | None) -> Column:
     """The headers to compare: without the marks that the guards of both directions appended on the way.
 
     A mark is the last header of its name and has no value. If the last one has a value, it is not the guard's and
@@ -70,7 +70,7 @@ def _without_last(given: Column, name: str) -> Column:
     return F.when(F.get(given, before)["value"].isNull(), unmarked).otherwise(given)
 
 
-def without(names: Sequence[str], given: Column) -> Column:
+def without_headers(names: Sequence[str], given: Column) -> Column:
     """The `given` headers without any of these `names`."""
     return F.filter(given, lambda header: ~header["key"].isin(*names)) if names else given
 

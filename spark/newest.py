@@ -36,7 +36,7 @@ def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
             F.max(~compared).alias("both_ways"),
             F.first("started").alias("started"),
         )
-        .withColumn("kind", _kind())
+        .withColumn("kind", _newest_kind())
         .where(F.col("kind").isNotNull())
     )
     at = {
@@ -46,7 +46,7 @@ def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
     return summed(newest.select("topic", "partition", "kind", *at.values()))
 
 
-def _kind() -> Column:
+def _newest_kind() -> Column:
     here, there = F.col("here"), F.col("there")
     deleted = here.isNull() | here["tombstone"]
     equal = here.isNotNull() & (here["digest"] == there["digest"])

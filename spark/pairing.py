@@ -39,7 +39,7 @@ def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
     )
 
 
-def differences(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+def differing_records(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way and are
@@ -123,7 +123,7 @@ def _kind() -> Column:
     )
 
 
-def reached(pairs: DataFrame, judged: DataFrame) -> DataFrame:
+def last_copies(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """Where the source records before `proven_end` end on the target: key topic, partition, kind; columns as
     `differences` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
 

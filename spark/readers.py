@@ -34,7 +34,7 @@ _CONSUMER = {
 }
 
 
-def records(
+def records_frame(
     spark: SparkSession,
     options: ClientOptions,
     ranges: Mapping[TopicPartition, OffsetRange],
@@ -68,7 +68,7 @@ def records(
     return reader.load().select(*RECORD_COLUMNS)
 
 
-def rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
+def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
     """The rows of a small frame; raises ClusterError or CannotRunError."""
     try:
         return frame.collect()

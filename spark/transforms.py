@@ -30,7 +30,7 @@ def record_digest(compared_headers: Column) -> Column:
     return F.xxhash64(key.isNull(), key, value.isNull(), value, F.col("timestamp"), headers)
 
 
-def digests(
+def digest_frame(
     records: DataFrame,
     side: str,
     prefix: str,
@@ -49,7 +49,7 @@ def digests(
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
     # The headers become a column first, because an expression that is used three times is computed three times.
-    headers = guards.without(changed_headers, guards.headers(side, guard))
+    headers = guards.without_headers(changed_headers, guards.header_column(side, guard))
     return records.withColumn("compared", headers).select(
         F.lit(side).alias("side"),
         _role(side, guard, drops, prefix, prefixed).alias("role"),
@@ -64,12 +64,12 @@ def digests(
 def _role(
     side: str, guard: GuardParameters | None, drops: Sequence[DropsParameters], prefix: str, prefixed: str
 ) -> Column:
-    given = guards.role(side, guard)
+    given = guards.role_column(side, guard)
     if not drops:
         return given
     topic = F.col("topic")
     renamed = F.when(topic.endswith(prefixed), F.concat(F.lit(prefix), topic)).otherwise(topic)
-    return F.when(guards.dropped(drops, topic if side == TARGET else renamed), FILTERED).otherwise(given)
+    return F.when(guards.is_dropped(drops, topic if side == TARGET else renamed), FILTERED).otherwise(given)
 
 
 def uncommitted(digests: DataFrame) -> DataFrame:
@@ -79,7 +79,7 @@ def uncommitted(digests: DataFrame) -> DataFrame:
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
     """Records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same digest."""
-    return records.withColumn("compared", guards.without(marks, F.col("headers"))).select(
+    return records.withColumn("compared", guards.without_headers(marks, F.col("headers"))).select(
         F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
     )
 

@@ -6,7 +6,7 @@ A consumer belongs to no group, commits nothing and creates no topic.
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
@@ -74,7 +74,7 @@ class HeaderNameError(Exception):
 def record_of(message: Message) -> KafkaRecord:
     """Return the record in a message that is no error. Raises HeaderNameError."""
     try:
-        headers = message.headers() or []
+        headers: Any = message.headers() or ()
     except (SystemError, UnicodeDecodeError):
         raise HeaderNameError(f"{message.topic()}-{message.partition()} at {message.offset()}") from None
     return KafkaRecord(

@@ -165,7 +165,7 @@ def _arrivals(
     where = f"{flow.source.where} and {flow.target.where}"
     return {
         (row.side, TopicPartition(row.topic, row.partition)): Arrivals(row.records, row.distinct, row.new, row.returned)
-        for row in readers.rows(frame, where, "looking for records that come back")
+        for row in readers.collected_rows(frame, where, "looking for records that come back")
     }
 
 

@@ -133,7 +133,7 @@ def sums_by_spark(
             for each in records
         ]  # fmt: skip
         frame = spark.createDataFrame(rows, _RECORDS)
-        frames[side] = transforms.digests(frame, side, "", guard, changed_headers=apart)
+        frames[side] = transforms.digest_frame(frame, side, "", guard, changed_headers=apart)
     found: BySide = {SOURCE: {}, TARGET: {}}
     for row in transforms.sums_by_side(frames).collect():
         values = row.asDict()

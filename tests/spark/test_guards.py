@@ -38,7 +38,7 @@ def seen(
 ) -> tuple[str, int]:
     """Role and digest of a record with null key and null value."""
     rows = [(None, None, "ledger", 0, 0, NOW, headers)]
-    (row,) = transforms.digests(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
+    (row,) = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
     return str(row.role), int(row.digest)
 
 
@@ -89,10 +89,10 @@ def test_records_that_are_not_compared_are_counted_but_left_out_of_the_sums(spar
         (None, None, "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
     ]
-    frame = transforms.digests(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
+    frame = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
     (row,) = transforms.partition_sums(frame).collect()
     assert (row.records, row.looped, row.aside) == (1, 1, 2)
-    alone = transforms.digests(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
+    alone = transforms.digest_frame(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
     (only,) = transforms.partition_sums(alone).collect()
     assert (row.low, row.high) == (only.low, only.high)
 
@@ -113,7 +113,7 @@ def test_only_compared_records_are_paired_and_unmarked_ones_are_noted(spark: Spa
     found = {row.digest: (row.source_offset, row.target_offset, row.unmarked_offset) for row in pairs.collect()}
     assert found == {1: (10, None, None), 5: (14, None, 15)}
     judged = spark.createDataFrame([("ledger", 0, 99, 0)], _JUDGED)
-    kinds = {row.kind: row.records for row in pairing.differences(pairs, judged).collect()}
+    kinds = {row.kind: row.records for row in pairing.differing_records(pairs, judged).collect()}
     assert kinds == {"missing": 1, "unmarked": 1}
 
 
@@ -133,7 +133,7 @@ def test_records_that_both_sides_had_before_the_start_need_no_mark(
     frame = spark.createDataFrame([*rows, *arrived], "side string, role string, digest bigint, offset bigint")
     frame = frame.selectExpr("*", "'ledger' as topic", "0 as partition", "0L as time_ms")
     judged = spark.createDataFrame([("ledger", 0, 99, None)], _JUDGED)
-    found = pairing.differences(pairing.paired(frame, newest_first=True), judged).collect()
+    found = pairing.differing_records(pairing.paired(frame, newest_first=True), judged).collect()
     assert {row.kind: row.records for row in found} == expected
 
 
@@ -173,7 +173,7 @@ def test_python_and_spark_compare_the_same_headers(
     lists = [list(each) for size in range(4) for each in itertools.product(known, repeat=size)]
     rows = [(None, None, "ledger", 0, number, NOW, headers) for number, headers in enumerate(lists)]
     frame = spark.createDataFrame(rows, _RECORDS)
-    compared = guards.without(changed, guards.headers(side, guard))
+    compared = guards.without_headers(changed, guards.header_column(side, guard))
     found = frame.select("offset", compared.alias("compared")).orderBy(F.col("offset")).collect()
     expected = [list(compared_headers(side, guard, changed, headers)) for headers in lists]
     assert [[(each.key, each.value) for each in row.compared] for row in found] == expected

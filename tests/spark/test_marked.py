@@ -30,7 +30,7 @@ def found(spark: SparkSession, east: Log, west: Log, starts: tuple[int, int] = (
     frames = []
     for side, log in ((SOURCE, east), (TARGET, west)):
         rows = [(None, value, "ledger", 0, offset, NOW, headers) for offset, (value, headers) in enumerate(log)]
-        frames.append(transforms.digests(spark.createDataFrame(rows, _RECORDS), side, "", GUARD))
+        frames.append(transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", GUARD))
     logs = spark.createDataFrame(
         [("ledger", 0, *starts)], "topic string, partition int, source_start bigint, target_start bigint"
     )

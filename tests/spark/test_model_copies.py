@@ -71,7 +71,7 @@ def test_the_plain_python_comparison_of_records_agrees_with_spark(spark: SparkSe
         "topic string, partition int, judged_end bigint, started bigint",
     )
     pairs = pairing.paired(frame)
-    compared = kinds_of(pairing.differences(pairs, judged).unionByName(pairing.reordered(pairs)).collect())
+    compared = kinds_of(pairing.differing_records(pairs, judged).unionByName(pairing.reordered(pairs)).collect())
     newest = kinds_of(newest_by_key(frame, judged).collect())
     summed = {(row.side, row.partition): row for row in sums_of_sides(frame)}
     assert {kind for each in compared.values() for kind in each} == {
@@ -126,7 +126,7 @@ def test_the_pair_machine_finds_the_same_marks_as_spark(spark: SparkSession) -> 
             for at, each in pair.held(region)
         ]
         frames.append(
-            transforms.digests(spark.createDataFrame(rows, _RECORDS), side, "", pair_machine.guard_of(source))
+            transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", pair_machine.guard_of(source))
         )
     frame = frames[0].unionByName(frames[1]).cache()
     logs = spark.createDataFrame(

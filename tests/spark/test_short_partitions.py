@@ -79,7 +79,7 @@ def test_one_consumer_and_spark_read_the_same_records(
         TopicPartition("shortly", 0): OffsetRange(3, 63),
         TopicPartition("shortly.empty", 0): OffsetRange(0, 0),
     }
-    by_spark = readers.records(flow.spark.session, flow.source.options, logs, isolation)
+    by_spark = readers.records_frame(flow.spark.session, flow.source.options, logs, isolation)
     at_once = flow.read(flow.source, logs, isolation)
     assert at_once.schema.simpleString() == by_spark.schema.simpleString()
     order = ("topic", "partition", "offset")

@@ -125,16 +125,16 @@ def _differing(
     sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
     pairs = pairing.paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
-        frame = pairing.differences(pairs, judged).unionByName(pairing.reordered(pairs))
-        frame = frame.unionByName(pairing.reached(pairs, judged))
-        rows = readers.rows(frame, both_clusters(flow), "comparing records")
+        frame = pairing.differing_records(pairs, judged).unionByName(pairing.reordered(pairs))
+        frame = frame.unionByName(pairing.last_copies(pairs, judged))
+        rows = readers.collected_rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()
     compacted = _compacted(flow, partitions)
     if compacted:
         logs = [{each: at[each] for each in compacted} for at in (at_source.logs, target_logs)]
         frame = newest_by_key(both_sides(flow, *logs), judged)
-        rows += readers.rows(frame, both_clusters(flow), "comparing the newest record of each key")
+        rows += readers.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {
         TopicPartition(row.topic, row.partition): (row.last + 1, row.records)

@@ -1,0 +1,1 @@
+"""What the job reads from clusters and from Kubernetes, and the frames that it makes of records."""
