@@ -203,6 +203,10 @@ class ClusterErrors:
             self._broken = _short(text)
             self._advertised_fails = _BOOTSTRAP not in text.partition(": ")[0]
 
+    def forget(self) -> None:
+        """Forget why connections failed."""
+        self._broken = self._refusal = ""
+
     def error(self, what: str, error: Any) -> ClusterError:
         """The error for a question, in Kafka's words; None means that no answer came in time.
 

@@ -95,9 +95,10 @@ class KafkaReader:
         del self._admin
 
     def forget(self) -> None:
-        """Forget which topics there were, and why the cluster did not answer."""
+        """Ask again for topics, even if the cluster did not answer before."""
         with self._lock:
-            self._topics, self._last_error, self._refusal = None, "", ""
+            self._topics_until = 0.0
+            self._errors.forget()
 
     def topics(self) -> dict[str, int]:
         """Number of partitions of every topic that the user may describe, except Kafka's internal ones.

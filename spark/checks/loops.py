@@ -209,7 +209,7 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     frame = marked_elsewhere(both_sides(flow, source, target), starts)
     return [
         Difference(TopicPartition(row.topic, row.partition), row.kind, row.records, row.first, row.last)
-        for row in readers.rows(frame, both_clusters(flow), "comparing marked records")
+        for row in readers.collected_rows(frame, both_clusters(flow), "comparing marked records")
     ]
 
 

@@ -68,7 +68,7 @@ def count_copies(
     )
     counted = {
         source_of[TopicPartition(row.topic, row.partition)]: (row.between, row.after)
-        for row in readers.rows(frame, flow.target.where, "counting the records between offset syncs")
+        for row in readers.collected_rows(frame, flow.target.where, "counting the records between offset syncs")
     }
     now = logs_on_target(flow, list(stretches))
     return {

@@ -194,7 +194,7 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     with estimates(
         flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
     ):
-        rows = readers.rows(frame, both_clusters(flow), "reading the records of both sides")
+        rows = readers.collected_rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
         found[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
             row.records,
