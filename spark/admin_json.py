@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from components.kafka.positions import TopicPartition
 from spark.java_json import JavaJson
-from spark.kafka_errors import JavaObject
+from spark.read.kafka_errors import JavaObject
 
 _COMMON = "org.apache.kafka.common"
 #: In a topic's description, only the number of each partition is read.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from components.contract.report import Depth
 from components.contract.spark_conf import DRIVER_HEAP, why_not_conf
-from spark.sessions import SessionOptions
+from spark.read.sessions import SessionOptions
 
 EXAMPLE = """example:
   python spark/validate.py --parameters params.json --flow orders --report report.json --publish

@@ -13,13 +13,12 @@ from components.contract.problems import CannotRunError
 from components.contract.published_verdict import History
 from components.contract.report import EXIT_CODES, Depth, Report, Verdict, why_not_published
 from spark.arguments import parser, session_options
-from spark.connectors_run import await_connectors
 from spark.documents import chosen_flows, read_document
 from spark.job import Options, run
-from spark.published import published_history
+from spark.read.kubernetes import await_connectors, published_history
+from spark.read.sessions import SessionOptions
 from spark.report.printing import print_report, report_text
 from spark.report.publish import publish
-from spark.sessions import SessionOptions
 
 
 def main(argv: list[str] | None = None, session: SessionOptions | None = None) -> int:

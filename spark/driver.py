@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from components.contract.spark_conf import DRIVER_HEAP
-from spark.sessions import SessionOptions, begin_jvm
+from spark.read.sessions import SessionOptions, begin_jvm
 
 #: The only application of this image.
 APPLICATION = "validate.py"

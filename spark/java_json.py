@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from spark.kafka_errors import JavaObject
+from spark.read.kafka_errors import JavaObject
 
 _JACKSON = "com.fasterxml.jackson"
 #: Less than the buffer's 8,192 bytes: an answer has a few bytes around its text, and one more for each backslash.

@@ -23,12 +23,11 @@ from components.contract.report import (
 )
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.checks.parity.proven import kept_positions
-from spark.credentials import Resolve, resolver
-from spark.executor_pods import lost_executors
-from spark.flows import Progress, open_flow
-from spark.jvm import log_of_pods
+from spark.read.credentials import Resolve, resolver
+from spark.read.flows import open_flow
+from spark.read.frames import Progress
+from spark.read.sessions import SessionOptions, Spark, log_of_pods, lost_executors, spark_jvm
 from spark.report.remedies import advice, with_remedies
-from spark.sessions import SessionOptions, Spark, spark_jvm
 
 #: A published verdict has room for the ids of this many topics.
 _TOPICS_WITH_IDS = 5_000

@@ -11,7 +11,7 @@ if __name__ == "__main__":
     # Ctrl-C ends the process at once and without a trace. Spark's JVM ends with it, and nothing has to be undone.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from spark.arguments import parser, session_options
-    from spark.sessions import begin_jvm
+    from spark.read.sessions import begin_jvm
 
     # The JVM starts while everything else is imported, which takes about as long.
     begin_jvm(session_options(parser().parse_args()))

@@ -39,7 +39,7 @@ from infra.machine import toolchain
 from infra.machine.jdk import class_archive, find_jdk
 from infra.machine.waiting import exclusive
 from infra.stack.project import local_folder
-from spark.sessions import SessionOptions, Spark, session, spark_jvm
+from spark.read.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
 from tests.interrupts import tear_down
 from tests.quick import install_guard, is_quick, mark_process_tests

@@ -21,9 +21,9 @@ from components.contract.report import (
 )
 from components.contract.wording import agreeing, numbered
 from components.kafka.acls import EVERYONE, Gap, Need, Standing, gaps, grant_options
-from spark.clusters import Cluster
-from spark.flows import OpenFlow
-from spark.kafka_errors import ClusterError
+from spark.read.clusters import Cluster
+from spark.read.flows import OpenFlow
+from spark.read.kafka_errors import ClusterError
 
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})

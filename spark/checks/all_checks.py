@@ -29,9 +29,8 @@ from spark.checks.parity.first_pass import FirstPass, read_first_pass
 from spark.checks.parity.quick import Ends, check_tails, read_ends
 from spark.checks.retention import check_retention
 from spark.checks.topics import compared, recreated_findings, topic_setting_findings
-from spark.connector_objects import read_objects
-from spark.flows import OpenFlow
-from spark.published import Before, published_before
+from spark.read.flows import OpenFlow
+from spark.read.kubernetes import Before, published_before, read_objects
 
 
 @dataclass(frozen=True)

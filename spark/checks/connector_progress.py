@@ -12,8 +12,8 @@ from components.contract.wording import agreeing, numbered
 from components.kafka.mirror_records import replicated_offsets
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
-from spark.flows import OpenFlow
-from spark.kafka_errors import ClusterError
+from spark.read.flows import OpenFlow
+from spark.read.kafka_errors import ClusterError
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from components.contract.report import CheckName, CheckOutcome, Coverage, Findin
 from components.contract.temporary_states import temporary_states
 from components.contract.wording import agreeing, numbered
 from components.kafka.connectors import ConnectorRole, failures, is_observed, reported_connectors
-from spark.waiting import wait_until
+from spark.read.waiting import wait_until
 
 #: The consequence if a connector of this role does not run.
 _MEANS: Mapping[ConnectorRole, str] = {

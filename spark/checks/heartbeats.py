@@ -15,9 +15,9 @@ from components.contract.wording import agreeing, numbered
 from components.kafka.mirror_records import OwnRecord, heartbeat
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
-from spark.clusters import Cluster
-from spark.flows import OpenFlow
-from spark.waiting import wait_until
+from spark.read.clusters import Cluster
+from spark.read.flows import OpenFlow
+from spark.read.waiting import wait_until
 
 WINDOW_SECONDS = 600
 WINDOW_RECORDS = (100, 5_000)

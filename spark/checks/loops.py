@@ -16,17 +16,17 @@ from components.contract.report import SAMPLES, Finding, Severity, fail
 from components.contract.wording import numbered
 from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
-from spark import readers, transforms
 from spark.checks.parity.differences import Difference
 from spark.checks.parity.first_pass import FirstPass
 from spark.checks.parity.meanings import Meaning
 from spark.checks.parity.sums import both_clusters, both_sides
-from spark.clusters import Cluster
-from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET
-from spark.local_frames import frame_of
-from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
-from spark.waiting import wait_until
+from spark.read import digests, frames
+from spark.read.clusters import Cluster
+from spark.read.digests import SOURCE, TARGET
+from spark.read.flows import OpenFlow
+from spark.read.frames import frame_of
+from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+from spark.read.waiting import wait_until
 
 #: In a loop, every partition that holds a record grows on both sides within one round trip of the connectors.
 WATCH_SECONDS = 5
@@ -154,18 +154,18 @@ def _arrivals(
         f"{flow.name}: counting copies among the new records of {numbered(len(partitions), 'growing partition[|s]')}"
     )
     source, target = (
-        transforms.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
+        digests.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
     )
     seen = frame_of(
         flow.spark.session,
         [(side, each.topic, each.partition, end) for (side, each), end in before.items() if each in set(partitions)],
         "side string, topic string, partition int, seen_end bigint",
     )
-    frame = transforms.returned(source.unionByName(target), seen)
+    frame = digests.returned(source.unionByName(target), seen)
     where = f"{flow.source.where} and {flow.target.where}"
     return {
         (row.side, TopicPartition(row.topic, row.partition)): Arrivals(row.records, row.distinct, row.new, row.returned)
-        for row in readers.collected_rows(frame, where, "looking for records that come back")
+        for row in frames.collected_rows(frame, where, "looking for records that come back")
     }
 
 
@@ -209,7 +209,7 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     frame = marked_elsewhere(both_sides(flow, source, target), starts)
     return [
         Difference(TopicPartition(row.topic, row.partition), row.kind, row.records, row.first, row.last)
-        for row in readers.collected_rows(frame, both_clusters(flow), "comparing marked records")
+        for row in frames.collected_rows(frame, both_clusters(flow), "comparing marked records")
     ]
 
 

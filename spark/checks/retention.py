@@ -23,10 +23,10 @@ from components.contract.wording import agreeing, numbered
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers
 from spark.checks.parity.first_pass import logs_on_target
-from spark.flows import OpenFlow
-from spark.local_frames import frame_of
+from spark.read import frames
+from spark.read.flows import OpenFlow
+from spark.read.frames import frame_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def count_copies(
     )
     counted = {
         source_of[TopicPartition(row.topic, row.partition)]: (row.between, row.after)
-        for row in readers.collected_rows(frame, flow.target.where, "counting the records between offset syncs")
+        for row in frames.collected_rows(frame, flow.target.where, "counting the records between offset syncs")
     }
     now = logs_on_target(flow, list(stretches))
     return {

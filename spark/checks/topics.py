@@ -18,8 +18,8 @@ from components.kafka.topic_names import LONGEST_NAME
 from components.kafka.topic_sync import Difference, config_differences, missing_acls
 from spark.checks import division
 from spark.checks.heartbeats import now_ms
-from spark.flows import OpenFlow
-from spark.kafka_errors import ClusterError
+from spark.read.flows import OpenFlow
+from spark.read.kafka_errors import ClusterError
 
 
 def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:

@@ -23,8 +23,7 @@ from components.contract.published_verdict import (
     verdict_data,
 )
 from components.contract.report import CheckName, Depth, FlowOutcome, Report, Verdict
-from spark.kubernetes_access import api_client
-from spark.published import TIMEOUT_SECONDS, published_data
+from spark.read.kubernetes import TIMEOUT_SECONDS, api_client, published_data
 from spark.report.failover import past_verdict
 
 #: Several jobs may publish at the same time; each rereads what another has written in between.

@@ -33,7 +33,7 @@ from rich.console import Console
 from components.contract.problems import CannotRunError, RefusedError
 from infra.local import artifacts
 from infra.machine.waiting import DeadlineError, exclusive
-from spark.sessions import SessionOptions, session
+from spark.read.sessions import SessionOptions, session
 from tests.bench.fault_clean import FLOW, clean_runs
 from tests.bench.fault_clusters import CLUSTER_FAULTS
 from tests.bench.fault_connectors import CONNECTOR_FAULTS, stopped_connectors

@@ -9,7 +9,7 @@ from kubernetes import client, config
 
 from components.contract.published_verdict import HISTORY, config_map_name, read_history
 from components.contract.report import Report
-from spark.published import published_data
+from spark.read.kubernetes import published_data
 from spark.report.publish import publish
 from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.spark.reports import flow

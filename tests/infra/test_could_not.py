@@ -33,7 +33,7 @@ from infra.operate.move.source_only import export
 from infra.stack.listed_names import read_names
 from infra.stack.session import OpenStack, flow_named
 from infra.stack.settings import read_settings
-from spark.sessions import SessionOptions
+from spark.read.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.deploy.adoption.test_moves import plan_of

@@ -22,11 +22,11 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, stack_file
 from spark.checks.heartbeats import Observer, check_heartbeats
-from spark.credentials import resolver
 from spark.documents import chosen_flows
-from spark.flows import open_flow
 from spark.job import Options, run
-from spark.sessions import SessionOptions, spark_jvm
+from spark.read.credentials import resolver
+from spark.read.flows import open_flow
+from spark.read.sessions import SessionOptions, spark_jvm
 from tests.local.observed import Watch
 from tests.repository import STACKS
 

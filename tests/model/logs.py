@@ -1,6 +1,6 @@
 """Both logs of a partition in memory, everything that may go wrong with them, and the findings of the judging code.
 
-`differences` is the comparison of spark/pairing.py in plain Python.
+`differences` is the comparison of spark/read/pairs.py in plain Python.
 """
 
 import copy
@@ -14,7 +14,7 @@ from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.sums import Sums, same_places
 from spark.checks.retention import Replicated, judge
-from spark.transforms import PLACED_MODULUS
+from spark.read.digests import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 
 #: Between two records, in ms: more than clocks may differ.

@@ -1,6 +1,6 @@
 """A state machine over a partition of a guarded pair, in which users' records may carry a guard's mark.
 
-This file repeats in plain Python what the job computes in Spark (spark/guards.py, spark/marked.py).
+This file repeats in plain Python what the job computes in Spark (spark/read/digests.py, spark/read/pairs.py).
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.first_pass import FirstPass
 from spark.checks.parity.sums import Sums
 from spark.checks.retention import Replicated, judge
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
-from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
+from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
+from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
 from tests.model.logs import differences, sums
 from tests.model.partition import ORDERS
 

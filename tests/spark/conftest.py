@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 from components.contract.parameters import FlowParameters
 from components.contract.report import Depth, FlowOutcome
 from infra.local.endpoints import Endpoints
-from spark.credentials import resolver
 from spark.job import Options, check_flow
-from spark.sessions import Spark
+from spark.read.credentials import resolver
+from spark.read.sessions import Spark
 from tests.spark.outcomes import Check, CheckWhile, Doing
 from tests.spark.ranges_read import Ranges, ranges_read
 from tests.spark.scenes import passwords

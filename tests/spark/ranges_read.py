@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.clusters import Cluster
-from spark.small_reads import KafkaRecord
+from spark.read.clusters import Cluster
+from spark.read.small_reads import KafkaRecord
 
 Ranges = list[OffsetRange]
 

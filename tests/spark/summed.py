@@ -3,11 +3,10 @@
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark import transforms
-from spark.guards import SOURCE, TARGET
+from spark.read.digests import SOURCE, TARGET, sums_by_side
 
 
 def sums_of_sides(digests: DataFrame) -> list[Row]:
     """The rows of `transforms.sums_by_side`, those of the source first."""
     sides = {side: digests.where(F.col("side") == side) for side in (SOURCE, TARGET)}
-    return sorted(transforms.sums_by_side(sides).collect(), key=lambda row: str(row.side))
+    return sorted(sums_by_side(sides).collect(), key=lambda row: str(row.side))

@@ -9,8 +9,8 @@ from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import CheckOutcome, Coverage, Severity, Verdict, accepting
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
-from spark.clusters import Cluster
-from spark.kafka_errors import ClusterError
+from spark.read.clusters import Cluster
+from spark.read.kafka_errors import ClusterError
 from tests.spark.documents import a_cluster
 
 USER = "User:mirror"

@@ -7,8 +7,8 @@ from components.contract.report import Verdict
 from components.kafka.record_forms import Step
 from components.kafka.transform_chains import Effects, known_effects
 from infra.local.endpoints import Endpoints
-from spark import transforms
-from spark.guards import SOURCE
+from spark.read import digests
+from spark.read.digests import SOURCE
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import Headers, Scene, produce
@@ -50,9 +50,7 @@ def test_digests_ignore_headers_that_transforms_change(spark: SparkSession) -> N
         None,
     ]
     rows = [(b"k", b"v", "orders", 0, at, NOW, each) for at, each in enumerate(headers)]
-    frame = transforms.digest_frame(
-        spark.createDataFrame(rows, _RECORDS), SOURCE, "", changed_headers=("stage", "trace")
-    )
+    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, "", changed_headers=("stage", "trace"))
     one, same, other, without, none = (row.digest for row in frame.orderBy("offset").collect())
     assert (one == same, one == other, without == none) == (True, False, True)
 

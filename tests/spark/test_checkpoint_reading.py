@@ -6,9 +6,9 @@ from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
-from spark.credentials import resolver
-from spark.flows import open_flow
-from spark.sessions import Spark
+from spark.read.credentials import resolver
+from spark.read.flows import open_flow
+from spark.read.sessions import Spark
 from tests.spark.ranges_read import Ranges
 from tests.spark.scenes import Scene, produce
 from tests.spark.test_recreated import make_anew

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from components.render.job_parameters import flow_parameters
-from spark import connectors_run
 from spark.checks.connectors import Object
-from spark.connectors_run import await_connectors, settled
+from spark.read import kubernetes
+from spark.read.kubernetes import await_connectors, settled
 from tests.builders import a_resolved_flow
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -39,8 +39,8 @@ def test_the_job_waits_while_a_connector_is_still_starting(found: Object, is_set
 def test_the_job_waits_until_each_connector_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     flow, messages = flow_parameters(a_resolved_flow()), list[str]()
     answers = iter([Object(), an_object(generation=1), an_object()])
-    monkeypatch.setattr(connectors_run, "_EVERY_SECONDS", 0)
-    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: next(answers)})
+    monkeypatch.setattr(kubernetes, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr(kubernetes, "read_objects", lambda *_: {flow: next(answers)})
     assert await_connectors([flow], None, 60, messages.append)
     assert next(answers, None) is None
     assert messages == ["waiting until the connectors run, at most 60 s"]
@@ -48,10 +48,10 @@ def test_the_job_waits_until_each_connector_runs(monkeypatch: pytest.MonkeyPatch
 
 def test_the_job_stops_waiting_for_connectors_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = flow_parameters(a_resolved_flow())
-    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: {flow: Object()})
+    monkeypatch.setattr(kubernetes, "read_objects", lambda *_: {flow: Object()})
     assert not await_connectors([flow], None, 1e-9, lambda _: None)
 
 
 def test_a_job_without_a_waiting_time_reads_no_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connectors_run, "read_objects", lambda *_: pytest.fail("nothing is to be read"))
+    monkeypatch.setattr(kubernetes, "read_objects", lambda *_: pytest.fail("nothing is to be read"))
     assert await_connectors([flow_parameters(a_resolved_flow())], None, 0, lambda _: None)

@@ -8,7 +8,7 @@ import pytest
 
 from components.contract.parameters import ClusterParameters, Reference
 from components.contract.problems import CannotRunError
-from spark.credentials import ClientOptions, Secret, client_options, resolver
+from spark.read.credentials import ClientOptions, Secret, client_options, resolver
 from tests.spark.documents import a_cluster
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"

@@ -27,7 +27,7 @@ from spark.checks.parity.evidence import (
     why_not_topic,
 )
 from spark.checks.parity.sums import Sums
-from spark.published import before_of
+from spark.read.kubernetes import before_of
 from tests.spark.documents import a_flow, a_pair
 from tests.spark.reports import flow, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, size

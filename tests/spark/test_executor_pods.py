@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from components.contract.parameters import Parameters
 from components.contract.problems import CannotRunError
-from spark import executor_pods, job, jvm, kubernetes_access
-from spark.executor_pods import await_executors
-from spark.sessions import SessionOptions
+from spark import job
+from spark.read import kubernetes, sessions
+from spark.read.sessions import SessionOptions, await_executors
 from tests.spark.documents import a_document
 
 CONF = {"spark.kubernetes.namespace": "mirror-orders"}
@@ -46,7 +46,7 @@ def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
         asked.append((namespace, application))
         return pods
 
-    monkeypatch.setattr(executor_pods, "_pods", answer)
+    monkeypatch.setattr(sessions, "_pods", answer)
     with pytest.raises(CannotRunError) as error:
         await_executors(cast(SparkSession, Session(1)), CONF, 0)
     assert asked == [("mirror-orders", "spark-1")]
@@ -58,7 +58,7 @@ def missing(pods: list[Any], monkeypatch: pytest.MonkeyPatch) -> str:
 def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What Spark's log said about pods: nothing, unless the test adds lines."""
     lines: list[str] = []
-    for module in (executor_pods, job):
+    for module in (sessions, job):
         monkeypatch.setattr(module, "log_of_pods", lines)
     return lines
 
@@ -80,7 +80,7 @@ def test_one_executor_is_enough_to_begin() -> None:
 def test_the_job_does_not_wait_for_executors_that_spark_allocates_dynamically(
     conf: dict[str, str], waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor_pods, "_pods", lambda *_: [])
+    monkeypatch.setattr(sessions, "_pods", lambda *_: [])
     names = {"enabled": "spark.dynamicAllocation.enabled", "instances": "spark.executor.instances"}
     settings = {**CONF, **{names[key]: value for key, value in conf.items()}}
     with pytest.raises(CannotRunError) if waits else nullcontext():
@@ -173,12 +173,12 @@ Message: pods "exec-1" is forbidden: exceeded quota: q. Received status: Status(
 
 
 def test_the_log_of_spark_says_why_a_pod_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jvm, "log_of_pods", [])
+    monkeypatch.setattr(sessions, "log_of_pods", [])
     read_end, write_end = os.pipe()
     os.write(write_end, LOG.encode())
     os.close(write_end)
-    jvm._relay(read_end, [])
-    assert jvm.log_of_pods == [
+    sessions._relay(read_end, [])
+    assert sessions.log_of_pods == [
         'pods "exec-1" is forbidden: exceeded quota: q',
         "Max number of executor failures (4) reached",
     ]
@@ -192,7 +192,7 @@ def test_only_executor_pods_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(label_selector)
         return client.V1PodList(items=[])
 
-    monkeypatch.setattr(kubernetes_access, "api_client", lambda _: client.ApiClient())
+    monkeypatch.setattr(kubernetes, "api_client", lambda _: client.ApiClient())
     monkeypatch.setattr(client.CoreV1Api, "list_namespaced_pod", listed)
-    assert executor_pods._pods("mirror-orders", "spark-1") == []
+    assert sessions._pods("mirror-orders", "spark-1") == []
     assert asked == ["spark-app-selector=spark-1,spark-role=executor"]

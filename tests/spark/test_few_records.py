@@ -14,14 +14,14 @@ from components.contract.parameters import FlowParameters, GuardParameters
 from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
-from spark import transforms
 from spark.checks.parity import sums
 from spark.checks.parity.sums import BySide, LeftToSparkError, Sums, are_few, batch_sums, same_places
-from spark.credentials import resolver
-from spark.guards import SOURCE, TARGET
 from spark.job import Options, check_flow
-from spark.sessions import Spark
-from spark.small_reads import JsonRecord, KafkaRecord, decoded
+from spark.read import digests
+from spark.read.credentials import resolver
+from spark.read.digests import SOURCE, TARGET
+from spark.read.sessions import Spark
+from spark.read.small_reads import JsonRecord, KafkaRecord, decoded
 from tests.spark.documents import a_flow_document
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Scene
@@ -133,9 +133,9 @@ def sums_by_spark(
             for each in records
         ]  # fmt: skip
         frame = spark.createDataFrame(rows, _RECORDS)
-        frames[side] = transforms.digest_frame(frame, side, "", guard, changed_headers=apart)
+        frames[side] = digests.digest_frame(frame, side, "", guard, changed_headers=apart)
     found: BySide = {SOURCE: {}, TARGET: {}}
-    for row in transforms.sums_by_side(frames).collect():
+    for row in digests.sums_by_side(frames).collect():
         values = row.asDict()
         side, place = values.pop("side"), TopicPartition(values.pop("topic"), values.pop("partition"))
         found[side][place] = Sums(**values)

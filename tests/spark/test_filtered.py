@@ -9,10 +9,10 @@ from components.kafka.plugins import HAS_HEADER_KEY, KAFKA_TRANSFORMS, RECORD_IS
 from components.kafka.record_forms import Step
 from components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
 from infra.local.endpoints import Endpoints
-from spark import transforms
 from spark.checks.parity.check import nothing_to_compare
 from spark.checks.parity.sums import Sums
-from spark.guards import COMPARED, FILTERED, SOURCE, TARGET
+from spark.read import digests
+from spark.read.digests import COMPARED, FILTERED, SOURCE, TARGET
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import Headers, Scene, produce
@@ -69,7 +69,7 @@ def test_only_records_that_the_filter_keeps_are_compared_on_both_sides(
     given = [(b"v", [("h", None)]), (None, None), (b"v", None)]
     for side, topic in ((SOURCE, "orders"), (TARGET, "useast.orders")):
         rows = [(b"k", value, topic, 0, at, NOW, headers) for at, (value, headers) in enumerate(given)]
-        frame = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "useast.", drops=(drops,))
+        frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "useast.", drops=(drops,))
         found = {row.offset: (row.topic, row.role) for row in frame.collect()}
         wanted = {at: ("orders", COMPARED if at in kept else FILTERED) for at in range(3)}
         assert found == wanted, side

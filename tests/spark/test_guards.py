@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from components.contract.parameters import GuardParameters
-from spark import guards, pairing, transforms
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
+from spark.read import digests
+from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
+from spark.read.pairs import differing_records, paired
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")
@@ -38,7 +39,7 @@ def seen(
 ) -> tuple[str, int]:
     """Role and digest of a record with null key and null value."""
     rows = [(None, None, "ledger", 0, 0, NOW, headers)]
-    (row,) = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
+    (row,) = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
     return str(row.role), int(row.digest)
 
 
@@ -89,11 +90,11 @@ def test_records_that_are_not_compared_are_counted_but_left_out_of_the_sums(spar
         (None, None, "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
     ]
-    frame = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
-    (row,) = transforms.partition_sums(frame).collect()
+    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
+    (row,) = digests.partition_sums(frame).collect()
     assert (row.records, row.looped, row.aside) == (1, 1, 2)
-    alone = transforms.digest_frame(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
-    (only,) = transforms.partition_sums(alone).collect()
+    alone = digests.digest_frame(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
+    (only,) = digests.partition_sums(alone).collect()
     assert (row.low, row.high) == (only.low, only.high)
 
 
@@ -109,11 +110,11 @@ def test_only_compared_records_are_paired_and_unmarked_ones_are_noted(spark: Spa
     frame = spark.createDataFrame(rows, "side string, role string, digest bigint, offset bigint").selectExpr(
         "*", "'ledger' as topic", "0 as partition", "0L as time_ms"
     )
-    pairs = pairing.paired(frame)
+    pairs = paired(frame)
     found = {row.digest: (row.source_offset, row.target_offset, row.unmarked_offset) for row in pairs.collect()}
     assert found == {1: (10, None, None), 5: (14, None, 15)}
     judged = spark.createDataFrame([("ledger", 0, 99, 0)], _JUDGED)
-    kinds = {row.kind: row.records for row in pairing.differing_records(pairs, judged).collect()}
+    kinds = {row.kind: row.records for row in differing_records(pairs, judged).collect()}
     assert kinds == {"missing": 1, "unmarked": 1}
 
 
@@ -133,7 +134,7 @@ def test_records_that_both_sides_had_before_the_start_need_no_mark(
     frame = spark.createDataFrame([*rows, *arrived], "side string, role string, digest bigint, offset bigint")
     frame = frame.selectExpr("*", "'ledger' as topic", "0 as partition", "0L as time_ms")
     judged = spark.createDataFrame([("ledger", 0, 99, None)], _JUDGED)
-    found = pairing.differing_records(pairing.paired(frame, newest_first=True), judged).collect()
+    found = differing_records(paired(frame, newest_first=True), judged).collect()
     assert {row.kind: row.records for row in found} == expected
 
 
@@ -142,7 +143,7 @@ def test_a_record_of_a_ring_has_the_same_digest_in_every_round(spark: SparkSessi
         (b"k", b"v", "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[("h", b"x")], [("h", b"x"), MARK], [MARK, ("h", b"x"), MARK], [MARK]])
     ]
-    frame = transforms.unmarked_digests(spark.createDataFrame(rows, _RECORDS), SOURCE, ["from-east"])
+    frame = digests.unmarked_digests(spark.createDataFrame(rows, _RECORDS), SOURCE, ["from-east"])
     once, twice, thrice, other = [row.digest for row in sorted(frame.collect(), key=lambda row: int(row.offset))]
     assert once == twice == thrice != other
 
@@ -157,7 +158,7 @@ def test_new_records_are_distinguished_from_copies_by_partition(spark: SparkSess
     )
     found = {
         (row.side, row.partition): (row.records, row.distinct, row.new, row.returned)
-        for row in transforms.returned(frame, ends).collect()
+        for row in digests.returned(frame, ends).collect()
     }
     assert found == {(SOURCE, 0): (7, 3, 4, 2), (SOURCE, 1): (1, 1, 1, 0), (TARGET, 0): (1, 1, 0, 0)}
 
@@ -173,7 +174,7 @@ def test_python_and_spark_compare_the_same_headers(
     lists = [list(each) for size in range(4) for each in itertools.product(known, repeat=size)]
     rows = [(None, None, "ledger", 0, number, NOW, headers) for number, headers in enumerate(lists)]
     frame = spark.createDataFrame(rows, _RECORDS)
-    compared = guards.without_headers(changed, guards.header_column(side, guard))
+    compared = digests.without_headers(changed, digests.header_column(side, guard))
     found = frame.select("offset", compared.alias("compared")).orderBy(F.col("offset")).collect()
     expected = [list(compared_headers(side, guard, changed, headers)) for headers in lists]
     assert [[(each.key, each.value) for each in row.compared] for row in found] == expected

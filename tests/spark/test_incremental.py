@@ -17,10 +17,10 @@ from kubernetes import client, config
 
 from components.contract.report import CheckOutcome, Depth, FlowOutcome, Report, Verdict
 from infra.local.endpoints import Endpoints, Region
-from spark.credentials import resolver
 from spark.job import Options, check_flow
+from spark.read.credentials import resolver
+from spark.read.sessions import Spark
 from spark.report.publish import publish
-from spark.sessions import Spark
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import CALL_SECONDS, Scene, new_producer, remove_records, transaction
 from tests.spark.test_recreated import make_anew

@@ -12,11 +12,11 @@ from components.contract.report import Depth, FlowOutcome, Report, Verdict
 from components.kafka.proven_positions import KeptPosition, Span
 from infra.local.endpoints import Endpoints
 from infra.operate.move.disaster import Silence, disaster_plan, read_target
-from spark.credentials import resolver
 from spark.job import Options, check_flow
-from spark.published import published_data
+from spark.read.credentials import resolver
+from spark.read.kubernetes import published_data
+from spark.read.sessions import Spark
 from spark.report.publish import publish
-from spark.sessions import Spark
 from tests.spark.outcomes import Check
 from tests.spark.scenes import CALL_SECONDS, Scene
 

@@ -6,7 +6,7 @@ import pytest
 from kubernetes.config import kube_config
 
 from components.contract.problems import CannotRunError
-from spark.kubernetes_access import api_client
+from spark.read.kubernetes import api_client
 
 
 def test_without_a_kubeconfig_the_error_says_to_set_the_variable_kubeconfig(

@@ -6,7 +6,7 @@ from components.contract.report import Severity
 from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
 from spark.checks.loops import Arrivals, Loop, judge, loop_findings
-from spark.guards import SOURCE, TARGET
+from spark.read.digests import SOURCE, TARGET
 from tests.spark.documents import a_pair
 
 LEDGER = TopicPartition("ledger", 0)

@@ -7,11 +7,11 @@ from pyspark.sql import SparkSession
 
 from components.contract.parameters import GuardParameters
 from components.kafka.positions import TopicPartition
-from spark import transforms
 from spark.checks.loops import mark_findings
 from spark.checks.parity.differences import Difference
-from spark.guards import SOURCE, TARGET
-from spark.marked import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+from spark.read import digests
+from spark.read.digests import SOURCE, TARGET
+from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 
 GUARD = GuardParameters(filter="from-west", mark="from-east")
 OUT, BACK = ("from-east", None), ("from-west", None)
@@ -30,7 +30,7 @@ def found(spark: SparkSession, east: Log, west: Log, starts: tuple[int, int] = (
     frames = []
     for side, log in ((SOURCE, east), (TARGET, west)):
         rows = [(None, value, "ledger", 0, offset, NOW, headers) for offset, (value, headers) in enumerate(log)]
-        frames.append(transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", GUARD))
+        frames.append(digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", GUARD))
     logs = spark.createDataFrame(
         [("ledger", 0, *starts)], "topic string, partition int, source_start bigint, target_start bigint"
     )

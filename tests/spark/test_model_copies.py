@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 
 from pyspark.sql import Row, SparkSession
 
-from spark import pairing, transforms
-from spark.guards import COMPARED, SOURCE, TARGET
-from spark.marked import marked_elsewhere
-from spark.newest import newest_by_key
-from spark.transforms import PLACED_MODULUS
+from spark.read import digests
+from spark.read.digests import COMPARED, PLACED_MODULUS, SOURCE, TARGET
+from spark.read.pairs import differing_records, marked_elsewhere, newest_by_key, paired, reordered
 from tests.model import pair_machine
 from tests.model.logs import APART_MS, Log, by_key, differences, digest, is_tombstone, key_of, sums
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair
@@ -70,8 +68,8 @@ def test_the_plain_python_comparison_of_records_agrees_with_spark(spark: SparkSe
         [("orders", scene, None, 0) for scene in range(SCENES)],
         "topic string, partition int, judged_end bigint, started bigint",
     )
-    pairs = pairing.paired(frame)
-    compared = kinds_of(pairing.differing_records(pairs, judged).unionByName(pairing.reordered(pairs)).collect())
+    pairs = paired(frame)
+    compared = kinds_of(differing_records(pairs, judged).unionByName(reordered(pairs)).collect())
     newest = kinds_of(newest_by_key(frame, judged).collect())
     summed = {(row.side, row.partition): row for row in sums_of_sides(frame)}
     assert {kind for each in compared.values() for kind in each} == {
@@ -126,7 +124,7 @@ def test_the_pair_machine_finds_the_same_marks_as_spark(spark: SparkSession) -> 
             for at, each in pair.held(region)
         ]
         frames.append(
-            transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", pair_machine.guard_of(source))
+            digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", pair_machine.guard_of(source))
         )
     frame = frames[0].unionByName(frames[1]).cache()
     logs = spark.createDataFrame(

@@ -8,7 +8,7 @@ from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.connector_progress import Movement, with_movement
-from spark.small_reads import KafkaRecord
+from spark.read.small_reads import KafkaRecord
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
 

@@ -12,7 +12,7 @@ from spark.checks.parity.findings import counted_partitions, final_partitions, t
 from spark.checks.parity.first_pass import FirstPass, read_as_far
 from spark.checks.parity.sums import Sums, same_places
 from spark.checks.topics import absent_topics, young_topics
-from spark.transforms import PLACED_MODULUS
+from spark.read.digests import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)
 

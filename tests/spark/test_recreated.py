@@ -13,10 +13,10 @@ from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
 from spark.checks.topics import compared, recreated_findings
-from spark.credentials import resolver
 from spark.job import Options, check_flow
+from spark.read.credentials import resolver
+from spark.read.sessions import Spark
 from spark.report.publish import config_map, publish
-from spark.sessions import Spark
 from tests.spark.outcomes import named
 from tests.spark.scenes import CALL_SECONDS, Scene, passwords
 from tests.spark.test_deleted_topics import delete

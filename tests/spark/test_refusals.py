@@ -15,10 +15,10 @@ from components.contract.problems import CannotRunError
 from components.contract.report import FlowOutcome, Report, Verdict
 from infra.local.endpoints import Endpoints, Region
 from spark.command_line import entry, write
-from spark.credentials import resolver
 from spark.job import Options, check_flow
+from spark.read.credentials import resolver
+from spark.read.sessions import Spark
 from spark.report.publish import publish
-from spark.sessions import Spark
 from tests.spark.documents import Json, a_flow_document
 from tests.spark.scenes import Scene, cluster_document, password_variable, passwords
 

@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark import readers, short_partitions
 from spark.checks.parity import sums
-from spark.credentials import resolver
-from spark.flows import OpenFlow, open_flow
-from spark.sessions import Spark
-from spark.short_partitions import MANY, SHORT, LeftToSparkError, short_records
+from spark.read import frames
+from spark.read.credentials import resolver
+from spark.read.flows import OpenFlow, open_flow
+from spark.read.frames import MANY, SHORT, LeftToSparkError, short_records
+from spark.read.sessions import Spark
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Headers, Scene, passwords, produce, transaction
 
@@ -36,7 +36,7 @@ def ranges(*sizes: int) -> dict[TopicPartition, OffsetRange]:
     ],
 )
 def test_many_short_partitions_are_read_at_once(sizes: list[int], short: int) -> None:
-    found = short_partitions.short_partitions(ranges(*sizes))
+    found = frames.short_partitions(ranges(*sizes))
     assert len(found) == short
     assert found.items() <= ranges(*sizes).items()
 
@@ -59,7 +59,7 @@ def scene(endpoints: Endpoints) -> Scene:
 @pytest.fixture
 def flow(scene: Scene, started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenFlow]:
     """The flow of `scene`, for which one partition counts as many."""
-    monkeypatch.setattr(short_partitions, "MANY", 1)
+    monkeypatch.setattr(frames, "MANY", 1)
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     with open_flow(scene.parameters(), started, resolver(), lambda _: None) as opened:
@@ -72,14 +72,14 @@ def test_one_consumer_and_spark_read_the_same_records(
     flow: OpenFlow, isolation: str, shortest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Null and empty keys, values and headers, aborted records and markers, times, and a range within a log."""
-    monkeypatch.setattr(short_partitions, "SHORT", shortest)
+    monkeypatch.setattr(frames, "SHORT", shortest)
     logs = flow.source.offsets([TopicPartition("shortly", 0), TopicPartition("shortly", 1)])
     logs = {
         **logs,
         TopicPartition("shortly", 0): OffsetRange(3, 63),
         TopicPartition("shortly.empty", 0): OffsetRange(0, 0),
     }
-    by_spark = readers.records_frame(flow.spark.session, flow.source.options, logs, isolation)
+    by_spark = frames.records_frame(flow.spark.session, flow.source.options, logs, isolation)
     at_once = flow.read(flow.source, logs, isolation)
     assert at_once.schema.simpleString() == by_spark.schema.simpleString()
     order = ("topic", "partition", "offset")
@@ -89,7 +89,7 @@ def test_one_consumer_and_spark_read_the_same_records(
 
 
 def test_records_that_the_driver_cannot_hold_are_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_partitions, "AT_MOST_BYTES", 1_000)
+    monkeypatch.setattr(frames, "AT_MOST_BYTES", 1_000)
     logs = flow.source.offsets([TopicPartition("shortly", 0)])
     assert flow.read(flow.source, logs).count() == 63
 
@@ -111,7 +111,7 @@ def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(
     scene.sync("shorter", 0, (79, 77))
     outcomes = []
     for many, few in ((MANY, sums.AT_MOST_RECORDS), (MANY, 0), (1, 0)):
-        monkeypatch.setattr(short_partitions, "MANY", many)
+        monkeypatch.setattr(frames, "MANY", many)
         monkeypatch.setattr(sums, "AT_MOST_RECORDS", few)
         (parity,) = (each for each in check(scene.parameters()).checks if each.name == "parity")
         outcomes.append((parity.findings, parity.samples, {**parity.counts, "readSeconds": 0}, parity.rows))

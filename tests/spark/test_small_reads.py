@@ -9,13 +9,12 @@ from components.contract.parameters import ClusterParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark.clusters import Cluster
-from spark.credentials import client_options, resolver
 from spark.java_json import JavaJson
-from spark.kafka_errors import ClusterError, JavaObject
-from spark.keystores import keystore_to_pem
-from spark.sessions import Spark
-from spark.small_reads import SilentError, SmallReads, layers
+from spark.read.clusters import Cluster
+from spark.read.credentials import client_options, keystore_to_pem, resolver
+from spark.read.kafka_errors import ClusterError, JavaObject
+from spark.read.sessions import Spark
+from spark.read.small_reads import SilentError, SmallReads, layers
 from tests.spark.scenes import Scene, cluster_document, passwords, produce, remove_records, transaction
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 1)
@@ -143,7 +142,7 @@ def test_a_cluster_that_delivers_nothing_is_reported_as_busy(
     cluster: Cluster, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_topics(scene.source, {"small.silent": 1})
-    monkeypatch.setattr("spark.clusters.TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("spark.read.clusters.TIMEOUT_SECONDS", 1)
     with pytest.raises(ClusterError) as refused:
         list(cluster.records([(TopicPartition("small.silent", 0), OffsetRange(0, 9))], "reading the end"))
     assert refused.value.code == "brokers-busy"

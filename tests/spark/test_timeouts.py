@@ -10,12 +10,11 @@ import pytest
 from components.contract.parameters import ClusterParameters
 from infra.local.endpoints import Endpoints
 from infra.local.state import load_state
-from spark import clusters
-from spark.clusters import Cluster
-from spark.credentials import ClientOptions, client_options, resolver
-from spark.kafka_errors import ClusterError, JavaError, translated
-from spark.keystores import keystore_to_pem
-from spark.sessions import Spark
+from spark.read import clusters
+from spark.read.clusters import Cluster
+from spark.read.credentials import ClientOptions, client_options, keystore_to_pem, resolver
+from spark.read.kafka_errors import ClusterError, JavaError, translated
+from spark.read.sessions import Spark
 from tests.spark.scenes import cluster_document, passwords
 
 

@@ -22,8 +22,8 @@ from components.kafka.topic_sync import Difference, Setting, config_differences,
 from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.topics import acl_findings, config_findings, topic_setting_findings
-from spark.flows import OpenFlow
-from spark.kafka_errors import ClusterError
+from spark.read.flows import OpenFlow
+from spark.read.kafka_errors import ClusterError
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import CALL_SECONDS, Scene

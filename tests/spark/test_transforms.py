@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark import pairing, transforms
 from spark.checks.parity.sums import Sums, same_places
-from spark.guards import SOURCE, TARGET
+from spark.read.digests import SOURCE, TARGET, digest_frame, uncommitted
+from spark.read.pairs import differing_records, paired, reordered
 from tests.spark.summed import sums_of_sides
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -28,7 +28,7 @@ def digest(
     at: datetime = NOW,
 ) -> int:
     rows = [(key, value, "orders", 0, 0, at, headers)]
-    (row,) = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, "").collect()
+    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, "").collect()
     found = row.digest
     assert isinstance(found, int)
     return found
@@ -69,7 +69,7 @@ def test_null_headers_and_empty_headers_have_the_same_digest(spark: SparkSession
 
 def test_records_of_the_target_have_the_sources_topic_name(spark: SparkSession) -> None:
     rows = [(b"k", b"v", "useast.orders", 1, 7, NOW, None)]
-    (row,) = transforms.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "useast.").collect()
+    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "useast.").collect()
     assert (row.side, row.topic, row.partition, row.offset) == (TARGET, "orders", 1, 7)
 
 
@@ -105,8 +105,8 @@ def test_reordered_records_are_distinguished_from_records_that_were_sent_again(
     spark: SparkSession, target: list[tuple[int, int]], found: list[tuple[int, int, int]]
 ) -> None:
     """A consumer that moves to its translated offset would skip the block that now comes before it."""
-    pairs = pairing.paired(digests(spark, [(0, 5), (1, 6), (2, 7), (3, 8)], target))
-    rows = pairing.reordered(pairs).collect()
+    pairs = paired(digests(spark, [(0, 5), (1, 6), (2, 7), (3, 8)], target))
+    rows = reordered(pairs).collect()
     assert [(row.records, row.first, row.last) for row in rows] == found
 
 
@@ -126,7 +126,7 @@ def test_sums_over_offsets_show_whether_equal_records_are_in_the_same_order(spar
 def test_only_a_name_that_looks_like_heartbeats_loses_the_prefix_under_the_identity_policy(spark: SparkSession) -> None:
     names = ["useast.orders", "useast.device-heartbeats"]
     frame = spark.createDataFrame([(b"k", b"v", name, 0, 0, NOW, None) for name in names], _RECORDS)
-    found = transforms.digest_frame(frame, TARGET, "useast.", prefixed="heartbeats").collect()
+    found = digest_frame(frame, TARGET, "useast.", prefixed="heartbeats").collect()
     assert [row.topic for row in found] == ["useast.orders", "device-heartbeats"]
 
 
@@ -138,8 +138,8 @@ def differences(
     started: int | None = 0,
 ) -> dict[str, tuple[int, int, int]]:
     judged = spark.createDataFrame([("orders", 0, judged_end, started)], _JUDGED)
-    pairs = pairing.paired(digests(spark, source, target), newest_first=started != 0)
-    found = pairing.differing_records(pairs, judged).collect()
+    pairs = paired(digests(spark, source, target), newest_first=started != 0)
+    found = differing_records(pairs, judged).collect()
     return {row.kind: (row.records, row.first, row.last) for row in found}
 
 
@@ -171,9 +171,9 @@ def test_every_kind_of_difference_is_distinguished(
 def test_a_record_that_the_source_aborted_is_not_reported_as_extra(spark: SparkSession) -> None:
     """The committed record explains one copy on the target, the aborted one the other."""
     both = digests(spark, [(0, 1), (3, 3)], [(0, 1), (1, 2), (2, 1), (3, 3), (4, 9)])
-    everything = transforms.uncommitted(digests(spark, [(0, 1), (1, 2), (2, 1), (3, 3)], []))
+    everything = uncommitted(digests(spark, [(0, 1), (1, 2), (2, 1), (3, 3)], []))
     judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
-    found = pairing.differing_records(pairing.paired(both.unionByName(everything)), judged).collect()
+    found = differing_records(paired(both.unionByName(everything)), judged).collect()
     assert {row.kind: (row.records, row.first, row.last) for row in found} == {"aborted": (2, 1, 2), "extra": (1, 4, 4)}
 
 
@@ -219,5 +219,5 @@ def test_the_times_of_a_side_are_those_of_its_compared_records(spark: SparkSessi
 def test_samples_are_limited_to_twenty_but_all_records_are_counted(spark: SparkSession) -> None:
     frame = digests(spark, [(0, 1)], [(0, 1), *((offset, 100 + offset) for offset in range(1, 31))])
     judged = spark.createDataFrame([("orders", 0, 99, 0)], _JUDGED)
-    (row,) = pairing.differing_records(pairing.paired(frame), judged).collect()
+    (row,) = differing_records(paired(frame), judged).collect()
     assert (row.kind, row.records, [sample.offset for sample in row.samples]) == ("extra", 30, list(range(1, 21)))

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader, Read
+from components.clients.reader import KafkaReader
+from components.clients.streams import KafkaRecord
 from components.contract.evidence import KeptPositions
 from components.contract.parameters import FlowParameters
 from components.contract.wording import agreeing, number
@@ -126,15 +127,15 @@ def _tails(
 ) -> dict[TopicPartition, PartitionTail]:
     logs = target.logs(partitions)
     ranges = {each: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for each, log in logs.items()}
-    read: dict[TopicPartition, list[Read]] = {}
-    for each in target.read("the newest records", ranges):
+    read: dict[TopicPartition, list[KafkaRecord]] = {}
+    for each in target.read("the newest records", ranges.items()):
         # In a pair, the target's own records say nothing about the source.
-        if flow.guard is None or flow.guard.mark in each.headers:
+        if flow.guard is None or flow.guard.mark in each.header_names:
             read.setdefault(each.partition, []).append(each)
     return {each: _tail(log.end, read.get(each, [])) for each, log in logs.items()}
 
 
-def _tail(end: int, read: Sequence[Read]) -> PartitionTail:
+def _tail(end: int, read: Sequence[KafkaRecord]) -> PartitionTail:
     if not read:
         return PartitionTail(end)
     times = [each.time_ms for each in read]

@@ -50,8 +50,8 @@ from spark.checks.offsets.checkpoints import (
 from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from spark.checks.offsets.translation import Position, Proof
 from spark.checks.parity.findings import Rows
-from spark.flows import OpenFlow
-from spark.waiting import wait_until
+from spark.read.flows import OpenFlow
+from spark.read.waiting import wait_until
 
 
 def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:

@@ -29,9 +29,9 @@ from spark.checks.offsets.translation import (
     proof_at,
     source_range,
 )
-from spark.clusters import Cluster
-from spark.flows import OpenFlow
-from spark.guards import COMPARED, SOURCE, TARGET, compared_headers, role_of
+from spark.read.clusters import Cluster
+from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
+from spark.read.flows import OpenFlow
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]

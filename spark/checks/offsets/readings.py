@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from components.kafka.mirror_records import Checkpoints, latest_checkpoints
 from components.kafka.offset_syncs import SyncHistory, sync_histories
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.flows import OpenFlow
+from spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ from spark.checks.parity.findings import (
 from spark.checks.parity.first_pass import FirstPass, open_transaction_findings
 from spark.checks.parity.proven import earlier_counts, earlier_summary, in_full_findings, proven_topics, spans
 from spark.checks.topics import absent_from_target, foreign_topic_findings
-from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET
+from spark.read.digests import SOURCE, TARGET
+from spark.read.flows import OpenFlow
 
 
 def check_parity(

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from components.contract.wording import numbered
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import pairing, readers, transforms
 from spark.checks.parity.causes import (
     by_newest,
     known_starts,
@@ -27,11 +26,12 @@ from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.evidence import OVERLAP
 from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, logs_on_target, settled, unread
 from spark.checks.parity.sums import both_clusters, both_sides
-from spark.flows import OpenFlow
-from spark.guards import SOURCE
-from spark.local_frames import frame_of
-from spark.newest import newest_by_key
-from spark.waiting import wait_until
+from spark.read import digests, frames
+from spark.read.digests import SOURCE
+from spark.read.flows import OpenFlow
+from spark.read.frames import frame_of
+from spark.read.pairs import REACHED, differing_records, last_copies, newest_by_key, paired, reordered
+from spark.read.waiting import wait_until
 
 
 class Comparison(NamedTuple):
@@ -122,24 +122,22 @@ def _differing(
     # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
     gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
     aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
-    sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(transforms.uncommitted(aborted))
-    pairs = pairing.paired(sides_read, flow.parameters.start_from == "latest").cache()
+    sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(digests.uncommitted(aborted))
+    pairs = paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
-        frame = pairing.differing_records(pairs, judged).unionByName(pairing.reordered(pairs))
-        frame = frame.unionByName(pairing.last_copies(pairs, judged))
-        rows = readers.collected_rows(frame, both_clusters(flow), "comparing records")
+        frame = differing_records(pairs, judged).unionByName(reordered(pairs))
+        frame = frame.unionByName(last_copies(pairs, judged))
+        rows = frames.collected_rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()
     compacted = _compacted(flow, partitions)
     if compacted:
         logs = [{each: at[each] for each in compacted} for at in (at_source.logs, target_logs)]
         frame = newest_by_key(both_sides(flow, *logs), judged)
-        rows += readers.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
+        rows += frames.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {
-        TopicPartition(row.topic, row.partition): (row.last + 1, row.records)
-        for row in rows
-        if row.kind == pairing.REACHED
+        TopicPartition(row.topic, row.partition): (row.last + 1, row.records) for row in rows if row.kind == REACHED
     }
     found = [
         Difference(
@@ -153,7 +151,7 @@ def _differing(
             tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
         )
         for row in rows
-        if row.kind != pairing.REACHED
+        if row.kind != REACHED
     ]
     kinds: dict[TopicPartition, dict[str, int]] = {each: {} for each in partitions}
     for each in found:

@@ -11,8 +11,8 @@ from components.contract.evidence import Evidence, Proven, ProvenTopic
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.sums import Sums
-from spark.flows import OpenFlow
-from spark.kafka_errors import ClusterError
+from spark.read.flows import OpenFlow
+from spark.read.kafka_errors import ClusterError
 
 REMADE = "the topic was deleted and created again"
 _NOTHING_PROVEN = "the newest verdict holds no evidence for these records"

@@ -24,10 +24,10 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.causes import arrived
 from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
 from spark.checks.parity.sums import Sums, same_places, sums_of_both
-from spark.clusters import Cluster
-from spark.flows import OpenFlow
-from spark.guards import SOURCE, TARGET
-from spark.waiting import wait_until
+from spark.read.clusters import Cluster
+from spark.read.digests import SOURCE, TARGET
+from spark.read.flows import OpenFlow
+from spark.read.waiting import wait_until
 
 CODE = "open-transaction"
 

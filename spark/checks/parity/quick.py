@@ -29,8 +29,8 @@ from spark.checks.parity.first_pass import (
     wait_while_moving,
 )
 from spark.checks.topics import absent_from_target, foreign_topic_findings
-from spark.flows import OpenFlow
-from spark.waiting import wait_until
+from spark.read.flows import OpenFlow
+from spark.read.waiting import wait_until
 
 
 @dataclass(frozen=True)

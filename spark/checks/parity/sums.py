@@ -16,13 +16,23 @@ from pyspark.sql import DataFrame
 from components.contract.parameters import FlowParameters
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark import readers, transforms
-from spark.clusters import Cluster
-from spark.estimates import estimates
-from spark.flows import OpenFlow
-from spark.guards import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
-from spark.small_reads import JsonRecord, headers_of
-from spark.transforms import LOW_HALF, PLACED_MODULUS
+from spark.read import frames
+from spark.read.clusters import Cluster
+from spark.read.digests import (
+    ASIDE,
+    COMPARED,
+    LOOPED,
+    LOW_HALF,
+    PLACED_MODULUS,
+    SOURCE,
+    TARGET,
+    compared_headers,
+    role_of,
+    sums_by_side,
+)
+from spark.read.flows import OpenFlow
+from spark.read.frames import estimates
+from spark.read.small_reads import JsonRecord, headers_of
 
 
 @dataclass(frozen=True)
@@ -194,7 +204,7 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     with estimates(
         flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
     ):
-        rows = readers.collected_rows(frame, both_clusters(flow), "reading the records of both sides")
+        rows = frames.collected_rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
         found[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
             row.records,
@@ -222,7 +232,7 @@ def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, 
     sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
     digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}
     remote = {flow.policy.remote_partition(each): each for each in target}
-    return transforms.sums_by_side(digests), {SOURCE: {each: each for each in source}, TARGET: remote}
+    return sums_by_side(digests), {SOURCE: {each: each for each in source}, TARGET: remote}
 
 
 def _remote(flow: OpenFlow, target: Ranges) -> Ranges:

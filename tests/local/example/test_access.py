@@ -35,10 +35,10 @@ from infra.machine.jdk import find_jdk
 from infra.machine.waiting import wait_for
 from infra.review.acls import acl_commands, stack_acls
 from spark.checks import access
-from spark.credentials import resolver
 from spark.documents import chosen_flows
-from spark.flows import open_flow
-from spark.sessions import SessionOptions, spark_jvm
+from spark.read.credentials import resolver
+from spark.read.flows import open_flow
+from spark.read.sessions import SessionOptions, spark_jvm
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, source_acls
 from tests.local.observed import expect_records
 

@@ -1,6 +1,6 @@
 """A flow opened for checking: connected to both clusters, with its selection resolved."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -12,15 +12,12 @@ from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy
 from components.kafka.topic_names import is_name
-from spark import readers, transforms
-from spark.clusters import Cluster
-from spark.credentials import Resolve, client_options
-from spark.kafka_errors import ClusterError
-from spark.keystores import keystore_to_pem
-from spark.sessions import Spark
-from spark.short_partitions import LeftToSparkError, short_partitions, short_records
-
-Progress = Callable[[str], None]
+from spark.read import digests, frames
+from spark.read.clusters import Cluster
+from spark.read.credentials import Resolve, client_options, keystore_to_pem
+from spark.read.frames import LeftToSparkError, Progress, short_partitions, short_records
+from spark.read.kafka_errors import ClusterError
+from spark.read.sessions import Spark
 
 
 @dataclass(frozen=True)
@@ -63,24 +60,24 @@ class OpenFlow:
         """
         short = short_partitions(ranges)
         if not short:
-            return readers.records_frame(self.spark.session, cluster.options, ranges, isolation)
+            return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
         read = cluster.json_batches(short.items(), "reading short partitions", isolation)
         try:
-            frame = short_records(self.spark.session, read, readers.RECORD_COLUMNS)
+            frame = short_records(self.spark.session, read, frames.RECORD_COLUMNS)
         except LeftToSparkError:
-            return readers.records_frame(self.spark.session, cluster.options, ranges, isolation)
+            return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
         long = {each: offsets for each, offsets in ranges.items() if each not in short}
         if not any(offsets.size for offsets in long.values()):
             return frame
-        return readers.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
+        return frames.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
 
     def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return self.read(cluster, ranges, "read_uncommitted")
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
         """`transforms.digests` of one side's records, with the topics named as on the source, unless `own_names`."""
-        return transforms.digest_frame(
+        return digests.digest_frame(
             records,
             side,
             self.policy.prefix,

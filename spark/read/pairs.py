@@ -1,9 +1,9 @@
-"""Pairs the records of both sides, and names those on one side only or out of order."""
+"""Records paired by digest, and the kinds of those that differ. Results are small enough for the driver."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark.guards import ASIDE, COMPARED, SOURCE, TARGET, UNCOMMITTED
+from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, UNCOMMITTED
 
 SAMPLES = 20
 #: A kind that is not a difference: see `reached`.
@@ -177,3 +177,96 @@ def reordered(pairs: DataFrame) -> DataFrame:
         )
         .withColumn("kind", F.lit("reordered"))
     )
+
+
+def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
+    """The keys whose newest record differs, as `pairing.differences` has them: key topic, partition, kind.
+
+    `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way; those
+    before started need not be replicated, and null means that the start is unknown. A side that holds a tombstone of a
+    key, or nothing at all, has deleted the key. The cleaner removes records without a key. The kinds:
+
+    - newest-missing: the target holds no record of a key that the source has
+    - newest-outdated: it holds another value as the newest
+    - newest-undeleted: it holds a value of a key that the source has deleted
+    - newest-foreign: it holds a value of a key for which the source has no record
+    - newest-unproven: nothing shows which of these it is, because the key is written on both sides of a guarded flow,
+      or because the flow's start is unknown
+    """
+    end, source = F.col("judged_end"), F.col("side") == SOURCE
+    compared = F.col("role") == COMPARED
+    due = compared & source & (end.isNull() | (F.col("offset") < end))
+    record = F.struct("digest", "tombstone", "offset", "time_ms")
+    newest = (
+        digests.where(F.col("key_digest").isNotNull())
+        .join(F.broadcast(judged.select("topic", "partition", "judged_end", "started")), ["topic", "partition"], "left")
+        .groupBy("topic", "partition", "key_digest")
+        .agg(
+            F.max_by(record, F.when(due, F.col("offset"))).alias("here"),
+            F.max_by(record, F.when(compared & (F.col("side") == TARGET), F.col("offset"))).alias("there"),
+            F.collect_set(F.when(compared & source & ~due, F.col("digest"))).alias("later"),
+            F.max(~compared).alias("both_ways"),
+            F.first("started").alias("started"),
+        )
+        .withColumn("kind", _newest_kind())
+        .where(F.col("kind").isNotNull())
+    )
+    at = {
+        name: F.coalesce(F.col("here")[name], F.col("there")[name]).alias(name)
+        for name in ("offset", "time_ms", "digest")
+    }
+    return summed(newest.select("topic", "partition", "kind", *at.values()))
+
+
+def _newest_kind() -> Column:
+    here, there = F.col("here"), F.col("there")
+    deleted = here.isNull() | here["tombstone"]
+    equal = here.isNotNull() & (here["digest"] == there["digest"])
+    arrived = F.array_contains("later", there["digest"])
+    # A key that is written again after the judged end may still hold its value from before.
+    rewritten = here.isNull() & (F.size("later") > 0)
+    return (
+        F.when(there.isNull() & (deleted | (here["offset"] < F.col("started"))), None)
+        .when(there.isNotNull() & (equal | arrived | rewritten | (deleted & there["tombstone"])), None)
+        .when(F.col("both_ways") | (there.isNull() & F.col("started").isNull()), "newest-unproven")
+        .when(there.isNull(), "newest-missing")
+        .when(here.isNull(), "newest-foreign")
+        .when(deleted, "newest-undeleted")
+        .otherwise("newest-outdated")
+    )
+
+
+MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND = "marked-on-source", "marked-on-target", "went-round"
+
+
+def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
+    """Records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
+
+    `logs` has topic, partition, source_start and target_start, the starts of both logs. Records from before the first
+    one that both sides hold are left out if the other side has removed records. The kinds:
+
+    - marked-on-source: it carries the mark of the target, which has no such record
+    - marked-on-target: it carries both marks, but the source has not received it from the target
+    - went-round: it carries both marks, because it went from the target to the source and back
+    """
+    source, target = F.col("side") == SOURCE, F.col("side") == TARGET
+    came, has = source & (F.col("role") == ASIDE), target & F.col("role").isin(ASIDE, COMPARED)
+    same, whole = Window.partitionBy("topic", "partition", "digest"), Window.partitionBy("topic", "partition")
+    marked = (
+        digests.withColumn("came", came)
+        .withColumn("both_marks", target & (F.col("role") == LOOPED))
+        .where(F.col("came") | has | F.col("both_marks"))
+        .withColumn("on_source", F.max("came").over(same))
+        .withColumn("on_target", F.max(has).over(same))
+        .withColumn("first", F.min(F.when(F.col("came") & F.col("on_target"), F.col("offset"))).over(whole))
+        .join(F.broadcast(logs), on=["topic", "partition"], how="left")
+    )
+    # Records arrive from the target in its order, so the target still holds the originals of those after the first.
+    held = (F.col("target_start") == 0) | (F.col("offset") > F.col("first"))
+    kind = (
+        F.when(F.col("came") & ~F.col("on_target") & held, MARKED_ON_SOURCE)
+        .when(F.col("both_marks") & (F.col("on_source") | (F.col("source_start") > 0)), WENT_ROUND)
+        .when(F.col("both_marks"), MARKED_ON_TARGET)
+    )
+    named = marked.withColumn("kind", kind).where(F.col("kind").isNotNull())
+    return summed(named.select("topic", "partition", "kind", "offset", "time_ms", "digest"))

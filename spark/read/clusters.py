@@ -12,9 +12,9 @@ from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.topic_sync import Setting
 from spark.admin_json import admin_json, partition_of
-from spark.credentials import ClientOptions
-from spark.kafka_errors import ClusterError, JavaError, JavaObject, causes, gone, silent, translated
-from spark.small_reads import JsonRecord, KafkaRecord, SilentError, SmallReads, decoded
+from spark.read.credentials import ClientOptions
+from spark.read.kafka_errors import ClusterError, JavaError, JavaObject, causes, gone, silent, translated
+from spark.read.small_reads import JsonRecord, KafkaRecord, SilentError, SmallReads, decoded
 
 TIMEOUT_SECONDS = 20
 _ADMIN = "org.apache.kafka.clients.admin"

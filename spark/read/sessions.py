@@ -1,27 +1,184 @@
-"""The job's JVM and Spark session: those of spark-submit, or the job's own, which are configured here."""
+"""Spark's JVM and session: those of spark-submit, or the job's own, with the reason why one did not start or ended."""
 
 import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
 from components.contract.spark_conf import DRIVER_HEAP
-from spark.executor_pods import await_executors, lost_executors
-from spark.jvm import log_of_pods, refused, start_jvm
-from spark.kafka_errors import JavaObject
+from spark.read.kafka_errors import JavaObject
+from spark.read.waiting import wait_until
 
-HERE = Path(__file__).resolve().parent
+#: The JVM's message when Spark refuses a setting. A JVM that is too old prints something else.
+_REFUSAL = re.compile(
+    r'Exception in thread "main" '
+    r"(?:org\.apache\.spark\.[\w.]+|java\.lang\.(?:IllegalArgument|NumberFormat)Exception): (.+)"
+)
+#: Lines in Spark's log that say Kubernetes refuses a pod, or that executor pods end.
+_ABOUT_PODS = re.compile(
+    r"\.KubernetesClientException: .* Message: (.+?)\. Received status|ERROR ExecutorPodsLifecycleManager: (.+)"
+)
+_STDERR = 2
+_WARNING = "WARNING: "
+"""How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
+
+#: What Spark's log of this process said about executor pods, oldest first.
+log_of_pods: list[str] = []
+
+
+def start_jvm(settings: Mapping[str, str]) -> None:
+    """Start the JVM with the session's settings, unless this process has one already."""
+    if SparkContext._gateway is not None:
+        return
+    read_end, write_end = os.pipe()
+    refusals: list[str] = []
+    relay = Thread(target=_relay, args=(read_end, refusals), name="spark-stderr", daemon=True)
+    relay.start()
+    try:
+        gateway = _launched(settings, write_end)
+    except PySparkException:
+        # It ends with the JVM.
+        relay.join()
+        if refusals:
+            raise refused(
+                refusals[0], settings.get("spark.master", ""), "Spark's JVM ended before a session began."
+            ) from None
+        raise
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _launched(settings: Mapping[str, str], stderr: int) -> Any:
+    try:
+        conf = SparkConf().setAll(list(settings.items()))
+        return launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(stderr)
+
+
+def refused(what: str, master: str, why: str) -> CannotRunError:
+    remedy = "correct --master, --driver-memory or --spark-conf, or what the stack file says of them."
+    return CannotRunError("spark-refused", what, f"Spark master {master}", why, remedy)
+
+
+def _relay(read_end: int, refusals: list[str]) -> None:
+    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets the reasons why Spark
+    ended it.
+    """
+    with os.fdopen(read_end, errors="replace") as lines:
+        for line in lines:
+            if refusal := _REFUSAL.match(line):
+                refusals.append(refusal[1].strip())
+            if about := _ABOUT_PODS.search(line):
+                log_of_pods.append(about[1] or about[2])
+            if not line.startswith(_WARNING):
+                os.write(_STDERR, line.encode())
+
+
+#: As long as a node may take to start, and to pull the image.
+JOIN_SECONDS = 300.0
+_KUBERNETES_TIMEOUT_SECONDS = 10
+_NO_POD = "Kubernetes shows the job no executor pod, because there is none or the job could not list pods"
+
+
+def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_seconds: float = JOIN_SECONDS) -> None:
+    """Return once an executor has joined; raises CannotRunError if none does before the deadline.
+
+    `conf` is the session's. If Spark is to start executors as tasks need them, there is nothing to wait for.
+    """
+    if _on_demand(conf):
+        return
+    context = spark.sparkContext
+
+    def joined() -> bool:
+        # The driver counts as one of them.
+        return int(context._jsc.sc().getExecutorMemoryStatus().size()) > 1
+
+    if not wait_until(joined, deadline_seconds):
+        reasons = dict.fromkeys(_reasons(_pods(_namespace(conf), str(context.applicationId))))
+        raise executors_missing("; ".join(reasons or log_of_pods[-1:]) or _NO_POD, conf)
+
+
+def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
+    """The error of a session that has no executor."""
+    return CannotRunError(
+        "executors-missing",
+        f"Spark has no executor: {why}",
+        f"namespace {_namespace(conf)}",
+        "Without an executor, Spark cannot run any task.",
+        "see the log of the job. If the namespace has no room, raise its quota, or ask for fewer or smaller executors "
+        "in `inCluster.executors` of the stack file; if they end at once, build the image from this version.",
+    )
+
+
+def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
+    """The error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
+    # The first refusal by Kubernetes says more than Spark's last message, which only counts failures.
+    return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
+
+
+def _on_demand(conf: Mapping[str, str]) -> bool:
+    dynamic = conf.get("spark.dynamicAllocation.enabled", "false").strip().lower() == "true"
+    return dynamic and "spark.executor.instances" not in conf
+
+
+def _namespace(conf: Mapping[str, str]) -> str:
+    return conf.get("spark.kubernetes.namespace", "default")
+
+
+def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
+    """The session's executor pods; none if Kubernetes does not answer."""
+    from kubernetes import client
+    from urllib3.exceptions import HTTPError
+
+    from spark.read.kubernetes import api_client
+
+    try:
+        access = api_client(None)
+        found = client.CoreV1Api(access).list_namespaced_pod(
+            namespace,
+            # In cluster mode the driver also has the selector.
+            label_selector=f"spark-app-selector={application},spark-role=executor",
+            _request_timeout=_KUBERNETES_TIMEOUT_SECONDS,
+        )
+        pods: Sequence[Mapping[str, Any]] = access.sanitize_for_serialization(found.items)  # type: ignore[no-untyped-call]
+    except (client.ApiException, HTTPError, CannotRunError):
+        return ()
+    return pods
+
+
+def _reasons(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Why pods do not run, as their status says."""
+    for pod in pods:
+        status = pod.get("status") or {}
+        said = list(_said(status))
+        yield from said or [f"a pod is {status.get('phase', 'Pending')}"]
+
+
+def _said(status: Mapping[str, Any]) -> Iterator[str]:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            yield f"{condition.get('reason', '')} {condition.get('message', '')}".strip()
+    for container in status.get("containerStatuses") or ():
+        for state in (container.get("state") or {}).values():
+            if state and "reason" in state:
+                yield f"{state['reason']} {state.get('message', '')}".strip()
+
+
+SPARK = Path(__file__).resolve().parent.parent
 JARS_VARIABLE = "REPLICATE_SPARK_JARS"
 _KAFKA_SOURCE_JAR = "spark-sql-kafka-0-10_*.jar"
 _SHUFFLE = "spark.sql.shuffle.partitions"
@@ -55,7 +212,7 @@ class SessionOptions:
 
     def jars(self) -> tuple[Path, ...]:
         """The jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
-        folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or HERE.parent / ".local" / "lib" / "spark")
+        folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or SPARK.parent / ".local" / "lib" / "spark")
         if not list(folder.glob(_KAFKA_SOURCE_JAR)):
             raise CannotRunError(
                 "spark-jars-missing",
@@ -257,7 +414,7 @@ def _everywhere() -> dict[str, str]:
 
 def _own_jvm(options: SessionOptions) -> dict[str, str]:
     jars = options.jars()
-    log4j = HERE / "log4j2.properties"
+    log4j = SPARK / "log4j2.properties"
     settings = {
         "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers
-from spark.credentials import ClientOptions
 from spark.java_json import JavaJson
-from spark.kafka_errors import JavaError, JavaObject
+from spark.read.credentials import ClientOptions
+from spark.read.kafka_errors import JavaError, JavaObject
 
 #: Ranges of one partition that are closer than this are read as one.
 _MERGE_WITHIN_RECORDS = 64

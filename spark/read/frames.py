@@ -1,0 +1,250 @@
+"""Frames of records and of the driver's data, and how rows reach the driver.
+
+A frame of records has the columns key, value (binary), topic (string), partition (int), offset (bigint), timestamp
+(timestamp), headers (array of key string, value binary; null without headers).
+"""
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from components.contract.problems import CannotRunError
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.read.credentials import ClientOptions
+from spark.read.kafka_errors import JavaError, translated
+from spark.read.small_reads import JsonRecord, named_header
+
+_ROWS_OF_A_TEXT = 1_000
+
+
+def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
+    """The rows, whose values JSON can hold, as a frame with the columns of `schema`, such as "topic string, at int"."""
+    names = [each.split()[0] for each in schema.split(", ")]
+    objects = [dict(zip(names, row, strict=True)) for row in rows]
+    pieces = (objects[first : first + _ROWS_OF_A_TEXT] for first in range(0, len(objects), _ROWS_OF_A_TEXT))
+    return frame_of_json(spark, map(json.dumps, pieces), schema)
+
+
+def frame_of_json(spark: SparkSession, texts: Iterable[str], schema: str) -> DataFrame:
+    """The rows of texts that are JSON lists of objects, as a frame with the columns of `schema`. Bytes are base64."""
+    assert spark._jvm is not None
+    # PySpark has no type for the JVM object behind its session.
+    jvm: Any = spark._jvm
+    listed = jvm.java.util.ArrayList()
+    for text in texts:
+        listed.add(text)
+    held = spark._jsparkSession.createDataset(listed, jvm.org.apache.spark.sql.Encoders.STRING())
+    frame: DataFrame = DataFrame(held.toDF(), spark)
+    # A text that does not fit the schema must fail: by default Spark would leave its rows out.
+    return frame.select(F.inline(F.from_json("value", f"array<struct<{schema}>>", {"mode": "FAILFAST"})))
+
+
+#: Reports a step of the job.
+Progress = Callable[[str], None]
+RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+_RECORD_SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
+)
+#: With fewer offsets than this, one task per partition is faster than splitting partitions.
+_SPLIT_FROM_RECORDS = 50_000
+#: At most this many offsets in a task, so that a long read can report its progress.
+_RECORDS_IN_A_TASK = 250_000
+_CONSUMER = {
+    # After each poll Spark asks the broker twice for the ends of the partition, and reads nothing meanwhile.
+    "kafka.max.poll.records": "10000",
+    "kafka.max.partition.fetch.bytes": str(8 * 1024 * 1024),
+    "kafka.receive.buffer.bytes": str(1024 * 1024),
+}
+
+
+def records_frame(
+    spark: SparkSession,
+    options: ClientOptions,
+    ranges: Mapping[TopicPartition, OffsetRange],
+    isolation: str = "read_committed",
+) -> DataFrame:
+    """The records of `ranges`, one range per partition. Records of aborted transactions are left out, unless
+    `isolation` is read_uncommitted.
+
+    Records that retention removes during the read are missing without an error: a check that counts records must
+    compare the log starts again afterwards.
+    """
+    wanted = {each: offsets for each, offsets in ranges.items() if offsets.size}
+    if not wanted:
+        return frame_of_json(spark, (), _RECORD_SCHEMA).select(*RECORD_COLUMNS)
+    reader = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", options.bootstrap_servers)
+        .options(**{f"kafka.{key}": value for key, value in options.properties.items()})
+        .options(**_CONSUMER)
+        .option("kafka.isolation.level", isolation)
+        .option("assign", _partitions_json(wanted))
+        .option("startingOffsets", _offsets_json({each: at.start for each, at in wanted.items()}))
+        .option("endingOffsets", _offsets_json({each: at.end for each, at in wanted.items()}))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "false")
+    )
+    size = sum(offsets.size for offsets in wanted.values())
+    if size >= _SPLIT_FROM_RECORDS:
+        tasks = max(spark.sparkContext.defaultParallelism, math.ceil(size / _RECORDS_IN_A_TASK))
+        reader = reader.option("minPartitions", str(tasks))
+    return reader.load().select(*RECORD_COLUMNS)
+
+
+def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
+    """The rows of a small frame; raises ClusterError or CannotRunError."""
+    try:
+        return frame.collect()
+    except JavaError as error:
+        raise translated(error, where, doing, answered=True) from None
+    except PySparkException as error:
+        raise CannotRunError(
+            "read-failed",
+            f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}",
+            where,
+            "A task failed, or the driver ran out of memory.",
+            "see Spark's log on the terminal; raise --driver-memory if the driver ran out of memory.",
+        ) from error
+
+
+def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
+    """{"topic": [partition, …]}, as Spark's option `assign` reads it."""
+    by_topic: dict[str, list[int]] = {}
+    for each in partitions:
+        by_topic.setdefault(each.topic, []).append(each.partition)
+    return json.dumps(by_topic)
+
+
+def _offsets_json(offsets: Mapping[TopicPartition, int]) -> str:
+    """{"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
+    by_topic: dict[str, dict[str, int]] = {}
+    for each, offset in offsets.items():
+        by_topic.setdefault(each.topic, {})[str(each.partition)] = offset
+    return json.dumps(by_topic)
+
+
+#: A partition with at most this many offsets is short: passing them to Python and back takes less time than a login.
+SHORT = 200
+#: With fewer of them, Spark reads them just as fast.
+MANY = 64
+AT_MOST_RECORDS = 200_000
+#: Bytes of JSON. The driver holds the records of both sides until they are compared.
+AT_MOST_BYTES = 48 * 1024 * 1024
+_BYTES_OF_A_TEXT = 256 * 1024
+_SCHEMA = (
+    "topic string, partition int, offset bigint, time_ms bigint, key binary, value binary, "
+    "headers array<struct<key string, value binary>>"
+)
+
+
+class LeftToSparkError(Exception):
+    """The driver has no room for the records of short partitions, or one has a header whose name is not UTF-8."""
+
+
+def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:
+    """Those of `ranges` that are read here: the shortest ones, unless they are few."""
+    found: dict[TopicPartition, OffsetRange] = {}
+    left = AT_MOST_RECORDS
+    for each, offsets in sorted(ranges.items(), key=lambda one: one[1].size):
+        left -= offsets.size
+        if offsets.size > SHORT or left < 0:
+            break
+        if offsets.size:
+            found[each] = offsets
+    return found if len(found) >= MANY else {}
+
+
+def short_records(spark: SparkSession, batches: Iterable[Sequence[JsonRecord]], columns: Iterable[str]) -> DataFrame:
+    """A frame of the records, with these columns of `readers.records`; raises LeftToSparkError."""
+    frame = frame_of_json(spark, _texts(chain.from_iterable(batches)), _SCHEMA)
+    return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*columns)
+
+
+def _texts(records: Iterable[JsonRecord]) -> Iterator[str]:
+    piece: list[str] = []
+    size, total = 0, 0
+    for each in records:
+        text = json.dumps(_record(each))
+        piece.append(text)
+        size, total = size + len(text), total + len(text)
+        if total > AT_MOST_BYTES:
+            raise LeftToSparkError
+        if size > _BYTES_OF_A_TEXT:
+            yield f"[{','.join(piece)}]"
+            piece, size = [], 0
+    if piece:
+        yield f"[{','.join(piece)}]"
+
+
+def _record(record: JsonRecord) -> dict[str, object]:
+    """The record as a row. Without headers they are null, as in Spark's reader."""
+    try:
+        headers = [named_header(each) for each in record["headers"]["headers"]]
+    except UnicodeDecodeError:
+        # Java and Python replace invalid UTF-8 differently, and Spark's reader may read the other side.
+        raise LeftToSparkError from None
+    return {
+        "topic": record["topic"],
+        "partition": record["partition"],
+        "offset": record["offset"],
+        "time_ms": record["timestamp"],
+        "key": record["key"],
+        "value": record["value"],
+        "headers": [{"key": name, "value": value} for name, value in headers] or None,
+    }
+
+
+EVERY_SECONDS = 10.0
+
+
+@contextmanager
+def estimates(
+    spark: SparkSession, progress: Progress, what: str, every_seconds: float = EVERY_SECONDS
+) -> Iterator[None]:
+    """While the body runs one Spark job, report its progress every ten seconds; report nothing for a shorter job."""
+    done = threading.Event()
+    watcher = threading.Thread(
+        target=_watch, args=(spark, progress, what, every_seconds, done), name="estimates", daemon=True
+    )
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def estimate(what: str, share: float, seconds: float) -> str:
+    """The sentence for a `share` of the work, between 0 and 1, that took this many seconds."""
+    return f"{what}: {share:.0%}, about {seconds * (1 - share) / share:.0f} s left"
+
+
+def _watch(spark: SparkSession, progress: Progress, what: str, every_seconds: float, done: threading.Event) -> None:
+    began = time.monotonic()
+    while not done.wait(every_seconds):
+        try:
+            share = _share(spark)
+        except (Py4JError, OSError):
+            # The code that waits for the job reports why Spark does not answer.
+            return
+        if share:
+            progress(estimate(what, share, time.monotonic() - began))
+
+
+def _share(spark: SparkSession) -> float:
+    """The share of the active stages' tasks that have ended; 0 if nothing runs or nothing has ended."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each)) is not None]
+    total = sum(each.numTasks for each in stages)
+    return sum(each.numCompletedTasks for each in stages) / total if total else 0.0

@@ -1,0 +1,178 @@
+"""What the job reads from Kubernetes: connectors' resources and earlier verdicts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from kubernetes import client, config
+from urllib3.exceptions import HTTPError
+
+from components.contract.evidence import Evidence, read_evidence
+from components.contract.parameters import ConnectorParameters, FlowParameters
+from components.contract.problems import CannotRunError
+from components.contract.published_verdict import History, config_map_name, entries, read_history, read_topic_ids
+from components.contract.report import TopicIds
+from components.kafka.connectors import failures, is_observed, reported_connectors
+from spark.checks.connectors import Object
+from spark.read.waiting import wait_until
+
+
+def api_client(kubeconfig: Path | None) -> client.ApiClient:
+    """A client configured by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service account."""
+    try:
+        configuration = client.Configuration()
+        config.load_kube_config(str(kubeconfig) if kubeconfig else None, client_configuration=configuration)  # type: ignore[no-untyped-call]
+        return client.ApiClient(configuration)
+    except config.ConfigException:
+        if kubeconfig is not None:
+            raise CannotRunError(
+                "kubeconfig-invalid",
+                "not a usable kubeconfig",
+                str(kubeconfig),
+                "The job reads Secrets and publishes verdicts with it.",
+                "give --kubeconfig a valid file.",
+            ) from None
+    configuration = client.Configuration()
+    try:
+        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    except config.ConfigException:
+        raise CannotRunError(
+            "kubeconfig-missing",
+            "no kubeconfig and no service account",
+            "environment",
+            "The job reads Secrets and publishes verdicts through the Kubernetes API.",
+            "set KUBECONFIG to a kubeconfig file. The job called by itself also takes `--kubeconfig FILE`.",
+        ) from None
+    return client.ApiClient(configuration)
+
+
+_TIMEOUT_SECONDS = 10
+_PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
+
+
+def read_objects(flow: FlowParameters, kubeconfig: Path | None) -> dict[ConnectorParameters, Object]:
+    """The object of each of the flow's connectors, as Kubernetes has it now."""
+    wanted = flow.connectors or ()
+    try:
+        objects = client.CustomObjectsApi(api_client(kubeconfig))
+    except CannotRunError as error:
+        return dict.fromkeys(wanted, Object(refusal=error.what))
+    return {each: _read(objects, each, flow.namespace) for each in wanted}
+
+
+def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, namespace: str) -> Object:
+    group, _, version = connector.api_version.partition("/")
+    plural, name = _PLURALS[connector.kind], connector.object_name
+    try:
+        live = objects.get_namespaced_custom_object(
+            group, version, namespace, plural, name, _request_timeout=_TIMEOUT_SECONDS
+        )
+        return Object(cast("Mapping[str, Any]", live))
+    except client.ApiException as error:
+        return Object() if error.status == 404 else Object(refusal=f"Kubernetes answers {error.reason}")
+    except HTTPError:
+        return Object(refusal="the Kubernetes API server does not answer")
+
+
+TIMEOUT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the flow's newest published verdict says about its topics; `why_not` says why it has no evidence, if it
+    should have some.
+    """
+
+    topic_ids: TopicIds = field(default_factory=dict)
+    evidence: Evidence | None = None
+    why_not: str = ""
+
+
+def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
+    """Nothing if no verdict was published, or if the job cannot read it."""
+    try:
+        core = client.CoreV1Api(api_client(kubeconfig))
+        found = published_data(core, config_map_name(flow.name), flow.namespace)
+    except (CannotRunError, client.ApiException, HTTPError):
+        return Before(why_not="the published verdict cannot be read")
+    return before_of(found.data) if found is not None else Before()
+
+
+def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
+    """The flow's earlier verdicts; the history says so if it cannot be read."""
+    try:
+        core = client.CoreV1Api(api_client(kubeconfig))
+        found = published_data(core, config_map_name(flow.name), flow.namespace)
+    except (CannotRunError, client.ApiException, HTTPError):
+        return History(damage="the earlier verdicts are unknown, because the job could not read them from Kubernetes")
+    return read_history(found.data) if found is not None else History()
+
+
+def before_of(data: Mapping[str, str]) -> Before:
+    """What the entries of the ConfigMap say."""
+    ids = read_topic_ids(data)
+    try:
+        evidence = read_evidence(data)
+    except ValueError as error:
+        return Before(ids, why_not=f"the evidence in the newest verdict cannot be used: {error}")
+    none = (
+        "the newest verdict holds no evidence to continue from: its parity check did not pass, relied on an accepted "
+        "finding or proved no partition, or the evidence did not fit into the ConfigMap"
+    )
+    return Before(ids, evidence, "" if evidence is not None else none)
+
+
+@dataclass(frozen=True)
+class Published:
+    """The entries of a ConfigMap, and the version of the object that has them."""
+
+    data: Mapping[str, str]
+    version: str
+
+
+def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Published | None:
+    """What a ConfigMap holds; None if it does not exist."""
+    try:
+        found = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
+    except client.ApiException as error:
+        if error.status != 404:
+            raise
+        return None
+    assert found.metadata is not None
+    data = entries({"data": found.data, "binaryData": found.binary_data})
+    return Published(data, found.metadata.resource_version or "")
+
+
+_EVERY_SECONDS = 2.0
+
+
+def await_connectors(
+    flows: Sequence[FlowParameters], kubeconfig: Path | None, deadline_seconds: float, progress: Callable[[str], object]
+) -> bool:
+    """Whether the connectors of every flow run, waiting at most until the deadline.
+
+    If they do not, the job continues, and its checks say what is wrong. It does not wait for connectors that it may not
+    read.
+    """
+    if deadline_seconds <= 0 or not any(flow.connectors for flow in flows):
+        return True
+    progress(f"waiting until the connectors run, at most {deadline_seconds:g} s")
+
+    def probe() -> bool:
+        return all(settled(each) for flow in flows for each in read_objects(flow, kubeconfig).values())
+
+    return wait_until(probe, deadline_seconds, _EVERY_SECONDS)
+
+
+def settled(found: Object) -> bool:
+    """Whether an object's connectors run according to its status, or cannot be read."""
+    if found.refusal:
+        return True
+    return found.live is not None and _runs(found.live)
+
+
+def _runs(live: Mapping[str, Any]) -> bool:
+    conditions = (live.get("status") or {}).get("conditions") or []
+    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return ready and is_observed(live) and not any(True for each in reported_connectors(live) for _ in failures(each))
