@@ -94,7 +94,7 @@ def acl_phrase(acl: Acl) -> str:
 
 
 def _operations(acl: Acl) -> str:
-    return ", ".join(operation_title(each) for each in acl.operations)
+    return ", ".join(operation_title(operation) for operation in acl.operations)
 
 
 def acl_documents(acls: Sequence[Acl]) -> list[dict[str, Any]]:
@@ -142,11 +142,11 @@ def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 
 
 def _acls(snapshot: Snapshot) -> list[Acl]:
-    return [acl for each in snapshot.deployments.values() for flow in each.flows for acl in user_acls(flow)]
+    return [acl for deployment in snapshot.deployments.values() for flow in deployment.flows for acl in user_acls(flow)]
 
 
 def _kafka_users(snapshot: Snapshot) -> Iterator[tuple[str, bool]]:
-    for each in snapshot.deployments.values():
-        for flow in each.flows:
+    for deployment in snapshot.deployments.values():
+        for flow in deployment.flows:
             yield flow.settings.source, flow.source.kafka_user is not None
             yield flow.settings.target, flow.target.kafka_user is not None

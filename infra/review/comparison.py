@@ -83,8 +83,8 @@ def _secrets(value: Any) -> Iterator[str]:
         for key in ("secret", "secretKeyRef", "secretRef"):
             if isinstance(named := value.get(key), Mapping) and "name" in named:
                 yield named["name"]
-        for each in value.get("imagePullSecrets") or ():
-            yield each["name"] if isinstance(each, Mapping) else each
+        for pull_secret in value.get("imagePullSecrets") or ():
+            yield pull_secret["name"] if isinstance(pull_secret, Mapping) else pull_secret
         if "secrets" in (value.get("resources") or ()):
             yield from value.get("resourceNames", ())
         for each in value.values():

@@ -227,7 +227,9 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
     """Published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
-    found = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in config_maps}
+    found = {
+        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): config_map for config_map in config_maps
+    }
     named = {flow: found.get((namespace, config_map_name(flow))) for flow, namespace in flows.items()}
     return {flow: body for flow, body in named.items() if body is not None}
 
@@ -274,7 +276,7 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
     failed = verdict.verdict is Verdict.FAIL
     severity = verdict.verdict.value
     codes = [
-        f"{check.name} ({', '.join(dict.fromkeys(each.code for each in check.findings if each.severity == severity))})"
+        f"{check.name} ({', '.join(dict.fromkeys(finding.code for finding in check.findings if finding.severity == severity))})"
         for check in verdict.checks
         if check.verdict is verdict.verdict
     ]
@@ -344,7 +346,7 @@ def _address(live: Manifest) -> str:
     spec = live.get("spec") or {}
     if live["kind"] not in WORKER_KINDS:
         return ""
-    chosen = [each for each in spec.get("clusters") or [] if each.get("alias") == spec.get("connectCluster")]
+    chosen = [cluster for cluster in spec.get("clusters") or [] if cluster.get("alias") == spec.get("connectCluster")]
     target = spec.get("target") or next(iter(chosen), spec)
     return str(target.get("bootstrapServers") or "")
 
@@ -364,7 +366,7 @@ def _by_key(objects: Sequence[Manifest]) -> Objects:
 def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
     """The finding that a replication still exists."""
     workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
-    places = ", ".join(str(reference(each)) for each in workers)
+    places = ", ".join(str(reference(worker)) for worker in workers)
     more = len(objects) - len(workers)
     others = f" and {number(more, 'more object')}" if more else ""
     exist = agreeing(len(objects), "[exists, and no stack declares it|exist, and no stack declares them]")

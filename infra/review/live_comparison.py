@@ -99,7 +99,7 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
     # Pulumi deletes what it deployed, and a preview shows that.
     undeleted = _left_behind(opened, declared, live) if settings.by_gitops else {}
-    flows = [flow for each in declared.deployments.values() for flow in each.flows]
+    flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, told)
     found = running(stack, declared, live, proven, undeleted)

@@ -86,7 +86,11 @@ def told_once(effects: Iterable[Effect]) -> list[Effect]:
     for effect in effects:
         found.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
     return [
-        replace(members[0], flow=_joined(each.flow for each in members), where=_joined(each.where for each in members))
+        replace(
+            members[0],
+            flow=_joined(member.flow for member in members),
+            where=_joined(member.where for member in members),
+        )
         for members in found.values()
     ]
 
@@ -322,8 +326,8 @@ def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Every stack with its severity, effects (most severe first), required and changed objects, grants and drift."""
     return {
         "version": VERSION,
-        "severity": gravest(each.severity for each in comparisons).value,
-        "stacks": [_stack(each) for each in comparisons],
+        "severity": gravest(comparison.severity for comparison in comparisons).value,
+        "stacks": [_stack(comparison) for comparison in comparisons],
     }
 
 

@@ -53,9 +53,9 @@ def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, A
     if live["kind"] == "KafkaConnector":
         yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
     elif live["kind"] == "KafkaMirrorMaker2":
-        wanted = {each.name: each.state for each in deployment_state("", {"": live}).connectors}
-        for each in status.get("connectors") or []:
-            yield each["name"], wanted.get(each["name"], "running"), each
+        wanted = {connector.name: connector.state for connector in deployment_state("", {"": live}).connectors}
+        for connector in status.get("connectors") or []:
+            yield connector["name"], wanted.get(connector["name"], "running"), connector
 
 
 def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
@@ -72,9 +72,9 @@ def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapp
 
 
 def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], restart: str) -> Iterator[Drift]:
-    for each in failures(status):
-        what = f"connector {each.of(name)}"
-        task = "" if each.task is None else f" --task {each.task}"
+    for failure in failures(status):
+        what = f"connector {failure.of(name)}"
+        task = "" if failure.task is None else f" --task {failure.task}"
         remedy = f"correct the cause, then restart it: `{restart}{task}`."
         yield drift_at(Severity.DATA, "connector-failed", flow, live, what, remedy)
 

@@ -73,7 +73,7 @@ class Snapshot:
     @functools.cached_property
     def expanded(self) -> Mapping[str, ExpandedFlow]:
         """The flows that the topology declares, by name; empty if the topology is unknown."""
-        return {flow.name: flow.expanded for each in self.deployments.values() for flow in each.flows}
+        return {flow.name: flow.expanded for deployment in self.deployments.values() for flow in deployment.flows}
 
 
 def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -> Snapshot:
@@ -128,7 +128,7 @@ def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
     }
     flows = resolve_flows(settings.topology, settings.region, {**unknown, **settings.values, **known})
     return Snapshot(
-        {each.name: each for each in deployments(flows)},
+        {deployment.name: deployment for deployment in deployments(flows)},
         {name: _by_key(objects) for name, objects in stack_objects(settings, flows).items() if objects},
         " ".join(each for each in (settings.kubeconfig, settings.context) if each),
         settings.by_gitops,

@@ -35,9 +35,9 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
 
     They run on the only KafkaConnect that was read, or on the workers of the only file with worker properties.
     """
-    for each in found.workers if not found.rest or len(found.workers) > 1 else ():
+    for worker in found.workers if not found.rest or len(found.workers) > 1 else ():
         why = "No connector that runs on these workers was read, or another file also has workers."
-        yield LeftOut(each.file, "", "", "no-mirror-connectors", why, "import one Connect cluster at a time.")
+        yield LeftOut(worker.file, "", "", "no-mirror-connectors", why, "import one Connect cluster at a time.")
     if not found.rest:
         return
     connects = found.of("KafkaConnect")

@@ -62,7 +62,7 @@ class Proof:
     @property
     def changes_records(self) -> bool:
         """Whether records or offsets would be copied twice, skipped or left behind."""
-        return any(each.severity in {Severity.DATA, Severity.RE_READ} for each in self.effects)
+        return any(effect.severity in {Severity.DATA, Severity.RE_READ} for effect in self.effects)
 
     @property
     def properties(self) -> int:
@@ -70,9 +70,9 @@ class Proof:
         is 0.
         """
         return sum(
-            each.obj.startswith(_CONNECTOR)
-            or (_DECISIVE.fullmatch(each.key) is not None and _ADDED.fullmatch(each.key) is None)
-            for each in self.differences
+            difference.obj.startswith(_CONNECTOR)
+            or (_DECISIVE.fullmatch(difference.key) is not None and _ADDED.fullmatch(difference.key) is None)
+            for difference in self.differences
         )
 
 
@@ -95,12 +95,14 @@ def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders
 def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, Manifest]]) -> Iterator[Difference]:
     before, after = sides
     # A connector whose name no object can have is compared with the one that replaces it.
-    made_of = {(each.role, each.part): each.name for each in after.connectors}
+    made_of = {(connector.role, connector.part): connector.name for connector in after.connectors}
     old = {
-        each.name if is_connector(each.name) else made_of.get((each.role, each.part), each.name): each
-        for each in before.connectors
+        connector.name
+        if is_connector(connector.name)
+        else made_of.get((connector.role, connector.part), connector.name): connector
+        for connector in before.connectors
     }
-    new = {each.name: each for each in after.connectors}
+    new = {connector.name: connector for connector in after.connectors}
     for name in sorted({*old, *new}):
         read, made = old.get(name), new.get(name)
         if read is None or made is None:
@@ -109,7 +111,9 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
         sides_of = ({**each.submitted, "state": each.state, "name": each.name} for each in (read, made))
         yield from _changed(f"{_CONNECTOR}{name}", *sides_of)
     for workers in after.workers:
-        same = next((each for each in before.workers if (each.kind, each.name) == (workers.kind, workers.name)), None)
+        same = next(
+            (worker for worker in before.workers if (worker.kind, worker.name) == (workers.kind, workers.name)), None
+        )
         if same is None:
             yield Difference(f"{workers.kind} {workers.name}", "", None, workers.name)
             continue
@@ -166,8 +170,8 @@ def effects_of_move(
     mentioned, because a move always stops replication.
     """
     before = _before(body, index, deployments[0], config_maps)
-    after = [_after(each, config_maps) for each in deployments]
-    of = {flow.name: flow.expanded for each in deployments for flow in each.flows}
+    after = [_after(deployment, config_maps) for deployment in deployments]
+    of = {flow.name: flow.expanded for deployment in deployments for flow in deployment.flows}
     same = _on_the_same_workers(before, after)
     found = all_effects([same], after, lambda flow, key: of[flow].where(key) if flow in of else key)
     return tuple(each for each in found if each.code not in _CARRIED and each.severity is not Severity.RESTART)
@@ -255,8 +259,10 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
         for cluster in topology.clusters.values()
         if isinstance(cluster.bootstrap_servers, ConfigValue)
     }
-    rendered = {each.name: each for each in deployments(resolve_flows(topology, None, unknown))}
-    data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
+    rendered = {deployment.name: deployment for deployment in deployments(resolve_flows(topology, None, unknown))}
+    data = {
+        (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {}) for config_map in config_maps
+    }
     proofs = []
     for each in imported.imported:
         workers, silent = each.read[0], without_heartbeats(rendered[each.name].flows)

@@ -74,10 +74,10 @@ def _mirrors(read: Any, placeholders: Placeholders) -> Iterator[Manifest]:
 def effective(
     state: DeploymentState, specs: Mapping[str, Manifest], placeholders: Placeholders, kafka: str
 ) -> DeploymentState:
-    workers = {id(each): _effective_workers(each, specs[each.name]) for each in state.workers}
+    workers = {id(worker): _effective_workers(worker, specs[worker.name]) for worker in state.workers}
     connectors = tuple(
-        _effective_connector(each, workers.get(id(each.workers), each.workers), placeholders, kafka)
-        for each in state.connectors
+        _effective_connector(connector, workers.get(id(connector.workers), connector.workers), placeholders, kafka)
+        for connector in state.connectors
     )
     return replace(state, workers=tuple(workers.values()), connectors=connectors)
 
@@ -104,7 +104,7 @@ def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWork
 
 
 def group_names(kind: str, spec: Manifest) -> dict[str, str]:
-    clusters = {each["alias"]: each for each in spec.get("clusters") or []}
+    clusters = {cluster["alias"]: cluster for cluster in spec.get("clusters") or []}
     at: Manifest = clusters.get(str(spec.get("connectCluster"))) or spec.get("target") or spec
     return {field: group_name(kind, field, at, at.get("config") or {}) for field in _GROUP}
 

@@ -59,7 +59,9 @@ def role_of(connector: ReadObject) -> ConnectorRole | None:
 
 def placeholders_of(connect: ReadObject, config_maps: Sequence[ReadObject]) -> Placeholders:
     """Return what resolves placeholders of the connectors that these workers run."""
-    data = {(each.namespace, each.name): dict(each.body.get("data") or {}) for each in config_maps}
+    data = {
+        (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {}) for config_map in config_maps
+    }
     return Placeholders(connect.namespace, providers_of(connect.spec.get("config") or {}), data)
 
 
@@ -249,26 +251,26 @@ def imported_flow(
     name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: Sequence[ReadObject], kafka: str
 ) -> Imported | LeftOut:
     """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
-    sources = [each for each in connectors if role_of(each) == "source"]
+    sources = [connector for connector in connectors if role_of(connector) == "source"]
     others: dict[ConnectorRole, ReadObject] = {}
-    for each in connectors:
-        role = role_of(each)
+    for connector in connectors:
+        role = role_of(connector)
         if role is None or role == "source":
             continue
         if role in others:
-            why = f"`{others[role].name}` and `{each.name}` are both its {role} connectors."
+            why = f"`{others[role].name}` and `{connector.name}` are both its {role} connectors."
             remedy = "give each flow its own KafkaConnect, then import both."
             return connect.left_out("", "several-flows-on-one-connect", why, remedy)
-        others[role] = each
+        others[role] = connector
     if not sources:
-        names = ", ".join(f"`{each.name}`" for each in connectors)
+        names = ", ".join(f"`{connector.name}`" for connector in connectors)
         why = f"It runs {names}, but no MirrorSourceConnector, so it replicates no records."
         return connect.left_out("", "no-source-connector", why, "also import its source connector.")
     if len(sources) == 1:
         return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)
     alone = {
-        each.name: flow_of(name, connect, {"source": each}, config_maps, kafka)
-        for each in sorted(sources, key=_replicates_no_heartbeats)
+        source.name: flow_of(name, connect, {"source": source}, config_maps, kafka)
+        for source in sorted(sources, key=_replicates_no_heartbeats)
     }
     if differing := _differing(list(alone.values())):
         why = (
@@ -277,7 +279,7 @@ def imported_flow(
         )
         remedy = "make them equal, or give each flow its own KafkaConnect, then import both."
         return connect.left_out("", "several-flows-on-one-connect", why, remedy)
-    by_name = {each.name: each for each in sources}
+    by_name = {source.name: source for source in sources}
     first = _with_all_topics(by_name[next(iter(alone))], list(alone.values()))
     whole = flow_of(name, connect, {"source": first, **others}, config_maps, kafka)
     return _divided(whole, alone, [connect, *(by_name[each] for each in alone), *others.values()])

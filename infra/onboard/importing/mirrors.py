@@ -40,7 +40,7 @@ Part = Mapping[str, Any]
 def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
     """Return the target and each mirror with its place and source, in either API version, or why that fails."""
     spec = read.spec
-    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
+    mirrors = [mirror for mirror in spec.get("mirrors") or [] if isinstance(mirror, Mapping)]
     if not mirrors:
         return read.left_out("spec.mirrors", "no-mirrors", "It replicates nothing.", "delete it.")
     silent = [index for index, each in enumerate(mirrors) if each.get("sourceConnector") is None]
@@ -53,10 +53,10 @@ def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]
 def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]] | LeftOut:
     """Return the same, including mirrors without a source connector or no mirrors; or why the operator refuses it."""
     spec = read.spec
-    mirrors = [each for each in spec.get("mirrors") or [] if isinstance(each, Mapping)]
+    mirrors = [mirror for mirror in spec.get("mirrors") or [] if isinstance(mirror, Mapping)]
     if "target" in spec:
         return spec["target"], [(index, each, each.get("source") or {}) for index, each in enumerate(mirrors)]
-    by_alias = {str(each.get("alias")): each for each in spec.get("clusters") or []}
+    by_alias = {str(cluster.get("alias")): cluster for cluster in spec.get("clusters") or []}
     target = str(spec.get("connectCluster"))
     for index, each in enumerate(mirrors):
         if each.get("targetCluster") != target:
@@ -67,7 +67,7 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
             remedy = "give each target its own KafkaMirrorMaker2, then import both."
             return read.left_out(f"spec.mirrors.{index}.targetCluster", "target-elsewhere", why, remedy)
     missing = [
-        alias for alias in (target, *(str(each.get("sourceCluster")) for each in mirrors)) if alias not in by_alias
+        alias for alias in (target, *(str(mirror.get("sourceCluster")) for mirror in mirrors)) if alias not in by_alias
     ]
     if missing:
         why = f"No cluster has the alias `{missing[0]}`. The operator refuses the whole resource."

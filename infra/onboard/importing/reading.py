@@ -105,8 +105,8 @@ def read_objects(sources: Sequence[str], namespace: str) -> Found:
 def read_documents(where: str, documents: Iterable[object]) -> Found:
     """Read objects of a cluster that `where` names. Raises CannotRunError if none of them is a MirrorMaker."""
     found = Found()
-    for each in documents:
-        _take(each, where, "default", found)
+    for document in documents:
+        _take(document, where, "default", found)
     _require_any(found, where)
     return found
 

@@ -227,7 +227,7 @@ def _entries(text: str) -> list[str]:
 
 
 def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
-    return [] if excluded is None else [each for each in _entries(excluded) if each not in own]
+    return [] if excluded is None else [entry for entry in _entries(excluded) if entry not in own]
 
 
 def _number(text: str) -> int | None:

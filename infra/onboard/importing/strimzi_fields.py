@@ -172,7 +172,7 @@ def _list(value: Any, shape: list[Any], path: str, report: Report) -> Any:
     if not isinstance(value, list):
         return report(path, "a list")
     entries = (_shaped(each, shape[0], f"{path}.{index}", report) for index, each in enumerate(value))
-    return [each for each in entries if each is not None]
+    return [entry for entry in entries if entry is not None]
 
 
 def _properties(value: Any, path: str, report: Report) -> Any:

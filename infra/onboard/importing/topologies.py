@@ -79,7 +79,7 @@ def imported_topologies(
         left_out += made.left_out
         made.strimzi = operator or made.strimzi
         made.clusters = {alias: {"region": region, **cluster} for alias, cluster in made.clusters.items()}
-        home = next((each for each in topologies if each.takes(made)), None)
+        home = next((topology for topology in topologies if topology.takes(made)), None)
         if home is None:
             home = ImportedTopology(made.strimzi)
             topologies.append(home)
@@ -107,7 +107,7 @@ def _replications(found: Found, operator: str | None, names: Names, *, flows: bo
     connectors = found.of("KafkaConnector")
     connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
     for place, connect in connects.items():
-        own = [each for each in connectors if (each.namespace, workers_of(each)) == place]
+        own = [connector for connector in connectors if (connector.namespace, workers_of(connector)) == place]
         mirrors = [each for each in own if role_of(each) is not None]
         yield from (_no_mirror(each) for each in own if role_of(each) is None)
         if not mirrors:
@@ -120,15 +120,15 @@ def _replications(found: Found, operator: str | None, names: Names, *, flows: bo
         else:
             flow = imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
             yield _wanting(flow, connect.name)
-    for each in connectors:
-        if not workers_of(each):
+    for connector in connectors:
+        if not workers_of(connector):
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
-            yield each.left_out(
+            yield connector.left_out(
                 "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
             )
-        elif (each.namespace, workers_of(each)) not in connects:
-            why = f"Its KafkaConnect `{workers_of(each)}` is not in namespace {each.namespace} of the input."
-            yield each.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
+        elif (connector.namespace, workers_of(connector)) not in connects:
+            why = f"Its KafkaConnect `{workers_of(connector)}` is not in namespace {connector.namespace} of the input."
+            yield connector.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
 
 
 def _no_mirror(read: ReadObject) -> LeftOut:

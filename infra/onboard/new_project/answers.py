@@ -170,7 +170,7 @@ def assumed(answers: Answers, given: Collection[str]) -> Iterator[Assumed]:
         ("authentication", "SCRAM-SHA-512, user mirror, ", "mirror", "password"),
         ("validation.authentication", "SCRAM-SHA-512, user validator, ", "validator", "password"),
     ):
-        secrets = " and ".join(f"{each}-{secret}" for each in names)
+        secrets = " and ".join(f"{name}-{secret}" for name in names)
         yield Assumed(topology, f"clusters.*.{key}", f"{login}key {entry} of the Secrets {secrets}")
     yield Assumed(topology, f"{flow}.namespace", f"mirror-{answers.flow_name} exists and has these Secrets")
     if "--environment" not in given:

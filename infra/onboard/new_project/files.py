@@ -147,7 +147,7 @@ def require_empty(folder: Path) -> None:
 
 def _problems_of(stacks: Path, answers: Answers) -> list[Problem]:
     found = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
-    return found + [problem for each in plan_problems(stacks).values() for problem in each]
+    return found + [problem for of_plan in plan_problems(stacks).values() for problem in of_plan]
 
 
 _NAME = "kafka-replication"

@@ -85,10 +85,10 @@ def connectors_reading(field: FieldChange, change: IdentifiedChange, workers: Se
     _, namespace, name = change.identity
     key = field.path.removeprefix("data.")
     found = []
-    for each in workers:
-        home = rf"{re.escape(namespace)}/" if each.read.namespace != namespace else rf"({re.escape(namespace)}/)?"
+    for worker in workers:
+        home = rf"{re.escape(namespace)}/" if worker.read.namespace != namespace else rf"({re.escape(namespace)}/)?"
         place = re.compile(rf"\$\{{[\w-]+:{home}{re.escape(name)}:{re.escape(key)}\}}")
-        found += [read.name for read in each.objects if place.search(str(read.body.get("spec")))]
+        found += [read.name for read in worker.objects if place.search(str(read.body.get("spec")))]
     return sorted(set(found))
 
 
@@ -96,7 +96,7 @@ def _read_later(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> I
     readers = {name: None for field in change.shown.fields for name in connectors_reading(field, change, workers)}
     if not readers:
         return
-    flow = next(each.name for each in workers for read in each.objects if read.name in readers)
+    flow = next(worker.name for worker in workers for read in worker.objects if read.name in readers)
     what = (
         f"ConfigMap `{change.identity[2]}` has other values for {listed(list(readers))}. No connector restarts "
         "because of that: the other effects of these values occur at the next restart"
@@ -106,25 +106,25 @@ def _read_later(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> I
 
 def _namespace(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> Iterator[Effect]:
     name = change.identity[2]
-    for each in workers:
-        if each.read.namespace == name:
+    for worker in workers:
+        if worker.read.namespace == name:
             what = (
                 f"namespace {name} is removed from the folder, and workers run in it: if the tool that applies the "
                 "folder prunes removed objects, everything in the namespace is deleted, and replication stops"
             )
-            yield Effect(Severity.DATA, "namespace-deleted", each.name, "", what)
+            yield Effect(Severity.DATA, "namespace-deleted", worker.name, "", what)
             return
 
 
 def effects_at_rest(before: Sequence[DeploymentState], after: Sequence[DeploymentState]) -> Iterator[Effect]:
     """Yield the connectors that change while they are not running."""
-    old = {(state.name, each.name): each for state in before for each in state.connectors}
+    old = {(state.name, connector.name): connector for state in before for connector in state.connectors}
     for state in after:
-        for each in state.connectors:
-            earlier = old.get((state.name, each.name))
-            if earlier is not None and _changes_at_rest(earlier, each):
-                what = f"connector `{each.name}` is {each.state}: its change takes effect when it runs again"
-                yield Effect(Severity.NONE, "takes-effect-later", each.flow, "", what)
+        for connector in state.connectors:
+            earlier = old.get((state.name, connector.name))
+            if earlier is not None and _changes_at_rest(earlier, connector):
+                what = f"connector `{connector.name}` is {connector.state}: its change takes effect when it runs again"
+                yield Effect(Severity.NONE, "takes-effect-later", connector.flow, "", what)
 
 
 def _changes_at_rest(before: DeployedConnector, after: DeployedConnector) -> bool:

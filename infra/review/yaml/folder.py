@@ -43,7 +43,7 @@ def repository_of(folder: Path) -> Path:
             "A review compares a folder with the same folder at another commit.",
             "name the folder that holds the file with `--yaml`.",
         )
-    return next(each for each in (folder, *folder.parents) if each.is_dir())
+    return next(parent for parent in (folder, *folder.parents) if parent.is_dir())
 
 
 def files_at(commit: str, folder: Path) -> Files:

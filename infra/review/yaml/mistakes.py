@@ -50,18 +50,18 @@ def checked(side: Side, unclear: Collection[Identity]) -> Checked:
         return Checked((), tuple(side.found.left_out), failed=str(error))
     mistakes = [*_refused(side), *_disagreeing(left_out), *_each_once(topologies)]
     apart, because, whole = _together(topologies)
-    known = {each.problem for each in mistakes}
+    known = {mistake.problem for mistake in mistakes}
     mistakes += [each for each in whole if each.problem not in known]
     not_checked = tuple(each for each in left_out if not each.mistake)
-    return Checked(tuple(sorted(mistakes, key=lambda each: each.problem)), not_checked, apart, because)
+    return Checked(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
 
 
 def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
     """The mistakes of the head; those that the base also has are not new."""
-    old = {(each.problem.where, each.problem.code, each.problem.what) for each in before.mistakes}
+    old = {(mistake.problem.where, mistake.problem.code, mistake.problem.what) for mistake in before.mistakes}
     return tuple(
-        replace(each, is_new=(each.problem.where, each.problem.code, each.problem.what) not in old)
-        for each in after.mistakes
+        replace(mistake, is_new=(mistake.problem.where, mistake.problem.code, mistake.problem.what) not in old)
+        for mistake in after.mistakes
     )
 
 
@@ -85,13 +85,13 @@ def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
 
 
 def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
-    for each in topologies:
+    for topology in topologies:
         try:
-            problems = sorted(set(check_topology(parse_topology(each.document))))
+            problems = sorted(set(check_topology(parse_topology(topology.document))))
         except ReplicationError as error:
             problems = list(error.problems)
         yield from (
-            Mistake(_for_yaml(problem), _objects_of(problem.where, [each]))
+            Mistake(_for_yaml(problem), _objects_of(problem.where, [topology]))
             for problem in problems
             if problem.code not in _OF_THE_VALIDATION
         )
@@ -115,13 +115,15 @@ def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, 
         return (), "", []
     apart = tuple(tuple(made.name for made in one.imported) for one in topologies)
     clusters: dict[str, Any] = {}
-    for each in topologies:
-        for alias, cluster in each.clusters.items():
+    for topology in topologies:
+        for alias, cluster in topology.clusters.items():
             if alias in clusters and not _same(clusters[alias], cluster):
                 one, two = (f"`{each.get('bootstrapServers')}`" for each in (clusters[alias], cluster))
                 return apart, f"alias `{alias}` is {one} in one of them and {two} in another", []
             clusters.setdefault(alias, cluster)
-    whole = ImportedTopology(topologies[0].strimzi, clusters, [made for each in topologies for made in each.imported])
+    whole = ImportedTopology(
+        topologies[0].strimzi, clusters, [made for topology in topologies for made in topology.imported]
+    )
     try:
         flows = expand(parse_topology(whole.document))
     except ReplicationError:

@@ -130,8 +130,11 @@ def document_of(review: FolderReview) -> dict[str, Any]:
         "judged": not review.unjudged,
         "failed": review.has_errors,
         "against": compared["against"],
-        "effects": [{key: value for key, value in each.items() if key != "stack"} for each in compared["effects"]],
-        "mistakes": [{**asdict(each.problem), "objects": each.objects, "new": each.is_new} for each in review.mistakes],
+        "effects": [{key: value for key, value in effect.items() if key != "stack"} for effect in compared["effects"]],
+        "mistakes": [
+            {**asdict(mistake.problem), "objects": mistake.objects, "new": mistake.is_new}
+            for mistake in review.mistakes
+        ],
         "notJudged": [asdict(each) for each in review.unjudged],
         "notJudgedBefore": [asdict(each) for each in review.unjudged_before],
         "notChecked": [{**asdict(each), "harmless": each.harmless} for each in review.left_out],

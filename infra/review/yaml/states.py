@@ -100,9 +100,10 @@ def _named(
             names[identity],
             read,
             tuple(
-                each
-                for each in connectors
-                if read.kind == "KafkaConnect" and (each.namespace, workers_of(each)) == (read.namespace, read.name)
+                connector
+                for connector in connectors
+                if read.kind == "KafkaConnect"
+                and (connector.namespace, workers_of(connector)) == (read.namespace, read.name)
             ),
             maps,
         )
@@ -120,7 +121,9 @@ def states_of_both(
     shared = {
         key
         for side in named
-        for key, count in Counter((each.flow, each.role) for state in side for each in state.connectors).items()
+        for key, count in Counter(
+            (connector.flow, connector.role) for state in side for connector in state.connectors
+        ).items()
         if count > 1
     }
     parted = [
@@ -128,8 +131,8 @@ def states_of_both(
             replace(
                 state,
                 connectors=tuple(
-                    replace(each, part=each.name) if (each.flow, each.role) in shared else each
-                    for each in state.connectors
+                    replace(connector, part=connector.name) if (connector.flow, connector.role) in shared else connector
+                    for connector in state.connectors
                 ),
             )
             for state in side
@@ -141,21 +144,24 @@ def states_of_both(
 
 def _several_sources(states: Iterable[Iterable[DeploymentState]]) -> set[str]:
     return {
-        state.name for side in states for state in side if len({each.source_alias for each in state.connectors}) > 1
+        state.name
+        for side in states
+        for state in side
+        if len({connector.source_alias for connector in state.connectors}) > 1
     }
 
 
 def _with_flows(state: DeploymentState, several: set[str]) -> DeploymentState:
     connectors = tuple(
-        replace(each, flow=f"{state.name} from {each.source_alias}" if state.name in several else state.name)
-        for each in state.connectors
+        replace(connector, flow=f"{state.name} from {connector.source_alias}" if state.name in several else state.name)
+        for connector in state.connectors
     )
     return replace(state, connectors=connectors)
 
 
 def _state(workers: FolderWorkers) -> DeploymentState:
-    roles = Counter(role_of(each) for each in workers.connectors)
-    parts = {each.name: each.name for each in workers.connectors if roles[role_of(each)] > 1}
+    roles = Counter(role_of(connector) for connector in workers.connectors)
+    parts = {connector.name: connector.name for connector in workers.connectors if roles[role_of(connector)] > 1}
     imported = Imported(workers.name, "", {}, {}, list(workers.objects), parts=parts)
     placeholders = Placeholders(workers.read.namespace, providers_of(workers.config), workers.config_maps)
     objects = objects_of(imported, placeholders)
@@ -191,4 +197,4 @@ def _connector(written: DeployedConnector, meant: DeployedConnector, group: Depl
 
 def deployments_of(workers: Iterable[FolderWorkers]) -> dict[Identity, str]:
     """The name of the deployment of each object."""
-    return {identity_of(read): each.name for each in workers for read in each.objects}
+    return {identity_of(read): worker.name for worker in workers for read in worker.objects}

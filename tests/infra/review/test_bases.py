@@ -53,7 +53,7 @@ def test_commits_and_uncommitted_changes_are_compared_with_where_the_branch_bega
     write_stack(repository / "stacks", a_topology(a_flow(topics=["orders", "payments-.*", "ledger", "bills"])))
     (comparison,) = changed(repository / "stacks", None)
     assert "where this branch began" in comparison.against
-    assert [each.what for each in comparison.effects if each.code == "topics-start"] == [
+    assert [effect.what for effect in comparison.effects if effect.code == "topics-start"] == [
         "2 topics start replicating from earliest: `ledger`, `bills`"
     ]
 
@@ -202,7 +202,7 @@ def test_an_earlier_render_leads_to_the_same_effects_as_its_topology(tmp_path: P
     stacks = written(tmp_path / "stacks", {"replications": {"orders": {"topics": ["orders"], "policy": "identity"}}})
     against_render = changed(stacks, str(rendered(before, tmp_path / "rendered")), "test")
     effects, wanted = (
-        [each.what for each in side.effects] for side in (against_render[0], changed(stacks, str(before))[0])
+        [effect.what for effect in side.effects] for side in (against_render[0], changed(stacks, str(before))[0])
     )
     assert effects == wanted
     assert sorted(map(str, against_render[0].objects)) == sorted(map(str, changed(stacks, str(before))[0].objects))
@@ -232,7 +232,9 @@ def test_secrets_that_the_project_creates_are_compared_with_an_earlier_render(tm
     path = folder / "orders" / "required-secrets.yaml"
     path.write_text(path.read_text().replace("useastCa", "oldCa"))
     (change,) = changed(stacks, str(folder), "test")[0].objects
-    assert [(each.path, each.before, each.after) for each in change.fields] == [("values.ca.crt", "oldCa", "useastCa")]
+    assert [(field.path, field.before, field.after) for field in change.fields] == [
+        ("values.ca.crt", "oldCa", "useastCa")
+    ]
 
 
 def test_addresses_of_the_configuration_stay_placeholders(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_declared_field_edited_by_hand_is_drift_and_the_next_deployment_change
     (drift,) = result.drift
     assert (drift.code, drift.what) == ("field-edited", "spec.replicas is 1, and the stack declares 3")
     (change,) = compare("test", "", result.snapshot, declared).objects
-    assert [(each.path, each.before, each.after) for each in change.fields] == [("spec.replicas", 1, 3)]
+    assert [(field.path, field.before, field.after) for field in change.fields] == [("spec.replicas", 1, 3)]
 
 
 def announced(until: datetime) -> Edit:
@@ -225,7 +225,7 @@ def test_a_config_map_of_an_earlier_deployment_is_replaced_and_is_not_drift(tmp_
     compared = compare("test", "", result.snapshot, after)
     assert result.drift == ()
     assert [each.key for each in compared.objects if each.change == "replaced"] == ["replication-config"]
-    assert {each.code for each in compared.effects} >= {"topics-stop", "connector-restarts"}
+    assert {effect.code for effect in compared.effects} >= {"topics-stop", "connector-restarts"}
 
 
 def test_an_object_with_the_label_of_another_stacks_replication_is_not_drift(declared: Snapshot) -> None:

@@ -81,12 +81,12 @@ def test_a_property_added_by_hand_to_a_mirror_is_removed_by_the_next_deployment(
     path = "spec.mirrors[eu].sourceConnector.config.more"
     assert [each.what for each in result.drift] == [f"{path} is 1, and the stack does not declare it"]
     (change,) = compare("test", "", result.snapshot, declared).objects
-    assert [(each.path, each.before, each.after) for each in change.fields] == [(path, 1, None)]
+    assert [(field.path, field.before, field.after) for field in change.fields] == [(path, 1, None)]
 
 
 def test_a_mirror_removed_by_hand_is_named_by_its_alias(declared: Snapshot) -> None:
     def remove(objects: dict[str, Manifest]) -> None:
-        kept = [each for each in objects[MIRROR]["spec"]["mirrors"] if _alias(each) != "eu"]
+        kept = [mirror for mirror in objects[MIRROR]["spec"]["mirrors"] if _alias(mirror) != "eu"]
         by_hand(objects[MIRROR], "spec", "mirrors", value=kept)
 
     (drift,) = running("test", declared, in_cluster(declared, remove)).drift
@@ -156,7 +156,7 @@ def test_a_temporary_state_of_a_mirror_has_a_remedy_for_its_connector(declared: 
 
     def edit(objects: dict[str, Manifest]) -> None:
         mirrors = copy.deepcopy(objects[MIRROR]["spec"]["mirrors"])
-        next(each for each in mirrors if _alias(each) == "useast")["sourceConnector"]["state"] = "paused"
+        next(mirror for mirror in mirrors if _alias(mirror) == "useast")["sourceConnector"]["state"] = "paused"
         by_hand(objects[MIRROR], "spec", "mirrors", value=mirrors)
         objects[MIRROR]["metadata"]["annotations"] = {ANNOTATION: annotation}
 

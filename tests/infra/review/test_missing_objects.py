@@ -32,7 +32,7 @@ def without(declared: Snapshot, *keys: str, validated_at: str | None = None) -> 
     proven = {"orders": validated_at} if validated_at else {}
     result = running("test", declared, in_cluster(declared, delete), proven)
     changes = compare("test", "", result.snapshot, declared).objects
-    assert {(each.change.value, each.key) for each in changes} == {("added", key) for key in keys}
+    assert {(change.change.value, change.key) for change in changes} == {("added", key) for key in keys}
     return result.drift
 
 

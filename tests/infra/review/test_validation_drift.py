@@ -40,7 +40,7 @@ def test_a_topic_created_by_hand_is_reported_as_the_validation_found_it() -> Non
     ],
 )
 def test_a_validation_that_could_not_check_everything_is_drift(checks: list[CheckOutcome], what: str) -> None:
-    report = json.dumps({"checks": [each.document() for each in checks]})
+    report = json.dumps({"checks": [check.document() for check in checks]})
     (drift,) = topic_drift("test", {"orders": published(report, "error")})
     assert (drift.severity, drift.code, drift.what) == (Severity.NONE, "validation-unproven", what)
 
@@ -51,7 +51,7 @@ def test_a_failed_validation_is_drift_and_names_the_failed_checks() -> None:
         CheckOutcome("parity", "", {}, (fail("missing-records", "…"), fail("missing-records", "…"), note("n", "…"))),
         CheckOutcome("access", "", {}, (note("n", "…"),)),
     ]
-    report = json.dumps({"checks": [each.document() for each in checks]})
+    report = json.dumps({"checks": [check.document() for check in checks]})
     (drift,) = topic_drift("test", {"orders": published(report, "fail")})
     assert drift == Drift(
         Severity.DATA,

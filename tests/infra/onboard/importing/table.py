@@ -38,7 +38,9 @@ def _headers() -> Iterator[dict[str, Any]]:
 
 
 def _row(header: dict[str, Any]) -> Sequence[str]:
-    kinds = Counter(each["kind"] for topology in header["topologies"] for each in topology["replications"].values())
+    kinds = Counter(
+        replication["kind"] for topology in header["topologies"] for replication in topology["replications"].values()
+    )
     left = Counter(line.split()[0] for line in header["left"])
     problems = sorted({code for each in header["checked"] for code in each["problems"]})
     return (

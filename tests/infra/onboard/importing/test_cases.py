@@ -41,11 +41,15 @@ def checks_and_proofs(topology: ImportedTopology, found: Found) -> tuple[list[st
     try:
         parsed = parse_topology(topology.document)
     except ReplicationError as error:
-        return [each.code for each in error.problems], {}
+        return [problem.code for problem in error.problems], {}
     proofs = {
         proof.name: {
-            "effects": [f"{each.severity} {each.code}" for each in proof.effects],
-            "differs": [f"{each.obj}: {each.key}" for each in proof.differences if "config.providers" not in each.key],
+            "effects": [f"{effect.severity} {effect.code}" for effect in proof.effects],
+            "differs": [
+                f"{difference.obj}: {difference.key}"
+                for difference in proof.differences
+                if "config.providers" not in difference.key
+            ],
         }
         for proof in proofs_of(topology, found.of("ConfigMap"))
     }

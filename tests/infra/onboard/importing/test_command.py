@@ -162,7 +162,7 @@ def test_the_validation_can_have_a_login_of_its_own(tmp_path: Path, validated: l
     (started,) = validated
     used = [cluster.validation for cluster in started.settings.topology.clusters.values()]
     logins = [each.authentication for each in used if each is not None]
-    assert [each.username for each in logins if isinstance(each, ScramAuthentication)] == ["validator"] * 2
+    assert [login.username for login in logins if isinstance(login, ScramAuthentication)] == ["validator"] * 2
     assert "validator" in str(started.document())
 
 

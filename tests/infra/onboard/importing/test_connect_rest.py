@@ -60,7 +60,7 @@ def run(folder: Path, answer: Any, **files: str) -> tuple[int, str, dict[str, An
     assert not [each for each in written if "hunter2" in each.read_text()]
     assert "hunter2" not in result.output
     topologies = [yaml.safe_load(each.read_text()) for each in written if each.parent.name == "topologies"]
-    replications = [each for topology in topologies for each in topology["replications"].values()]
+    replications = [replication for topology in topologies for replication in topology["replications"].values()]
     return result.exit_code, " ".join(result.output.split()), replications[0] if replications else {}
 
 

@@ -46,7 +46,7 @@ def test_every_command_that_needs_no_cluster_runs_as_shown(tmp_path: Path) -> No
 def test_the_validation_logins_in_the_readme_are_imported(tmp_path: Path) -> None:
     (tmp_path / "running.yaml").write_text(shown("metadata: {name: mm2,"))
     (tmp_path / "logins.yaml").write_text(shown("username: validator"))
-    (words,) = [each for each in commands() if "--validation-login" in each]
+    (words,) = [command for command in commands() if "--validation-login" in command]
     run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:-1]]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     answer = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

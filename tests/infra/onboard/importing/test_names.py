@@ -54,7 +54,7 @@ def test_a_flow_does_not_take_the_name_of_another_resource(tmp_path: Path) -> No
     second["metadata"]["name"] = "mm2-from-useast"
     second["spec"]["target"] |= {"groupId": "own", "offsetStorageTopic": "own-offsets"}
     _, output, replications = imported(tmp_path, yaml.safe_dump_all([first, second]))
-    assert sorted(each["source"] for each in replications.values()) == ["apsouth", "eucentral", "useast"]
+    assert sorted(replication["source"] for replication in replications.values()) == ["apsouth", "eucentral", "useast"]
     assert "`mm2-from-useast` is the name of another replication" in output
 
 

@@ -239,7 +239,7 @@ def test_each_assumed_fact_names_a_key_of_its_file_and_every_value_of_it(project
         document = yaml.safe_load((project / fact.file).read_text())
         for value in at_key(document.get("config", document), fact.key.split(".")):
             said = fact.value.lower()
-            assert [each for each in leaves(value) if each.lower() not in said] == [], fact
+            assert [leave for leave in leaves(value) if leave.lower() not in said] == [], fact
 
 
 def at_key(document: Any, key: list[str]) -> list[Any]:

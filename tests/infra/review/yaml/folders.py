@@ -34,7 +34,7 @@ def edited_files(*edits: tuple[str, str], before: Mapping[str, str] = FOLDER) ->
 
 def codes(review: FolderReview) -> set[tuple[str, str]]:
     """Severity and code of each effect."""
-    return {(each.severity.value, each.code) for each in review.effects}
+    return {(effect.severity.value, effect.code) for effect in review.effects}
 
 
 def not_judged(review: FolderReview) -> list[str]:

@@ -62,7 +62,7 @@ def test_the_effects_of_the_working_tree_are_printed_and_written(repository: Pat
     assert json.loads(written["review.json"]) == {"stacks": [], "deployable": [], "comment": written["comment.md"]}
     effects = json.loads(written["effects.json"])
     assert (effects["severity"], effects["judged"], effects["failed"]) == ("data", True, False)
-    assert {each["code"] for each in effects["effects"]} == {"topics-stop", "topics-start", "connector-restarts"}
+    assert {effect["code"] for effect in effects["effects"]} == {"topics-stop", "topics-start", "connector-restarts"}
 
 
 def test_a_commit_made_on_main_meanwhile_is_not_part_of_the_change(repository: Path) -> None:

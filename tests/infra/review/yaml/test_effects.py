@@ -125,7 +125,7 @@ def test_both_checkpoint_connectors_of_one_connect_cluster_are_compared() -> Non
         (f"{first}groups: shop\n{other}groups: x\n{last}", "`second`"),
     ):
         found = reviewed(both, {"flow.yaml": after})
-        (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
+        (restart,) = [effect.what for effect in found.effects if effect.code == "connector-restarts"]
         assert name in restart
 
 
@@ -133,7 +133,7 @@ def test_a_second_source_connector_does_not_hide_a_change_of_the_first() -> None
     second = FLOW.split("\n---\n")[1].replace("name: source", "name: second").replace("orders,payments", "ledger")
     after = f"{edited(FLOW, ('tasksMax: 2', 'tasksMax: 5'))}\n---\n{second}"
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": after})
-    (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
+    (restart,) = [effect.what for effect in found.effects if effect.code == "connector-restarts"]
     assert "`source`" in restart
     assert ("none", "topics-start") in codes(found)
 
@@ -211,7 +211,7 @@ def test_a_changed_selection_restarts_every_connector_of_the_mirror(mirror: str,
         names.append("MirrorHeartbeatConnector")
     after = re.sub(rf"({field}: \S+)", r"\1.*", given)
     found = reviewed({"mm2.yaml": given}, {"mm2.yaml": after})
-    (restart,) = [each.what for each in found.effects if each.code == "connector-restarts"]
+    (restart,) = [effect.what for effect in found.effects if effect.code == "connector-restarts"]
     assert restart.startswith(f"{len(names)} connectors restart: ")
     assert all(f"east->west.{name}" in restart for name in names)
     assert restart.endswith(f"({_PROPERTIES[field]})")
@@ -229,7 +229,7 @@ def test_only_the_removed_and_added_alternatives_of_a_pattern_are_reported() -> 
     """Most examples of Strimzi write `a|b`. The alternatives that stay are not reported as changed."""
     before = {"mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: orders.*|payments|audit")}
     found = changed(("orders.*|payments|audit", "audit|orders.*|ledger"), before=before)
-    effects = {each.code: each.what for each in found.effects}
+    effects = {effect.code: effect.what for effect in found.effects}
     assert effects["topics-stop"].startswith(
         "1 topic is no longer replicated: remote topic `east.payments` stays on west"
     )

@@ -24,7 +24,7 @@ def test_a_resource_that_the_operator_refuses_fails_the_review() -> None:
 def test_a_resource_that_was_already_refused_does_not_fail_the_review() -> None:
     refused = OLD_MIRROR.replace("{alias: east", "{alias: east1")
     found = reviewed({"old.yaml": refused}, {"old.yaml": refused.replace("tasksMax: 2", "tasksMax: 3")})
-    assert [each.is_new for each in found.mistakes] == [False]
+    assert [mistake.is_new for mistake in found.mistakes] == [False]
     assert not found.has_errors
 
 
@@ -88,7 +88,9 @@ def test_a_connector_that_disagrees_beside_one_that_always_did_fails_the_review(
         {"a.yaml": wrong, "b.yaml": other},
         {"a.yaml": wrong, "b.yaml": edited(other, (CHECKPOINTS_TOPICS, f"{CHECKPOINTS_TOPICS}{IDENTITY}"))},
     )
-    assert [(each.objects, each.is_new) for each in found.mistakes if each.problem.code == "connectors-disagree"] == [
+    assert [
+        (mistake.objects, mistake.is_new) for mistake in found.mistakes if mistake.problem.code == "connectors-disagree"
+    ] == [
         (("KafkaConnector kafka/checkpoint in a.yaml",), False),
         (("KafkaConnector other/checkpoint in b.yaml",), True),
     ]
@@ -123,7 +125,7 @@ def test_a_difference_that_need_not_stop_translation_does_not_fail_the_review(
         (CHECKPOINTS_TOPICS, f"{CHECKPOINTS_TOPICS}{of_checkpoint}"),
     )
     found = reviewed({"flow.yaml": FLOW}, {"flow.yaml": edited(FLOW, *edits)})
-    assert "connectors-disagree" not in {each.problem.code for each in found.mistakes}
+    assert "connectors-disagree" not in {mistake.problem.code for mistake in found.mistakes}
     assert not found.has_errors
 
 

@@ -100,7 +100,7 @@ def test_a_change_of_any_field_is_reported(text: str) -> None:
             for how, other in mutated(body, path):
                 after = yaml.safe_dump_all([*documents[:index], other, *documents[index + 1 :]])
                 found = reviewed({"a.yaml": text}, {"a.yaml": after})
-                graver = {each.code for each in found.effects if each.severity.rank or each.code in HARMLESS}
+                graver = {effect.code for effect in found.effects if effect.severity.rank or effect.code in HARMLESS}
                 if not graver and not found.unjudged:
                     silent.append((how, path, verdict_of(found)))
                 assert comment_of(found)

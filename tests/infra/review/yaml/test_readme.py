@@ -23,7 +23,9 @@ def test_a_table_says_what_each_command_reads_for_those_who_stay_with_yaml() -> 
 
 def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resource, review = shown("metadata: {name: mm2,"), shown("kafka against origin/main")
-    (call,) = [each for readme in READMES for each in readme.commands() if each.whole and "--yaml" in each.words]
+    (call,) = [
+        command for readme in READMES for command in readme.commands() if command.whole and "--yaml" in command.words
+    ]
     git(tmp_path, "init", "--quiet")
     (tmp_path / "kafka").mkdir()
     file = tmp_path / "kafka" / "mm2.yaml"
