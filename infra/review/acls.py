@@ -41,19 +41,19 @@ def widest_grants(settings: StackSettings) -> list[Problem]:
     """A warning for every pattern of the stack's flows whose ACLs cover every topic or group of a cluster."""
     flows = flows_without_addresses(settings.topology, settings.region)
     aliases = set(settings.topology.clusters)
-    return sorted({found for flow in flows for found in open_grants(settings.topology, flow.expanded, aliases)})
+    return sorted({problem for flow in flows for problem in open_grants(settings.topology, flow.expanded, aliases)})
 
 
 def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
     """Paths of the logins whose principal is unknown, so no ACL can be derived."""
-    found: list[str] = []
+    paths: list[str] = []
     for alias in _aliases(settings):
         cluster = settings.topology.clusters[alias]
         if kafka_principal(cluster) is None:
-            found.append(f"clusters.{alias}.authentication")
+            paths.append(f"clusters.{alias}.authentication")
         if _own_login(cluster) and validation_principal(cluster) is None:
-            found.append(f"clusters.{alias}.validation.authentication")
-    return tuple(found)
+            paths.append(f"clusters.{alias}.validation.authentication")
+    return tuple(paths)
 
 
 def validations_without_user(settings: StackSettings) -> Iterator[tuple[str, tuple[Acl, ...]]]:
@@ -74,7 +74,7 @@ def _own_login(cluster: Cluster) -> bool:
 def _aliases(settings: StackSettings) -> list[str]:
     """The clusters of a stack's flows, sorted."""
     flows = flows_without_addresses(settings.topology, settings.region)
-    return sorted({each for flow in flows for each in (flow.settings.source, flow.settings.target)})
+    return sorted({alias for flow in flows for alias in (flow.settings.source, flow.settings.target)})
 
 
 def acl_tables(acls: Sequence[Acl]) -> Iterator[Table]:

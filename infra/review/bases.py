@@ -72,9 +72,9 @@ def _folder(folder: Path) -> Base:
 def _merge_base(stacks: Path) -> str:
     for branch in MAIN_BRANCHES:
         if git(stacks, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}").returncode == 0:
-            found = git(stacks, "merge-base", "HEAD", branch)
-            if found.returncode == 0:
-                return found.stdout.decode().strip()
+            answer = git(stacks, "merge-base", "HEAD", branch)
+            if answer.returncode == 0:
+                return answer.stdout.decode().strip()
     raise CannotRunError(
         "no-base-commit",
         "there is no commit to compare with",
@@ -89,8 +89,8 @@ def branch_point(against: str | None, stacks: Path) -> str:
     """The commit at which the branch of `stacks` left the ref `against`, or the main branch without it."""
     if against is None:
         return _merge_base(stacks)
-    found = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
-    if found.returncode != 0:
+    answer = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
+    if answer.returncode != 0:
         raise CannotRunError(
             "no-common-commit",
             f"this branch and `{against}` have no commit in common",
@@ -98,12 +98,12 @@ def branch_point(against: str | None, stacks: Path) -> str:
             "A review shows what a branch added since it left the other; a shallow clone may lack that commit.",
             "name the ref that the branch will be merged into, or fetch the whole history.",
         )
-    return found.stdout.decode().strip()
+    return answer.stdout.decode().strip()
 
 
 def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
-    found = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    if found.returncode != 0:
+    answer = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    if answer.returncode != 0:
         raise CannotRunError(
             "unknown-git-ref",
             f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is not a git ref",
@@ -111,7 +111,7 @@ def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
             "The stack files of a ref are read from the repository that contains the current ones.",
             f"name a branch, tag or commit that `git rev-parse` knows{', or a folder' if or_folder else ''}.",
         )
-    return found.stdout.decode().strip()
+    return answer.stdout.decode().strip()
 
 
 def _stacks_of(commit: str, stacks: Path) -> str:
@@ -170,8 +170,8 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
             "It is needed to read refs.",
             "install git, or compare with a folder.",
         )
-    found = subprocess.run([executable, "-C", str(stacks), *arguments], capture_output=True, check=False)
-    if found.returncode == 128 and b"not a git repository" in found.stderr:
+    answer = subprocess.run([executable, "-C", str(stacks), *arguments], capture_output=True, check=False)
+    if answer.returncode == 128 and b"not a git repository" in answer.stderr:
         raise CannotRunError(
             "no-git-repository",
             "the stack files are not in a git repository",
@@ -179,7 +179,7 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
             "Refs are read from the repository of the stack files.",
             "keep them in one; without it, `replicate diff --against DIR` compares with a folder.",
         )
-    return found
+    return answer
 
 
 _RENDER_SECONDS = 300
@@ -280,7 +280,7 @@ def _topology_of(file: Path) -> str | None:
 
 def changed_paths(since: str, root: Path) -> tuple[str, ...]:
     """Paths that differ between a commit and the work tree, new files included, relative to and below `root`."""
-    found: list[str] = []
+    changed: list[str] = []
     for arguments in (
         ("diff", "--name-only", "--no-renames", "--relative", "-z", since),
         ("ls-files", "--others", "--exclude-standard", "-z"),
@@ -294,5 +294,5 @@ def changed_paths(since: str, root: Path) -> tuple[str, ...]:
                 "The review covers only the stacks that a change touches.",
                 "correct what git reports, or fetch the missing commits.",
             )
-        found += [path for path in answer.stdout.decode().split("\0") if path]
-    return tuple(sorted(set(found)))
+        changed += [path for path in answer.stdout.decode().split("\0") if path]
+    return tuple(sorted(set(changed)))

@@ -36,11 +36,11 @@ def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) 
     names = tuple(changed)
     candidates = _required(after, names) - _required(before, names)
     namespaces = {namespace or name for _, namespace, name in candidates}
-    old, new = (_required(each, (*names, *_others_in(namespaces, each))) for each in (before, after))
-    found: dict[str, list[str]] = {}
+    old, new = (_required(snapshot, (*names, *_others_in(namespaces, snapshot))) for snapshot in (before, after))
+    names_by_title: dict[str, list[str]] = {}
     for kind, namespace, name in sorted(candidates & (new - old)):
-        found.setdefault(f"Secrets in {namespace}" if namespace else f"{kind}s", []).append(name)
-    return tuple(f"{title}: {', '.join(each)}" for title, each in found.items())
+        names_by_title.setdefault(f"Secrets in {namespace}" if namespace else f"{kind}s", []).append(name)
+    return tuple(f"{title}: {', '.join(names)}" for title, names in names_by_title.items())
 
 
 def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
@@ -87,11 +87,11 @@ def _secrets(value: Any) -> Iterator[str]:
             yield pull_secret["name"] if isinstance(pull_secret, Mapping) else pull_secret
         if "secrets" in (value.get("resources") or ()):
             yield from value.get("resourceNames", ())
-        for each in value.values():
-            yield from _secrets(each)
+        for inner in value.values():
+            yield from _secrets(inner)
     elif isinstance(value, list):
-        for each in value:
-            yield from _secrets(each)
+        for entry in value:
+            yield from _secrets(entry)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comp
 def _names_of(base: Base) -> Iterable[str]:
     if not base.rendered:
         return stack_names(base.folder)
-    return [] if (base.folder / "kustomization.yaml").is_file() else [each.name for each in base.folder.iterdir()]
+    return [] if (base.folder / "kustomization.yaml").is_file() else [folder.name for folder in base.folder.iterdir()]
 
 
 def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
@@ -241,9 +241,9 @@ def _declared(name: str, before: Snapshot, after: Snapshot) -> ExpandedFlow | No
     """
     was = before.expanded.get(name)
     of_other_kind = (
-        each
-        for each in after.expanded.values()
-        if was is not None and each.replication == was.replication and each.shape is not was.shape
+        flow
+        for flow in after.expanded.values()
+        if was is not None and flow.replication == was.replication and flow.shape is not was.shape
     )
     return after.expanded.get(name) or next(of_other_kind, was)
 
@@ -252,7 +252,7 @@ def _left_without_namespace(
     before: Snapshot, after: Snapshot, old: Sequence[DeploymentState], new: Sequence[DeploymentState]
 ) -> Iterator[DeploymentState]:
     """Unchanged deployments in a namespace that another deployment declared and no longer declares."""
-    gone = {name for each in old for name in each.namespaces} - {name for each in new for name in each.namespaces}
+    gone = {name for state in old for name in state.namespaces} - {name for state in new for name in state.namespaces}
     for name, deployment in after.deployments.items():
         first = deployment.flows[0]
         if before.deployments.get(name) == deployment and first.namespace in gone:
@@ -262,7 +262,7 @@ def _left_without_namespace(
 def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:
     if before.kubernetes is None or after.kubernetes is None or before.kubernetes == after.kubernetes:
         return
-    names = [each.kubernetes or "the default of KUBECONFIG" for each in (before, after)]
+    names = [snapshot.kubernetes or "the default of KUBECONFIG" for snapshot in (before, after)]
     what = (
         f"the stack deploys to {names[1]} instead of {names[0]}: if that is another cluster, every object is created "
         "there and then deleted in the old one. Deleting the old KafkaConnectors also deletes the connectors of the "

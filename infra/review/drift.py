@@ -66,7 +66,9 @@ def redeploy(stack: str) -> Redeploy:
 def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
     """The same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
     remedy = "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
-    return tuple(replace(each, remedy=remedy) if isinstance(each.remedy, Redeploy) else each for each in drift)
+    return tuple(
+        replace(finding, remedy=remedy) if isinstance(finding.remedy, Redeploy) else finding for finding in drift
+    )
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
@@ -156,7 +158,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Declared fields with a different value; a list is one field, because its writer owns all of it."""
-    for key in [each for each in declared if each in live]:
+    for key in [shared for shared in declared if shared in live]:
         wanted, seen = declared[key], live[key]
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
             yield from _differing(wanted, seen, (*path, key))
@@ -194,7 +196,7 @@ def missing_objects(
         if key in there or key in gone:
             continue
         flow = body["metadata"]["labels"][PART_OF]
-        later = next((each for each in there if key in waits.get(each, ()) and there[each] == objects[each]), None)
+        later = next((other for other in there if key in waits.get(other, ()) and there[other] == objects[other]), None)
         if later is not None:
             yield _deleted(stack, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
         elif body["kind"] in REPLICATING_KINDS and flow in proven:
@@ -227,17 +229,17 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
     """Published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
-    found = {
+    by_place = {
         (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): config_map for config_map in config_maps
     }
-    named = {flow: found.get((namespace, config_map_name(flow))) for flow, namespace in flows.items()}
+    named = {flow: by_place.get((namespace, config_map_name(flow))) for flow, namespace in flows.items()}
     return {flow: body for flow, body in named.items() if body is not None}
 
 
 def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
     """When each flow was last validated with its declared digest, which was then deployed. Other flows are missing."""
     data = {flow: body.get("data") or {} for flow, body in published.items()}
-    return {flow: str(each["time"]) for flow, each in data.items() if each.get("digest") == digests[flow]}
+    return {flow: str(entry["time"]) for flow, entry in data.items() if entry.get("digest") == digests[flow]}
 
 
 _CODES = frozenset({"foreign-topic", "foreign-partitions"})
@@ -263,7 +265,9 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
             ) from error
         if verdict.verdict is not Verdict.PASS:
             yield _not_passed(stack, flow, where, verdict)
-        for finding in (each for check in verdict.checks for each in check.findings if each.code in _CODES):
+        for finding in (
+            published for check in verdict.checks for published in check.findings if published.code in _CODES
+        ):
             seen = finding.message.partition(" Remedy: ")[0].rstrip(".")
             what = f"{seen} (seen by the validation of {verdict.time})"
             yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
@@ -274,12 +278,13 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
     could not be checked.
     """
     failed = verdict.verdict is Verdict.FAIL
-    severity = verdict.verdict.value
-    codes = [
-        f"{check.name} ({', '.join(dict.fromkeys(finding.code for finding in check.findings if finding.severity == severity))})"
-        for check in verdict.checks
-        if check.verdict is verdict.verdict
-    ]
+    codes = []
+    for check in verdict.checks:
+        if check.verdict is verdict.verdict:
+            named = dict.fromkeys(
+                finding.code for finding in check.findings if finding.severity == verdict.verdict.value
+            )
+            codes.append(f"{check.name} ({', '.join(named)})")
     said = "failed" if failed else "could not check everything" if codes else "could not run"
     what = f"the newest published validation {said}{': ' if codes else ''}{'; '.join(codes)}"
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
@@ -324,17 +329,17 @@ def left_behind(
     """
     groups: dict[str, list[Manifest]] = {}
     declared = set(known)
-    for each in live:
-        name = (each["metadata"].get("labels") or {}).get(PART_OF, "")
+    for body in live:
+        name = (body["metadata"].get("labels") or {}).get(PART_OF, "")
         if name and name not in declared:
-            groups.setdefault(name, []).append(each)
-    found = {}
+            groups.setdefault(name, []).append(body)
+    undeleted = {}
     for name, objects in sorted(groups.items()):
-        servers = frozenset(server for each in objects for server in _servers(_address(each)))
+        servers = frozenset(server for body in objects for server in _servers(_address(body)))
         elsewhere = any(name in other.names and servers & other.servers for other in others)
         if servers & own.servers and not elsewhere and not any(map(_by_pulumi, objects)):
-            found[name] = _by_key(objects)
-    return found
+            undeleted[name] = _by_key(objects)
+    return undeleted
 
 
 def _by_pulumi(live: Manifest) -> bool:
@@ -352,26 +357,26 @@ def _address(live: Manifest) -> str:
 
 
 def _servers(address: str) -> frozenset[str]:
-    return frozenset(filter(None, (each.strip() for each in address.split(","))))
+    return frozenset(filter(None, (server.strip() for server in address.split(","))))
 
 
 def _by_key(objects: Sequence[Manifest]) -> Objects:
-    found: dict[str, Manifest] = {}
+    by_key: dict[str, Manifest] = {}
     for key, live in former(objects, {}, {}):
-        free = key if key not in found else f"{live['kind'].lower()} {'/'.join(identity(live)[1:])}"
-        found[free] = whole(live)
-    return found
+        free = key if key not in by_key else f"{live['kind'].lower()} {'/'.join(identity(live)[1:])}"
+        by_key[free] = whole(live)
+    return by_key
 
 
 def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
     """The finding that a replication still exists."""
-    workers = [each for each in objects.values() if each["kind"] in WORKER_KINDS]
+    workers = [body for body in objects.values() if body["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(worker)) for worker in workers)
     more = len(objects) - len(workers)
     others = f" and {number(more, 'more object')}" if more else ""
     exist = agreeing(len(objects), "[exists, and no stack declares it|exist, and no stack declares them]")
     what = f"{places}{others} {exist}: `{name}` keeps replicating as before, and no check or validation covers it"
-    namespaces = sorted({each["metadata"].get("namespace", "") for each in objects.values()} - {""})
+    namespaces = sorted({body["metadata"].get("namespace", "") for body in objects.values()} - {""})
     commands = "; ".join(
         f"`kubectl delete kafkaconnector,kafkaconnect,kafkamirrormaker2,role,rolebinding,configmap -n {namespace} "
         f"-l {PART_OF}={name}`"

@@ -134,8 +134,8 @@ def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Re
         yield Reader(name, "", "", _of_layers(of_connector, Owner(role), version, defaults=defaults))
         for client in flow_clients(runs.settings, role):
             if _exists(client, runs, layers):
-                found = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
-                yield Reader(name, client.name, client.only_with, found)
+                properties = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
+                yield Reader(name, client.name, client.only_with, properties)
     yield _workers(WORKERS, flow, version, defaults=defaults)
     if heartbeats.workers_on == "source":
         name = f"{WORKERS} `{heartbeats.connect_name}` of {heartbeats.settings.source}"
@@ -154,7 +154,7 @@ def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
         return layers
     given = mirror_worker_config(flow)
     return tuple(
-        Layer(each.name, {key: value for key, value in each.properties.items() if key in given}) for each in layers
+        Layer(level.name, {key: value for key, value in level.properties.items() if key in given}) for level in layers
     )
 
 
@@ -172,11 +172,11 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
 
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
     """Properties of a connector or of the workers themselves."""
-    known = {name: each for name, each in definitions(version, owner).items() if not each.internal}
+    known = {name: definition for name, definition in definitions(version, owner).items() if not definition.internal}
     said: dict[str, list[Setting]] = {
-        name: [Setting(each.default, "", KAFKA, f"default of Kafka {version}")]
-        for name, each in known.items()
-        if each.default is not None
+        name: [Setting(definition.default, "", KAFKA, f"default of Kafka {version}")]
+        for name, definition in known.items()
+        if definition.default is not None
     }
     given = merged(layers)
     for level in layers:
@@ -212,16 +212,17 @@ def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
     for reader in readers:
         wanted = {name, of_client} if reader.client else {name}
         chosen = tuple(
-            each
-            for each in reader.properties
-            if each.name in wanted and (not prefix or not reader.client or any(s.key == name for s in each.said))
+            explained
+            for explained in reader.properties
+            if explained.name in wanted
+            and (not prefix or not reader.client or any(s.key == name for s in explained.said))
         )
         if chosen:
             yield Reader(reader.connector, reader.client, reader.note, chosen)
 
 
 def _unknown_property(readers: Iterable[Reader], flow: str, name: str) -> CannotRunError:
-    known = {each.name for reader in readers for each in reader.properties}
+    known = {explained.name for reader in readers for explained in reader.properties}
     similar = nearest(name, known) or nearest((split_prefix(name) or ("", name))[1], known)
     return CannotRunError(
         "unknown-property",
@@ -243,7 +244,7 @@ def as_json(explained: Explanation) -> dict[str, Any]:
                 "connector": reader.connector,
                 "client": reader.client,
                 "note": reader.note,
-                "properties": [_property_json(each) for each in reader.properties],
+                "properties": [_property_json(entry) for entry in reader.properties],
             }
             for reader in explained.readers
         ],
@@ -278,15 +279,15 @@ def print_explanation(explained: Explanation, console: Console) -> None:
     """
     for reader in explained.readers:
         shown_here = [
-            each for each in reader.properties if not (reader.client and each.holds.layer == LayerName.CLUSTERS)
+            entry for entry in reader.properties if not (reader.client and entry.holds.layer == LayerName.CLUSTERS)
         ]
         if not console.is_terminal:
-            for each in shown_here:
-                _print_line(reader, each, each.holds, console)
+            for entry in shown_here:
+                _print_line(reader, entry, entry.holds, console)
         elif shown_here:
             table = _table(reader)
-            for each in shown_here:
-                table.add_row(*_row(each.name, each.name, each.holds))
+            for entry in shown_here:
+                table.add_row(*_row(entry.name, entry.name, entry.holds))
             console.print(table)
 
 
@@ -295,14 +296,14 @@ def print_property(explained: Explanation, console: Console) -> None:
     a file or a pipe, the effective value comes first.
     """
     for reader in explained.readers:
-        for each in reader.properties:
+        for entry in reader.properties:
             if console.is_terminal:
-                console.print(_history(reader, each))
+                console.print(_history(reader, entry))
                 continue
-            _print_line(reader, each, each.holds, console)
-            for said in reversed(each.said[:-1]):
-                _print_line(reader, each, said, console, note=" overrides")
-            print_fact(console, f"{_title(reader)}: {escape(each.name)}: {_definition_text(each)}")
+            _print_line(reader, entry, entry.holds, console)
+            for said in reversed(entry.said[:-1]):
+                _print_line(reader, entry, said, console, note=" overrides")
+            print_fact(console, f"{_title(reader)}: {escape(entry.name)}: {_definition_text(entry)}")
 
 
 def _history(reader: Reader, each: Explained) -> Table:

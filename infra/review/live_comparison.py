@@ -75,15 +75,15 @@ def deployable_stacks(stacks: Path) -> tuple[str, ...]:
 
 def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comparison], list[CannotRunError]]:
     """The comparisons of these stacks, and why the others could not be compared: a cluster may be down."""
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     failures: list[CannotRunError] = []
     for stack in names:
         try:
             with OpenStack(read_settings(stack, stacks)) as opened:
-                found.append(compare_with_cluster(opened))
+                comparisons.append(compare_with_cluster(opened))
         except CannotRunError as error:
             failures.append(error)
-    return found, failures
+    return comparisons, failures
 
 
 def compare_with_cluster(opened: OpenStack) -> Comparison:
@@ -102,10 +102,10 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
     flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
     told = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, told)
-    found = running(stack, declared, live, proven, undeleted)
-    compared = compare(stack, LABEL, found.snapshot, declared)
-    effects = compare(stack, LABEL, with_known_contents(found.snapshot, declared), declared).effects
-    drift = (*found.drift, *topic_drift(stack, told))
+    live_stack = running(stack, declared, live, proven, undeleted)
+    compared = compare(stack, LABEL, live_stack.snapshot, declared)
+    effects = compare(stack, LABEL, with_known_contents(live_stack.snapshot, declared), declared).effects
+    drift = (*live_stack.drift, *topic_drift(stack, told))
     if settings.by_gitops:
         drift = mended_by_gitops(drift)
     not_asked = (
@@ -127,15 +127,15 @@ def _known(declared: Snapshot) -> frozenset[str]:
 
 def _other_territories(stack: str, stacks: Path) -> list[Territory]:
     """What the other stacks of the project deploy, as far as their files can be read."""
-    found = []
+    territories = []
     for name in stack_names(stacks):
         try:
             other = read_settings(name, stacks) if name != stack else None
         except (CannotRunError, ReplicationError):
             continue
         if other is not None:
-            found.append(territory(other, other.values))
-    return found
+            territories.append(territory(other, other.values))
+    return territories
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
@@ -145,27 +145,27 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
     """
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
-    found = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
-    found |= {identity(live): live for live in _optional(api, declared, namespaces)}
+    by_identity = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
+    by_identity |= {identity(live): live for live in _optional(api, declared, namespaces)}
     for body in _objects(declared):
-        if identity(body) not in found and (live := api.get(reference(body))) is not None:
-            found[identity(body)] = _without_secrets(live)
-    return list(found.values())
+        if identity(body) not in by_identity and (live := api.get(reference(body))) is not None:
+            by_identity[identity(body)] = _without_secrets(live)
+    return list(by_identity.values())
 
 
 def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
     """The stack's monitoring, and its validation in the cluster."""
     needed = {body["kind"] for body in _objects(declared)}
-    found: list[Manifest] = []
+    optional: list[Manifest] = []
     for version, kind in _OPTIONAL_KINDS:
         try:
             # The operator copies our labels to the runs that it creates from a ScheduledSparkApplication.
             listed = _listed(api, version, kind, namespaces, OURS)
-            found += (each for each in listed if not each["metadata"].get("ownerReferences"))
+            optional += (body for body in listed if not body["metadata"].get("ownerReferences"))
         except ApiError as error:
             if kind in needed or not error.forbidden:
                 raise
-    return found
+    return optional
 
 
 def _objects(declared: Snapshot) -> list[Manifest]:
@@ -188,7 +188,7 @@ def running(
     `proven` says when each flow was validated with the digest that is declared now; others are missing. `undeleted` are
     replications that the stack no longer declares.
     """
-    by_identity = {identity(each): each for each in live}
+    by_identity = {identity(body): body for body in live}
     others: dict[str, Objects] = {}
     drift: list[Drift] = []
     # Deployments of one replication share its label, and each declares objects that the others do not.
@@ -198,23 +198,23 @@ def running(
         flows = {body["metadata"]["labels"][PART_OF] for body in objects.values()}
         there = {key: by_identity[identity(body)] for key, body in objects.items() if identity(body) in by_identity}
         left = [
-            each
-            for each in live
-            if each["metadata"].get("labels", {}).get(PART_OF) in {*flows, name} and identity(each) not in known
+            body
+            for body in live
+            if body["metadata"].get("labels", {}).get(PART_OF) in {*flows, name} and identity(body) not in known
         ]
-        known |= {identity(each) for each in left}
+        known |= {identity(body) for body in left}
         gone = dict(former(left, objects, there))
-        others[name] = {key: seen(objects[key], each) for key, each in there.items()} | {
-            key: whole(each) for key, each in gone.items()
+        others[name] = {key: seen(objects[key], body) for key, body in there.items()} | {
+            key: whole(body) for key, body in gone.items()
         }
         if there:
             drift += _drift(stack, objects, there, declared.flows(name))
             known_as = {key: body for key, body in others[name].items() if key in there}
             drift += missing_objects(stack, name, objects, known_as, declared.waits(name), gone, proven)
-        drift += [each for body in left for each in undeclared(body)]
+        drift += [finding for body in left for finding in undeclared(body)]
     others |= undeleted
     drift += [not_deleted(stack, name, objects) for name, objects in undeleted.items()]
-    return Running(Snapshot(others=others), tuple(sorted(drift, key=lambda each: -each.severity.rank)))
+    return Running(Snapshot(others=others), tuple(sorted(drift, key=lambda finding: -finding.severity.rank)))
 
 
 def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
@@ -230,7 +230,7 @@ def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
 
 def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]) -> Iterator[Drift]:
     for key, live in there.items():
-        body = {each: value for each, value in objects[key].items() if each != "values"}
+        body = {field: value for field, value in objects[key].items() if field != "values"}
         flow = body["metadata"]["labels"][PART_OF]
         yield from edited(stack, flow, body, as_declared(live, body))
         yield from written_by_hand(stack, flow, live, objects[key].get("values", ()))

@@ -42,8 +42,8 @@ def as_declared(live: Manifest, declared: Manifest) -> Manifest:
     """The whole live object, except that equal quantities, and values known only during a deployment, are as
     declared.
     """
-    found: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
-    return found
+    body: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
+    return body
 
 
 def _as_declared(live: Any, declared: Any, *, quantities: bool) -> Any:
@@ -61,7 +61,7 @@ def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:
     """Each entry of a live list with the declared one of the same name, or else at the same position."""
     names, wanted = named_entries(live), named_entries(declared)
     if names is not None and wanted is not None:
-        yield from ((each, wanted.get(name)) for name, each in names.items())
+        yield from ((entry, wanted.get(name)) for name, entry in names.items())
     else:
         yield from zip(live, declared if len(live) == len(declared) else [None] * len(live), strict=True)
 

@@ -94,12 +94,12 @@ def _list_changes(before: Sequence[Any], after: Sequence[Any], path: str) -> Ite
         if list(old) != list(new) and set(old) == set(new):
             yield FieldChange(f"{path}[]", ", ".join(old), ", ".join(new))
         return
-    gone = [each for each in before if each not in after]
-    added = [each for each in after if each not in before]
+    gone = [entry for entry in before if entry not in after]
+    added = [entry for entry in after if entry not in before]
     if not gone and not added:
         yield FieldChange(f"{path}[]", _shown(path, before), _shown(path, after))
-    yield from (FieldChange(f"{path}[]", _shown(path, each), None) for each in gone)
-    yield from (FieldChange(f"{path}[]", None, _shown(path, each)) for each in added)
+    yield from (FieldChange(f"{path}[]", _shown(path, entry), None) for entry in gone)
+    yield from (FieldChange(f"{path}[]", None, _shown(path, entry)) for entry in added)
 
 
 def named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
@@ -111,11 +111,11 @@ def named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
 def _entry_name(entry: Any) -> str | None:
     if not isinstance(entry, Mapping):
         return None
-    found = next((entry[key] for key in _IDENTITIES if isinstance(entry.get(key), str)), None)
-    if found is None and isinstance(entry.get("resources"), list):
+    name = next((entry[key] for key in _IDENTITIES if isinstance(entry.get(key), str)), None)
+    if name is None and isinstance(entry.get("resources"), list):
         # A rule of a Role.
-        found = ",".join(entry["resources"])
-    return found or _entry_name(entry.get("source"))
+        name = ",".join(entry["resources"])
+    return name or _entry_name(entry.get("source"))
 
 
 def _shown(path: str, value: Any) -> Any:

@@ -31,7 +31,7 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
     raise_mistakes(settings)
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
-    folders = {each.name: each.objects for each in deployed}
+    folders = {deployment.name: deployment.objects for deployment in deployed}
     folders |= {name: objects for name, objects in stack_objects(settings, flows).items() if objects}
     files = {"kustomization.yaml": _MARKER + _yaml(_kustomization(list(folders)))}
     for folder, objects in folders.items():

@@ -82,16 +82,16 @@ WHAT_TO_DO: Mapping[str, str] = {
 
 def told_once(effects: Iterable[Effect]) -> list[Effect]:
     """The effects in their order; equal effects on several flows become one that names all of them."""
-    found: dict[tuple[str, str, str], list[Effect]] = {}
+    groups: dict[tuple[str, str, str], list[Effect]] = {}
     for effect in effects:
-        found.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
+        groups.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
     return [
         replace(
             members[0],
             flow=_joined(member.flow for member in members),
             where=_joined(member.where for member in members),
         )
-        for members in found.values()
+        for members in groups.values()
     ]
 
 
@@ -120,14 +120,14 @@ _CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
 def summary(comparison: Comparison) -> str:
     """How many objects are added, changed, replaced and removed."""
     counts = Counter(change.change for change in comparison.objects)
-    found = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
-    return f"objects: {', '.join(found)}" if found else "nothing changes"
+    phrases = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
+    return f"objects: {', '.join(phrases)}" if phrases else "nothing changes"
 
 
 def drift_origin(drift: Drift) -> str:
     """By whom and since when, if known."""
     known = [
-        each for each in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if each
+        part for part in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if part
     ]
     return f" ({', '.join(known)})" if known else ""
 
@@ -152,7 +152,7 @@ def field_lines(change: ObjectChange) -> Iterator[str]:
 
 def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
     """The two ConfigMaps, if a value differs only in them."""
-    sides = [each if isinstance(each, str) else "" for each in (field.before, field.after)]
+    sides = [value if isinstance(value, str) else "" for value in (field.before, field.after)]
     before, after = (_CONFIG_MAP.findall(side) for side in sides)
     same = before and after and len({_CONFIG_MAP.sub("", side) for side in sides}) == 1
     return (before[0], after[0]) if same else None

@@ -26,7 +26,7 @@ def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str,
     paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
     if paused:
         yield _paused(flow, live)
-    found = [
+    findings = [
         drift
         for name, wanted, status in wanted_connectors(live)
         for drift in (
@@ -35,9 +35,9 @@ def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str,
             *_without_task(flow, live, name, wanted, status, _restart(stack, flow, name, flows)),
         )
     ]
-    yield from found
+    yield from findings
     if not paused:
-        yield from _not_ready(flow, live, explained=bool(found))
+        yield from _not_ready(flow, live, explained=bool(findings))
 
 
 def _paused(flow: str, live: Manifest) -> Drift:

@@ -130,7 +130,7 @@ def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
     return Snapshot(
         {deployment.name: deployment for deployment in deployments(flows)},
         {name: _by_key(objects) for name, objects in stack_objects(settings, flows).items() if objects},
-        " ".join(each for each in (settings.kubeconfig, settings.context) if each),
+        " ".join(part for part in (settings.kubeconfig, settings.context) if part),
         settings.by_gitops,
     )
 
@@ -149,7 +149,7 @@ def _of_files(stack: str, base: Base) -> Snapshot:
     folder = base.folder if (base.folder / "kustomization.yaml").is_file() else base.folder / stack
     if not folder.is_dir():
         return Snapshot()
-    return Snapshot(others={each.name: dict(_files(each)) for each in sorted(folder.iterdir()) if each.is_dir()})
+    return Snapshot(others={inner.name: dict(_files(inner)) for inner in sorted(folder.iterdir()) if inner.is_dir()})
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:

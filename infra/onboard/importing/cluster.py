@@ -31,7 +31,7 @@ def objects_of(context: str, namespace: str | None) -> list[Object]:
     where = f"context `{context}`"
     access = KubernetesAccess(context=context)
     with connected(access, where, _CONTEXT) as api, asking_kubernetes(where, _WHY, _PERMISSION):
-        objects = [each for kind in _KINDS for each in _of_kind(api, kind, namespace)]
+        objects = [body for kind in _KINDS for body in _of_kind(api, kind, namespace)]
         return [*objects, *config_maps_of(api, objects)]
 
 
@@ -46,12 +46,12 @@ def _of_kind(api: KubernetesApi, kind: str, namespace: str | None) -> Iterator[O
 
 def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) -> dict[tuple[str, str], Object]:
     try:
-        found = api.list_all(version, kind, namespace=namespace)
+        bodies = api.list_all(version, kind, namespace=namespace)
     except ApiError as error:
         if error.not_found:
             return {}
         raise
-    return {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in found}
+    return {(body["metadata"]["namespace"], body["metadata"]["name"]): body for body in bodies}
 
 
 def config_maps_of(api: KubernetesApi, objects: list[Object]) -> list[Object]:
@@ -60,24 +60,24 @@ def config_maps_of(api: KubernetesApi, objects: list[Object]) -> list[Object]:
 
 
 def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
-    aliases = {alias for each in objects for alias in _providers(each)}
+    aliases = {alias for body in objects for alias in _providers(body)}
     wanted = {
-        (place[1] or each["metadata"]["namespace"], place[2])
-        for each in objects
-        for text in _texts(each.get("spec"))
+        (place[1] or body["metadata"]["namespace"], place[2])
+        for body in objects
+        for text in _texts(body.get("spec"))
         for place in map(re.Match.groups, _PLACEHOLDER.finditer(text))
         if place[0] in aliases
     }
     for namespace, name in sorted(wanted):
         try:
-            found = api.get(Reference("v1", "ConfigMap", namespace, name))
+            config_map = api.get(Reference("v1", "ConfigMap", namespace, name))
         except ApiError as error:
             if not error.forbidden:
                 raise
             # The import then reports which selection is not known without this ConfigMap.
             continue
-        if found is not None:
-            yield {"apiVersion": "v1", "kind": "ConfigMap", **found}
+        if config_map is not None:
+            yield {"apiVersion": "v1", "kind": "ConfigMap", **config_map}
 
 
 def _providers(each: Object) -> list[str]:
@@ -93,10 +93,10 @@ def _providers(each: Object) -> list[str]:
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+        for inner in value.values():
+            yield from _texts(inner)
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        for entry in value:
+            yield from _texts(entry)
     elif isinstance(value, str):
         yield value

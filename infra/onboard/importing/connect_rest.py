@@ -55,7 +55,7 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
         )
         remedy = "also import the workers' `connect-distributed.properties`, or their KafkaConnect."
         yield LeftOut(first.file, "", "", "workers-not-said", why, remedy)
-        addresses = (each.config.get("target.cluster.bootstrap.servers") for each in found.rest)
+        addresses = (connector.config.get("target.cluster.bootstrap.servers") for connector in found.rest)
         address = next(filter(None, addresses), "")
         connect = read_workers(first.file, first.namespace, "connect", address, _NAMELESS)
     found.objects.append(connect)
@@ -64,23 +64,28 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
 
 def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
     """Add the connectors to the workers. `named`: whether these workers have the group that runs them now."""
-    managed = {each.name for each in found.of("KafkaConnector") if _runs_on(each, workers)}
+    managed = {connector.name for connector in found.of("KafkaConnector") if _runs_on(connector, workers)}
     mirrors = bool(found.of("KafkaMirrorMaker2"))
-    for each in found.rest:
+    for reported in found.rest:
         connector = read_connector(
-            each.file, workers.namespace, workers.name, each.name, _spec(each), part=f"connector {each.name}"
+            reported.file,
+            workers.namespace,
+            workers.name,
+            reported.name,
+            _spec(reported),
+            part=f"connector {reported.name}",
         )
-        if each.name in managed or (mirrors and MIRRORED.fullmatch(each.name)):
+        if reported.name in managed or (mirrors and MIRRORED.fullmatch(reported.name)):
             why = "The object from which the operator creates this connector was also read."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
         elif role_of(connector) is None:
             yield _other(connector, named)
         else:
             found.objects.append(connector)
-            if each.state is None:
+            if reported.state is None:
                 yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
-            if named and role_of(connector) == "source" and not is_subdomain(each.name):
-                yield _lost_offsets(connector, each.name)
+            if named and role_of(connector) == "source" and not is_subdomain(reported.name):
+                yield _lost_offsets(connector, reported.name)
 
 
 def _runs_on(connector: ReadObject, workers: ReadObject) -> bool:

@@ -70,8 +70,8 @@ class _Dedicated:
         configs = {role: self._of_role(role, pair, connector) for role in roles}
         worker = self._of_workers(pair)
         for settings in (*configs.values(), worker):
-            read |= {each.key for key, each in settings.items() if key not in GROUP}
-        by_role = {role: self._connector(role, name, each) for role, each in configs.items()}
+            read |= {setting.key for key, setting in settings.items() if key not in GROUP}
+        by_role = {role: self._connector(role, name, config) for role, config in configs.items()}
         address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
         # New names: the existing group has connectors that the operator would delete.
         connect = read_workers(
@@ -94,18 +94,18 @@ class _Dedicated:
             for prefix in client.prefixes
         }
         kept = {}
-        for key, each in settings.items():
+        for key, setting in settings.items():
             prefix, name = split_prefix(key) or ("", key)
             if prefix.endswith(".cluster."):
                 wanted = name in self.config.clients
             elif prefix:
                 wanted = prefix in reached
             else:
-                custom = each.key.startswith(f"{pair}.") and key not in self.config.connectors
+                custom = setting.key.startswith(f"{pair}.") and key not in self.config.connectors
                 wanted = key in known or key.startswith(_OF_PLUGINS) or custom
                 wanted = wanted and key not in self._read_by_none(role)
             if wanted or key.endswith(".cluster.alias"):
-                kept[key] = each
+                kept[key] = setting
         return kept
 
     def _read_by_none(self, role: ConnectorRole) -> set[str]:
@@ -121,8 +121,8 @@ class _Dedicated:
     def _of_workers(self, pair: Pair) -> dict[str, Setting]:
         known = definitions(self.kafka, Owner.WORKER)
         return {
-            key: each
-            for key, each in self.config.worker(pair).items()
+            key: setting
+            for key, setting in self.config.worker(pair).items()
             if (key in known and key not in self.config.clients and key != "client.id")
             or key.startswith(("producer.", "admin.", "config.providers", *CONVERTER_KEYS))
         }
@@ -144,7 +144,7 @@ class _Dedicated:
         """Yield the pairs that replicate nothing, if the file or MirrorMaker does anything with them."""
         heartbeats = self.config.heartbeats_only
         pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
-        for pair in (each for each in pairs if each not in self.config.flows):
+        for pair in (other for other in pairs if other not in self.config.flows):
             keys = [key for key in self.given.properties if key.startswith(f"{pair}.")]
             if not keys and not (pair in heartbeats and Pair(pair.target, pair.source) in self.config.flows):
                 continue
@@ -188,13 +188,13 @@ class _Dedicated:
         """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
         pairs = [f"{Pair(a, b)}." for a in self.config.clusters for b in self.config.clusters if a != b]
         prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
-        prefix = next((each for each in prefixes if key.startswith(each)), "")
+        prefix = next((candidate for candidate in prefixes if key.startswith(candidate)), "")
         name = key.removeprefix(prefix)
         known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *GROUP}
         known.add(ENABLED if prefix in pairs else CLUSTERS)
         if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
             return ""
-        side = next((each for each in CLUSTER_PREFIXES if name.startswith(each)), "")
+        side = next((candidate for candidate in CLUSTER_PREFIXES if name.startswith(candidate)), "")
         near = nearest(name.removeprefix(side), self.config.clients if side else known)
         return f"{prefix}{side}{near}" if near else ""
 
@@ -203,8 +203,8 @@ class _Dedicated:
             return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
         if (name := self._group_name(key)) is not None:
             return f"`{name}` belongs to the workers, and the project's workers have their own group and topics."
-        if overriding := [each for each in self._overriding(key) if each in self.given.properties]:
-            names = ", ".join(f"`{each}`" for each in overriding)
+        if overriding := [candidate for candidate in self._overriding(key) if candidate in self.given.properties]:
+            names = ", ".join(f"`{override}`" for override in overriding)
             return f"{names} override{'s' if len(overriding) == 1 else ''} it."
         if key.startswith(tuple(f"{pair}." for pair in self.config.flows)):
             return "None of the three connectors reads it."
@@ -227,8 +227,8 @@ class _Dedicated:
 
 
 def _values(settings: Mapping[str, Setting]) -> dict[str, str]:
-    return {key: each.value for key, each in settings.items()}
+    return {key: setting.value for key, setting in settings.items()}
 
 
 def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:
-    return {key: each.key for key, each in settings.items() if each.key}
+    return {key: setting.key for key, setting in settings.items() if setting.key}

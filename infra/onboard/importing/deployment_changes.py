@@ -79,12 +79,12 @@ class Proof:
 def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> Proof:
     """Compare what was read with what the topology renders for it."""
     kafka = deployment.flows[0].expanded.kafka
-    ours = {each.key: each.manifest for each in deployment.objects}
+    ours = {planned.key: planned.manifest for planned in deployment.objects}
     theirs = objects_of(imported, placeholders)
     flows = {flow.settings.source: flow.name for flow in deployment.flows}
     sides, specs = [], []
     for objects, resolving in ((theirs, placeholders), (ours, replace(placeholders, providers=OURS))):
-        own = {each["metadata"]["name"]: each["spec"] for each in objects.values() if each["kind"] in CONVERTERS}
+        own = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in CONVERTERS}
         specs.append(own)
         sides.append(effective(deployment_state(imported.name, objects, flows), own, resolving, kafka))
     of = {flow.name: flow.expanded for flow in deployment.flows}
@@ -108,7 +108,9 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
         if read is None or made is None:
             yield Difference(f"{_CONNECTOR}{name}", "", None if read is None else name, None if made is None else name)
             continue
-        sides_of = ({**each.submitted, "state": each.state, "name": each.name} for each in (read, made))
+        sides_of = (
+            {**connector.submitted, "state": connector.state, "name": connector.name} for connector in (read, made)
+        )
         yield from _changed(f"{_CONNECTOR}{name}", *sides_of)
     for workers in after.workers:
         same = next(
@@ -173,8 +175,10 @@ def effects_of_move(
     after = [_after(deployment, config_maps) for deployment in deployments]
     of = {flow.name: flow.expanded for deployment in deployments for flow in deployment.flows}
     same = _on_the_same_workers(before, after)
-    found = all_effects([same], after, lambda flow, key: of[flow].where(key) if flow in of else key)
-    return tuple(each for each in found if each.code not in _CARRIED and each.severity is not Severity.RESTART)
+    effects = all_effects([same], after, lambda flow, key: of[flow].where(key) if flow in of else key)
+    return tuple(
+        effect for effect in effects if effect.code not in _CARRIED and effect.severity is not Severity.RESTART
+    )
 
 
 def worker_config(body: Manifest) -> Mapping[str, str]:
@@ -189,24 +193,26 @@ def _before(body: Manifest, index: int, deployment: Deployment, config_maps: Con
     flow = deployment.flows[0]
     placeholders = Placeholders(body["metadata"]["namespace"], providers_of(worker_config(body)), config_maps)
     objects = objects_of(Imported(flow.name, "", {}, {}, read), placeholders)
-    specs = {each["metadata"]["name"]: each["spec"] for each in objects.values()}
+    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values()}
     state = deployment_state(flow.name, objects, {flow.alias("source"): flow.name})
     return effective(state, specs, placeholders, flow.expanded.kafka)
 
 
 def _after(deployment: Deployment, config_maps: ConfigMaps) -> DeploymentState:
-    objects = {each.key: each.manifest for each in deployment.objects}
-    specs = {each["metadata"]["name"]: each["spec"] for each in objects.values() if each["kind"] == "KafkaConnect"}
+    objects = {planned.key: planned.manifest for planned in deployment.objects}
+    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] == "KafkaConnect"}
     flow = deployment.flows[0]
-    state = deployment_state(deployment.name, objects, {each.settings.source: each.name for each in deployment.flows})
+    state = deployment_state(
+        deployment.name, objects, {member.settings.source: member.name for member in deployment.flows}
+    )
     return effective(state, specs, Placeholders(flow.namespace, OURS, config_maps), flow.expanded.kafka)
 
 
 def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentState]) -> DeploymentState:
     """The mirror as if it ran on the workers of the flow, under the names of its connectors."""
     new: dict[str, DeployedConnector] = {}
-    for each in (connector for state in after for connector in state.connectors):
-        new.setdefault(each.role, each)
+    for connector in (connector for state in after for connector in state.connectors):
+        new.setdefault(connector.role, connector)
 
     def moved(connector: DeployedConnector) -> DeployedConnector:
         successor = new.get(connector.role)
@@ -216,8 +222,8 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
         workers = replace(successor.workers, target_address=connector.workers.target_address)
         return replace(connector, name=successor.name, workers=workers, config=_as_flows_exclude(connector, successor))
 
-    connectors = tuple(moved(each) for each in before.connectors)
-    workers = tuple({id(each.workers): each.workers for each in connectors}.values())
+    connectors = tuple(moved(former) for former in before.connectors)
+    workers = tuple({id(former.workers): former.workers for former in connectors}.values())
     return replace(before, name=after[0].name, connectors=connectors, workers=workers)
 
 
@@ -264,13 +270,15 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
         (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {}) for config_map in config_maps
     }
     proofs = []
-    for each in imported.imported:
-        workers, silent = each.read[0], without_heartbeats(rendered[each.name].flows)
-        if each.moves_from is not None:
-            effects = effects_of_move(workers.body, each.moves_from, [rendered[each.name]], data)
-            proofs.append(Proof(each.name, effects, (), silent))
+    for replication in imported.imported:
+        workers, silent = replication.read[0], without_heartbeats(rendered[replication.name].flows)
+        if replication.moves_from is not None:
+            effects = effects_of_move(workers.body, replication.moves_from, [rendered[replication.name]], data)
+            proofs.append(Proof(replication.name, effects, (), silent))
             continue
         config = workers.spec.get("config") or {}
-        proof = prove(each, rendered[each.name], Placeholders(workers.namespace, providers_of(config), data))
+        proof = prove(
+            replication, rendered[replication.name], Placeholders(workers.namespace, providers_of(config), data)
+        )
         proofs.append(replace(proof, without_heartbeats=silent))
     return proofs

@@ -106,13 +106,13 @@ def properties_file(file: str, content: bytes, namespace: str, left_out: list[Le
         remedy = "correct it; a backslash itself is written as `\\\\`."
         left_out.append(LeftOut(file, "", f"line {error.line}", "invalid-properties", why, remedy))
         return []
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for number, key, value in entries:
-        if key in found:
+        if key in properties:
             why = f"`{key}` is given twice, and only the last value counts."
             left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
-        found[key] = value
-    return [PropertiesFile(file, namespace, found)]
+        properties[key] = value
+    return [PropertiesFile(file, namespace, properties)]
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
@@ -123,9 +123,9 @@ def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
     for number, line in _logical_lines(text):
         if "u" in _ESCAPE.findall(line):
             raise EscapeError(number)
-        found = _KEY.match(line)
-        if found is not None:
-            yield number, _unescaped(found[1]), _unescaped(found[2])
+        entry = _KEY.match(line)
+        if entry is not None:
+            yield number, _unescaped(entry[1]), _unescaped(entry[2])
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -189,15 +189,15 @@ def without_config(document: object, file: str) -> list[LeftOut]:
     why = "The answer has its status, but not its configuration."
     return [
         LeftOut(file, f"connector {name}", "", "config-not-said", why, COMPLETE)
-        for name, each in document.items()
-        if isinstance(each, Mapping) and _config(each) is None and _state(each) is not None
+        for name, reported in document.items()
+        if isinstance(reported, Mapping) and _config(reported) is None and _state(reported) is not None
     ]
 
 
 def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], object]]:
     if isinstance(document, list):
-        for each in document:
-            yield from _connectors(each)
+        for entry in document:
+            yield from _connectors(entry)
     elif isinstance(document, Mapping) and "kind" not in document:
         if _CLASS in document:
             yield document.get("name", "connector"), document, None
@@ -209,9 +209,9 @@ def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], o
 
 def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any], object]]:
     """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` was also given."""
-    for name, each in document.items():
-        if isinstance(each, Mapping) and (config := _config(each)) is not None:
-            yield name, config, _state(each)
+    for name, reported in document.items():
+        if isinstance(reported, Mapping) and (config := _config(reported)) is not None:
+            yield name, config, _state(reported)
 
 
 def _config(each: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
     """Return a value without the difference between an absent field and an empty one."""
     if isinstance(value, Mapping):
         return {key: _plain(below) for key, below in sorted(value.items()) if below not in (None, {}, [])}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _effective_connector(
@@ -123,7 +123,11 @@ def _effective_connector(
     config = {key: _canonical(key, placeholders.text(value), workers) for key, value in connector.config.items()}
     known = definitions(kafka, Owner(connector.role)) if connector.role else {}
     config = _with_new_names(_with_predicates(config), connector.role, known)
-    defaults = {key: _canonical(key, each.default, workers) for key, each in known.items() if each.default is not None}
+    defaults = {
+        key: _canonical(key, definition.default, workers)
+        for key, definition in known.items()
+        if definition.default is not None
+    }
     defaults |= {key: value for key, value in workers.config.items() if ".converter" in key}
     if "topics.exclude" in defaults:
         # The definitions of a version may be those of an older one.
@@ -149,7 +153,7 @@ def _effective_connector(
 
 def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
     if key in _LISTS:
-        entries = dict.fromkeys(each.strip() for each in value.split(",") if each.strip())
+        entries = dict.fromkeys(entry.strip() for entry in value.split(",") if entry.strip())
         return ",".join(sorted(entries) if key in _SELECTIONS else entries)
     if key.endswith("sasl.jaas.config"):
         module, _, rest = value.strip().partition(" ")
@@ -176,9 +180,9 @@ def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, ob
 
 def _with_predicates(config: Mapping[str, str]) -> dict[str, str]:
     """Return a configuration whose predicates have the names of their transforms."""
-    found = {key: value for key, value in config.items() if not key.startswith("predicates")}
-    for key in [key for key in found if _PREDICATE.fullmatch(key)]:
-        alias = found.pop(key)
+    renamed = {key: value for key, value in config.items() if not key.startswith("predicates")}
+    for key in [key for key in renamed if _PREDICATE.fullmatch(key)]:
+        alias = renamed.pop(key)
         prefix = f"predicates.{alias}."
-        found |= {f"{key}.{each.removeprefix(prefix)}": config[each] for each in config if each.startswith(prefix)}
-    return found
+        renamed |= {f"{key}.{name.removeprefix(prefix)}": config[name] for name in config if name.startswith(prefix)}
+    return renamed

@@ -110,12 +110,12 @@ class _Flow:
         """Report aliases by which the checkpoint connector looks for other topics than the source connector writes."""
         for side in SIDES:
             key = f"{side}.cluster.alias"
-            found = {role: config.get(key, side).strip() for role, config in configs.items()}
-            known = not any("${" in alias for alias in found.values())
-            if known and found.get("checkpoint", found["source"]) != found["source"]:
+            aliases = {role: config.get(key, side).strip() for role, config in configs.items()}
+            known = not any("${" in alias for alias in aliases.values())
+            if known and aliases.get("checkpoint", aliases["source"]) != aliases["source"]:
                 why = (
-                    f"It is `{found['checkpoint']}`, but the source connector has `{found['source']}`, and topics are "
-                    "named after it: committed offsets are not translated to the records that are copied."
+                    f"It is `{aliases['checkpoint']}`, but the source connector has `{aliases['source']}`, and topics "
+                    "are named after it: committed offsets are not translated to the records that are copied."
                 )
                 remedy = "give both connectors the same alias."
                 self.left_out.append(
@@ -178,9 +178,9 @@ class _Flow:
         }
 
     def _connect(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        found = connect_of(self.connect, self.connect.spec, config, self.name, self.left_out)
+        fields = connect_of(self.connect, self.connect.spec, config, self.name, self.left_out)
         named = not isinstance(self.connect, ReadProperties) or self.connect.keeps_group
-        return {key: each for key, each in found.items() if named or key not in {"groupId", "storageTopics"}}
+        return {key: value for key, value in fields.items() if named or key not in {"groupId", "storageTopics"}}
 
     def _refuse_credential(self, key: str) -> None:
         self.left_out.append(open_credential(_refusing(self.by_role["source"]), key))
@@ -219,8 +219,8 @@ def open_credential(refuse: Any, key: str) -> LeftOut:
     """Report that a property is not taken over because it holds a credential in plain text."""
     why = "It holds a credential in plain text, which is not written."
     remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
-    found: LeftOut = refuse(f"config.{key}", "plain-text-credential", why, remedy)
-    return found
+    note: LeftOut = refuse(f"config.{key}", "plain-text-credential", why, remedy)
+    return note
 
 
 def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def imported_flow(
     by_name = {source.name: source for source in sources}
     first = _with_all_topics(by_name[next(iter(alone))], list(alone.values()))
     whole = flow_of(name, connect, {"source": first, **others}, config_maps, kafka)
-    return _divided(whole, alone, [connect, *(by_name[each] for each in alone), *others.values()])
+    return _divided(whole, alone, [connect, *(by_name[source] for source in alone), *others.values()])
 
 
 def _replicates_no_heartbeats(source: ReadObject) -> bool:
@@ -292,8 +292,15 @@ def _replicates_no_heartbeats(source: ReadObject) -> bool:
 
 def _differing(made: Sequence[Imported]) -> list[str]:
     """Return the keys in which the flows of single source connectors differ although one flow must share them."""
-    found = [_shared(each) for each in made]
-    return sorted({key for each in found for key in {*each, *found[0]} if each.get(key) != found[0].get(key)})
+    shared_keys = [_shared(flow) for flow in made]
+    return sorted(
+        {
+            key
+            for shared in shared_keys
+            for key in {*shared, *shared_keys[0]}
+            if shared.get(key) != shared_keys[0].get(key)
+        }
+    )
 
 
 def _shared(made: Imported) -> _Replication:
@@ -307,27 +314,27 @@ def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:
     sees it.
     """
     config = dict(first.spec.get("config") or {})
-    config["topics"] = ",".join(dict.fromkeys(topic for each in made for topic in each.replication.get("topics", ())))
+    config["topics"] = ",".join(dict.fromkeys(topic for flow in made for topic in flow.replication.get("topics", ())))
     if not _equal(made, "topicsExclude"):
         config.pop("topics.exclude", None)
     return replace(first, body={**first.body, "spec": {**first.spec, "config": config}})
 
 
 def _equal(made: Sequence[Imported], key: str) -> bool:
-    values = [each.replication.get(key, _OF_EACH[key]) for each in made]
-    return all(each == values[0] for each in values)
+    values = [flow.replication.get(key, _OF_EACH[key]) for flow in made]
+    return all(value == values[0] for value in values)
 
 
 def _divided(whole: Imported, alone: Mapping[str, Imported], read: list[ReadObject]) -> Imported:
     """Return the flow of all source connectors; `alone` has that of each, by the name of its KafkaConnector."""
     made = list(alone.values())
     own = [key for key in _OF_EACH if not _equal(made, key)]
-    parts = {each: _part_name(each, index) for index, each in enumerate(alone)}
-    sources = {parts[each]: _part(one.replication, own, made) for each, one in alone.items()}
+    parts = {connector: _part_name(connector, index) for index, connector in enumerate(alone)}
+    sources = {parts[connector]: _part(one.replication, own, made) for connector, one in alone.items()}
     flow = {key: value for key, value in whole.replication.items() if key != "topics" and key not in own}
     flow["connectors"] = {key: value for key, value in flow["connectors"].items() if key != "source"}
     flow["connectors"]["sources"] = sources
-    left_out = list(dict.fromkeys([*whole.left_out, *(each for one in made for each in one.left_out)]))
+    left_out = list(dict.fromkeys([*whole.left_out, *(note for one in made for note in one.left_out)]))
     needed = {key: what for one in (whole, *made) for key, what in one.needed.items()}
     return replace(whole, replication=flow, read=read, left_out=left_out, needed=needed, parts=parts)
 
@@ -335,9 +342,9 @@ def _divided(whole: Imported, alone: Mapping[str, Imported], read: list[ReadObje
 def _part(alone: _Replication, own: Sequence[str], made: Sequence[Imported]) -> _Replication:
     part = {"topics": alone.get("topics", [])}
     part |= {key: alone.get(key, _OF_EACH[key]) for key in own}
-    lags = [each.replication.get("offsetSyncs", {}).get("lagMax") for each in made]
+    lags = [flow.replication.get("offsetSyncs", {}).get("lagMax") for flow in made]
     lag = alone.get("offsetSyncs", {}).get("lagMax")
-    if any(each != lags[0] for each in lags) and lag is not None:
+    if any(other != lags[0] for other in lags) and lag is not None:
         part["offsetSyncs"] = {"lagMax": lag}
     return {**part, **alone["connectors"]["source"]}
 
@@ -359,7 +366,7 @@ class Names:
         plain = plain_name(given, kind)
         wanted = [plain, *([f"{namespace}-{plain}", f"{namespace}-{plain}-{kind}"] if namespace else [])]
         numbered = (f"{plain}-{number}" for number in range(2, len(self.taken) + 3))
-        name = next(each for each in (*wanted, *numbered) if each not in self.taken)
+        name = next(candidate for candidate in (*wanted, *numbered) if candidate not in self.taken)
         self.taken.add(name)
         return name
 
@@ -376,11 +383,11 @@ def why_named(name: str, wanted: str, what: str, aliases: list[str]) -> str:
         *([] if is_label(wanted) else [f"`{wanted}` is not a valid name in Kubernetes"]),
         *([] if plain == name else [f"`{plain}` is the name of another replication"]),
     ]
-    return f"{name}: {what}. {', and '.join(reasons)}.{_kept([each for each in aliases if not is_label(each)])}"
+    return f"{name}: {what}. {', and '.join(reasons)}.{_kept([alias for alias in aliases if not is_label(alias)])}"
 
 
 def _kept(aliases: list[str]) -> str:
-    names = ", ".join(f"`{each}`" for each in aliases)
+    names = ", ".join(f"`{alias}`" for alias in aliases)
     if len(aliases) > 1:
         return f" The aliases {names} stay: MirrorMaker names topics after them."
     return f" The alias {names} stays: MirrorMaker names topics after it." if aliases else ""

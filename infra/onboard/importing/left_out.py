@@ -39,7 +39,7 @@ class LeftOut:
         return self.code in _MISTAKES
 
     def __str__(self) -> str:
-        where = ", ".join(each for each in (self.file, self.obj, self.field) if each)
+        where = ", ".join(part for part in (self.file, self.obj, self.field) if part)
         return f"{self.code}: {where}. {self.why} Remedy: {self.remedy}"
 
 
@@ -53,8 +53,8 @@ _QUOTED = re.compile(r"`[^`\n]*`")
 def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
     """Group the things whose texts differ only in their quoted parts; the order stays."""
     groups: dict[str, list[T]] = {}
-    for each in things:
-        groups.setdefault(_QUOTED.sub("``", text(each)), []).append(each)
+    for thing in things:
+        groups.setdefault(_QUOTED.sub("``", text(thing)), []).append(thing)
     return list(groups.values())
 
 
@@ -62,8 +62,10 @@ def others(texts: Iterable[tuple[str, str]]) -> Others:
     """What differs in each text of a group after the first; each text comes with the name of its subject."""
     (_, first), *rest = texts
     own = _QUOTED.findall(first)
-    found = ((name, _QUOTED.findall(text)) for name, text in rest)
-    also = ((name, tuple(part for part, mine in zip(parts, own, strict=True) if part != mine)) for name, parts in found)
+    quoted = ((name, _QUOTED.findall(text)) for name, text in rest)
+    also = (
+        (name, tuple(part for part, mine in zip(parts, own, strict=True) if part != mine)) for name, parts in quoted
+    )
     return tuple(dict.fromkeys(also))
 
 

@@ -61,9 +61,9 @@ class Logins:
 
     def credential(self, text: str, what: str) -> dict[str, str]:
         """Return a reference to a credential: the Secret that a placeholder names, or a new key of the stack."""
-        found = secret_key(text, self.namespace)
-        if found is not None:
-            return found
+        reference = secret_key(text, self.namespace)
+        if reference is not None:
+            return reference
         words = [word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", f"{self.alias} {what}") if word]
         return {"config": self._key(words[0].lower() + "".join(words[1:]), f"the {what} for cluster `{self.alias}`")}
 
@@ -171,11 +171,16 @@ class Logins:
 
     def _certificate(self, left: dict[str, str]) -> dict[str, Any] | None:
         chain, key = left.get("ssl.keystore.certificate.chain", ""), left.get("ssl.keystore.key", "")
-        found, private = secret_key(chain, self.namespace), secret_key(key, self.namespace)
-        if found and private and found["secret"] == private["secret"]:
+        certificate, private = secret_key(chain, self.namespace), secret_key(key, self.namespace)
+        if certificate and private and certificate["secret"] == private["secret"]:
             for name in ("ssl.keystore.type", "ssl.keystore.certificate.chain", "ssl.keystore.key"):
                 left.pop(name, None)
-            return {"type": "tls", "secret": found["secret"], "certificate": found["key"], "key": private["key"]}
+            return {
+                "type": "tls",
+                "secret": certificate["secret"],
+                "certificate": certificate["key"],
+                "key": private["key"],
+            }
         stores = {name: left.pop(name) for name in list(left) if name.startswith(("ssl.keystore.", "ssl.key."))}
         if stores:
             why = "A client certificate must be PEM in one Secret; a topology cannot name a keystore file."
@@ -183,11 +188,11 @@ class Logins:
         return None
 
     def _trust(self, left: dict[str, str]) -> dict[str, Any] | None:
-        found = {key: left.pop(key) for key in list(left) if key.startswith("ssl.truststore.")}
-        pem = secret_key(found.get("ssl.truststore.certificates", ""), self.namespace)
+        truststore = {key: left.pop(key) for key in list(left) if key.startswith("ssl.truststore.")}
+        pem = secret_key(truststore.get("ssl.truststore.certificates", ""), self.namespace)
         if pem is not None:
             return dict(pem)
-        if found:
+        if truststore:
             why = "The truststore is a file in the workers, and nothing in the input says which Secret holds it."
             self._leave("ssl.truststore", "truststore-file", why, _SAY_TRUST)
         return None

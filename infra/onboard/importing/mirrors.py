@@ -43,7 +43,7 @@ def normal_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]]
     mirrors = [mirror for mirror in spec.get("mirrors") or [] if isinstance(mirror, Mapping)]
     if not mirrors:
         return read.left_out("spec.mirrors", "no-mirrors", "It replicates nothing.", "delete it.")
-    silent = [index for index, each in enumerate(mirrors) if each.get("sourceConnector") is None]
+    silent = [index for index, mirror in enumerate(mirrors) if mirror.get("sourceConnector") is None]
     if silent:
         why = "It has no `sourceConnector`, so it replicates no records."
         return read.left_out(f"spec.mirrors.{silent[0]}", "no-source-connector", why, "add `sourceConnector: {}`.")
@@ -55,13 +55,13 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
     spec = read.spec
     mirrors = [mirror for mirror in spec.get("mirrors") or [] if isinstance(mirror, Mapping)]
     if "target" in spec:
-        return spec["target"], [(index, each, each.get("source") or {}) for index, each in enumerate(mirrors)]
+        return spec["target"], [(index, mirror, mirror.get("source") or {}) for index, mirror in enumerate(mirrors)]
     by_alias = {str(cluster.get("alias")): cluster for cluster in spec.get("clusters") or []}
     target = str(spec.get("connectCluster"))
-    for index, each in enumerate(mirrors):
-        if each.get("targetCluster") != target:
+    for index, mirror in enumerate(mirrors):
+        if mirror.get("targetCluster") != target:
             why = (
-                f"Its target is `{each.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
+                f"Its target is `{mirror.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
                 "refuses the whole resource, so nothing of it runs."
             )
             remedy = "give each target its own KafkaMirrorMaker2, then import both."
@@ -72,7 +72,9 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
     if missing:
         why = f"No cluster has the alias `{missing[0]}`. The operator refuses the whole resource."
         return read.left_out("spec.clusters", "unknown-alias", why, "add the cluster, or correct the alias.")
-    return by_alias[target], [(index, each, by_alias[str(each["sourceCluster"])]) for index, each in enumerate(mirrors)]
+    return by_alias[target], [
+        (index, mirror, by_alias[str(mirror["sourceCluster"])]) for index, mirror in enumerate(mirrors)
+    ]
 
 
 def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported | LeftOut:
@@ -94,8 +96,8 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
         made.clusters[of] = _cluster(made, source, f"spec.mirrors.{index}.source")
         flows[of] = _mirror(made, read, index, mirror, source, config, kafka)
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
-    if any(each != shared[0] for each in shared[1:]):
-        keys = sorted({key for each in shared for key in each if each.get(key) != shared[0].get(key)})
+    if any(settings != shared[0] for settings in shared[1:]):
+        keys = sorted({key for settings in shared for key in settings if settings.get(key) != shared[0].get(key)})
         why = (
             f"Its mirrors differ in {', '.join(f'`{key}`' for key in keys)}, which all sources of a replication share."
         )
@@ -109,8 +111,8 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
 
 def _unused(read: ReadObject, used: Mapping[str, Part]) -> Iterator[LeftOut]:
     """Yield the clusters that no mirror names, and the selections that no connector reads."""
-    for index, each in enumerate(read.spec.get("clusters") or [] if "target" not in read.spec else []):
-        if str(each.get("alias")) not in used:
+    for index, cluster in enumerate(read.spec.get("clusters") or [] if "target" not in read.spec else []):
+        if str(cluster.get("alias")) not in used:
             why = "No mirror has this cluster."
             yield read.left_out(f"spec.clusters.{index}", "without-effect", why, "remove it.")
     for index, mirror in enumerate(read.spec.get("mirrors") or []):
@@ -235,7 +237,9 @@ def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
     sources = imported.replication.get("sources")
     wanted = {} if sources is None else {alias: f"{imported.name}-from-{alias}" for alias in sources}
     # An alias that gives a valid name keeps that name, even if another alias comes first.
-    taken = {alias: names.free(name) for alias, name in sorted(wanted.items(), key=lambda each: not is_label(each[1]))}
+    taken = {
+        alias: names.free(name) for alias, name in sorted(wanted.items(), key=lambda entry: not is_label(entry[1]))
+    }
     for index, _, source in mirrors:
         alias = str(source.get("alias"))
         yield replace(
@@ -243,7 +247,7 @@ def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
             name=taken.get(alias, imported.name),
             wanted=wanted.get(alias, imported.wanted),
             replication={"kind": "flow", **shared, **({"source": alias, **sources[alias]} if sources else {})},
-            clusters={each: imported.clusters[each] for each in (alias, shared["target"])},
+            clusters={end: imported.clusters[end] for end in (alias, shared["target"])},
             left_out=imported.left_out if index == 0 else [],
             moves_from=index,
         )

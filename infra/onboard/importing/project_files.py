@@ -29,23 +29,25 @@ def project_files(
     """Return contents by path relative to the project."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name) or "replication"
     files = dict(plain_files(name, package))
-    for each, imported in zip(environments(environment, len(topologies)), topologies, strict=True):
-        config = {"replication:topology": each} | ({"kubernetes:context": context} if context else {})
-        files[f"stacks/Pulumi.{each}.yaml"] = _yaml({"config": config})
-        files[f"stacks/topologies/{each}.yaml"] = _SCHEMA + _yaml(imported.document)
+    for stack, imported in zip(environments(environment, len(topologies)), topologies, strict=True):
+        config = {"replication:topology": stack} | ({"kubernetes:context": context} if context else {})
+        files[f"stacks/Pulumi.{stack}.yaml"] = _yaml({"config": config})
+        files[f"stacks/topologies/{stack}.yaml"] = _SCHEMA + _yaml(imported.document)
     files["stacks/topology.schema.json"] = topology_schema()
     return files
 
 
 def needed_values(topologies: Sequence[ImportedTopology], environment: str) -> list[str]:
     """Return a line for each value that somebody has to set because it must not be written."""
-    found = []
+    lines = []
     for stack, topology in zip(environments(environment, len(topologies)), topologies, strict=True):
-        needed: Mapping[str, str] = {key: what for each in topology.imported for key, what in each.needed.items()}
+        needed: Mapping[str, str] = {
+            key: what for replication in topology.imported for key, what in replication.needed.items()
+        }
         for key, what in sorted(needed.items()):
             secret = "" if key.endswith("Servers") else "--secret "
-            found.append(f"pulumi config set --stack {stack} {secret}replication:{key} VALUE    # {what}")
-    return found
+            lines.append(f"pulumi config set --stack {stack} {secret}replication:{key} VALUE    # {what}")
+    return lines
 
 
 def _yaml(data: Any) -> str:
@@ -73,21 +75,21 @@ def read_logins(file: Path) -> dict[str, Any]:
     """
     if not file.is_file():
         raise _refused("no-such-file", "there is no such file", shown(file), "name a file that exists.")
-    found = load_yaml(file)
-    if not isinstance(found, Mapping) or not found:
+    logins = load_yaml(file)
+    if not isinstance(logins, Mapping) or not logins:
         raise _refused("validation-login-form", "it is not a mapping of aliases to logins", shown(file), _FORM)
-    wrong = [each for alias, given in found.items() for each in _wrong(str(alias), given)]
+    wrong = [reason for alias, given in logins.items() for reason in _wrong(str(alias), given)]
     if wrong:
         raise _refused("validation-login-form", "; ".join(wrong), shown(file), _FORM)
-    return {str(alias): given for alias, given in found.items()}
+    return {str(alias): given for alias, given in logins.items()}
 
 
 def add_logins(topologies: Sequence[ImportedTopology], logins: Mapping[str, Any], file: Path) -> None:
     """Give the clusters their logins. Raises CannotRunError for an alias that no cluster has."""
     known = sorted({alias for topology in topologies for alias in topology.clusters})
     if unknown := sorted(logins.keys() - set(known)):
-        what = f"no cluster has the alias {', '.join(f'`{each}`' for each in unknown)}"
-        remedy = f"name one of {', '.join(f'`{each}`' for each in known)}."
+        what = f"no cluster has the alias {', '.join(f'`{alias}`' for alias in unknown)}"
+        remedy = f"name one of {', '.join(f'`{alias}`' for alias in known)}."
         raise _refused("unknown-alias", what, shown(file), remedy)
     for topology in topologies:
         for alias, login in logins.items():
@@ -99,9 +101,9 @@ def _wrong(alias: str, given: object) -> Iterator[str]:
     try:
         ValidationAccess.model_validate(given)
     except ValidationError as error:
-        for each in error.errors(include_input=False, include_url=False):
-            path = ".".join(str(step) for step in (alias, *each["loc"]))
-            yield f"`{path}`: {each['type'].replace('_', ' ')}"
+        for mistake in error.errors(include_input=False, include_url=False):
+            path = ".".join(str(step) for step in (alias, *mistake["loc"]))
+            yield f"`{path}`: {mistake['type'].replace('_', ' ')}"
 
 
 def _refused(code: str, what: str, where: str, remedy: str) -> CannotRunError:

@@ -64,8 +64,8 @@ class ReadObject:
 
     @property
     def spec(self) -> Manifest:
-        found = self.body.get("spec")
-        return dict(found) if isinstance(found, Mapping) else {}
+        given = self.body.get("spec")
+        return dict(given) if isinstance(given, Mapping) else {}
 
     @property
     def label(self) -> str:
@@ -87,7 +87,7 @@ class Found:
     first: dict[str, ReadObject] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[ReadObject]:
-        return [each for each in self.objects if each.kind == kind]
+        return [read for read in self.objects if read.kind == kind]
 
 
 def read_objects(sources: Sequence[str], namespace: str) -> Found:
@@ -114,8 +114,8 @@ def read_documents(where: str, documents: Iterable[object]) -> Found:
 def read_parsed(documents: Iterable[tuple[str, object]], namespace: str) -> Found:
     """Read parsed documents, each with its file; there may be no MirrorMaker among them."""
     found = Found()
-    for file, each in documents:
-        _take(each, file, namespace, found)
+    for file, document in documents:
+        _take(document, file, namespace, found)
     return found
 
 
@@ -125,7 +125,7 @@ def _require_any(found: Found, where: str) -> None:
             "nothing-to-import",
             "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
             where,
-            "".join(f"{each}\n" for each in found.left_out) or "Nothing that was read describes a replication.",
+            "".join(f"{note}\n" for note in found.left_out) or "Nothing that was read describes a replication.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
@@ -161,7 +161,7 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         if source == "-":
             yield "standard input", sys.stdin.buffer.read()
         elif path.is_dir():
-            files = sorted(each for each in path.rglob("*") if each.suffix in _ENDINGS and each.is_file())
+            files = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
             for file in files:
                 yield shown(file), file.read_bytes()
         elif path.exists():

@@ -38,7 +38,7 @@ _AGREED = {
     "offset-syncs.topic.location": "source",
 }
 _CLASSES = {"topic.filter.class": "topicFilterClass", "group.filter.class": "groupFilterClass"}
-_DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{each}Filter" for each in ("Topic", "Group")})
+_DEFAULT_CLASSES = frozenset({f"org.apache.kafka.connect.mirror.Default{what}Filter" for what in ("Topic", "Group")})
 #: Old name of a property -> its name. Kafka 4.0 removed the old ones. Source: DefaultTopicFilter, DefaultGroupFilter.
 OLD_NAMES = {"topics.blacklist": "topics.exclude", "groups.blacklist": "groups.exclude"}
 #: Properties that only repeat fields, or what the operator writes itself.
@@ -129,27 +129,27 @@ class Settings:
     def _exclusions(self, excluded: str | None) -> None:
         """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
         own = default_topics_exclude(self.kafka)
-        lacking = [] if excluded is None else [each for each in own if each not in _entries(excluded)]
+        lacking = [] if excluded is None else [topic for topic in own if topic not in _entries(excluded)]
         if lacking:
-            names = ", ".join(f"`{each}`" for each in lacking)
+            names = ", ".join(f"`{topic}`" for topic in lacking)
             why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
             remedy = "none is needed, unless you want topics with such names replicated."
             self.left_out.append(self.refuse["source"]("config.topics.exclude", "exclusions-kept", why, remedy))
 
     def _agreement(self) -> None:
         for name in (*_AGREED, *_CLASSES):
-            found = {role: config.pop(name).strip() for role, config in self.configs.items() if name in config}
-            chosen = found.get("source", found.get("checkpoint") if name == "group.filter.class" else None)
+            values = {role: config.pop(name).strip() for role, config in self.configs.items() if name in config}
+            chosen = values.get("source", values.get("checkpoint") if name == "group.filter.class" else None)
             default = _AGREED.get(name)
-            stops = bool(default) and self._translates and not any("${" in value for value in found.values())
-            if "checkpoint" in self.configs and "checkpoint" not in found and chosen not in (None, default) and stops:
+            stops = bool(default) and self._translates and not any("${" in value for value in values.values())
+            if "checkpoint" in self.configs and "checkpoint" not in values and chosen not in (None, default) and stops:
                 why = (
                     f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
                     f"`{chosen}`: committed offsets are not translated to the records that are copied."
                 )
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
                 self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
-            for role, value in found.items():
+            for role, value in values.items():
                 same = value == (default if chosen is None else chosen) or (
                     chosen is None and value in _DEFAULT_CLASSES
                 )
@@ -196,9 +196,9 @@ class Settings:
 
     def _start(self) -> None:
         source = self.configs["source"]
-        found = [source.pop(name) for name in _RESETS if name in source]
-        if found:
-            self.flow["startFrom"] = found[0]
+        resets = [source.pop(name) for name in _RESETS if name in source]
+        if resets:
+            self.flow["startFrom"] = resets[0]
         if source.get("exactly.once.support") == "required" and self.flow.get("exactlyOnce") == "enabled":
             del source["exactly.once.support"]
             isolation = source.pop(_ISOLATION, source.pop("consumer.isolation.level", "read_uncommitted"))
@@ -223,7 +223,7 @@ class Settings:
 
 def _entries(text: str) -> list[str]:
     """Return the entries of a list as MirrorMaker reads it. Source: MirrorUtils.compilePatternList."""
-    return list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    return list(dict.fromkeys(entry.strip() for entry in text.split(",") if entry.strip()))
 
 
 def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
@@ -253,13 +253,13 @@ def taken_transforms(
     for key in [key for key in config if key.startswith(_CHAIN) and may_be_secret(key, config[key])]:
         del config[key]
         refuse(key)
-    names = [each.strip() for each in config.pop("transforms", "").split(",") if each.strip()]
+    names = [name.strip() for name in config.pop("transforms", "").split(",") if name.strip()]
     config.pop("predicates", None)
     predicates = _taken(config, "predicates.")
     chain = {name: _transform(_taken(config, f"transforms.{name}."), predicates) for name in names}
-    found: dict[str, Any] = {"before": chain} if chain else {}
+    transforms: dict[str, Any] = {"before": chain} if chain else {}
     chosen = {part: converter for part in _PARTS if (converter := _converter(part, config, converters)) is not None}
-    return found | ({"converters": chosen} if chosen else {})
+    return transforms | ({"converters": chosen} if chosen else {})
 
 
 def _taken(config: dict[str, str], prefix: str) -> dict[str, str]:
@@ -267,17 +267,17 @@ def _taken(config: dict[str, str], prefix: str) -> dict[str, str]:
 
 
 def _transform(given: dict[str, str], predicates: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": given.pop("type", "")}
+    transform: dict[str, Any] = {"type": given.pop("type", "")}
     predicate = given.pop("predicate", None)
     negate = given.pop("negate", "false")
     if given:
-        found["config"] = given
+        transform["config"] = given
     if predicate is not None:
         own = below(f"{predicate}.", predicates)
-        found["predicate"] = {"type": own.pop("type", ""), **({"config": own} if own else {})}
+        transform["predicate"] = {"type": own.pop("type", ""), **({"config": own} if own else {})}
         if negate.lower() == "true":
-            found["negate"] = True
-    return found
+            transform["negate"] = True
+    return transform
 
 
 def _converter(part: str, config: dict[str, str], workers: Mapping[str, str]) -> dict[str, Any] | None:

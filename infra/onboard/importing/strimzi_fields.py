@@ -38,7 +38,7 @@ _WORKERS = {
     "logging": {"type": TEXT, "loggers": PROPERTIES, **_KEY_REFERENCE},
     "metricsConfig": {"type": TEXT, "values": {"allowList": [TEXT]}, **_KEY_REFERENCE},
     "jvmOptions": {"javaSystemProperties": [{}]},
-    "template": {each: {"env": [{}]} for each in _CONTAINERS},
+    "template": {container: {"env": [{}]} for container in _CONTAINERS},
     "resources": {},
     "rack": {},
     "tracing": {},
@@ -79,8 +79,8 @@ def shaped(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Return an object without fields whose form differs from Strimzi's, and without null fields."""
     spec = _SPECS.get(str(body.get("kind")))
     shape: Shape = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
-    found: dict[str, Any] = _shaped(body, shape, "", report)
-    return found
+    filled: dict[str, Any] = _shaped(body, shape, "", report)
+    return filled
 
 
 #: Fields of a mirror and of a connector that exist in the API `v1beta2` but not in `v1`.
@@ -96,7 +96,7 @@ def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> d
         spec = _without(spec, _REMOVED_OF_CONNECTORS, "spec", report)
     if "mirrors" in spec:
         spec["mirrors"] = [
-            _mirror_of_v1(each, f"spec.mirrors.{index}", report) for index, each in enumerate(spec["mirrors"])
+            _mirror_of_v1(mirror, f"spec.mirrors.{index}", report) for index, mirror in enumerate(spec["mirrors"])
         ]
     return {**body, "spec": spec}
 
@@ -125,9 +125,11 @@ def missing(kind: str, spec: Mapping[str, Any]) -> str | None:
     if kind == "KafkaConnector":
         return None if spec.get("class") else "spec.class"
     ends = [("spec.target", spec["target"])] if "target" in spec else []
-    ends += [(f"spec.clusters.{index}", each) for index, each in enumerate(spec.get("clusters", ()))]
+    ends += [(f"spec.clusters.{index}", cluster) for index, cluster in enumerate(spec.get("clusters", ()))]
     if "target" in spec:
-        ends += [(f"spec.mirrors.{index}.source", each.get("source", {})) for index, each in enumerate(_mirrors(spec))]
+        ends += [
+            (f"spec.mirrors.{index}.source", mirror.get("source", {})) for index, mirror in enumerate(_mirrors(spec))
+        ]
     for path, cluster in ends:
         for key in ("alias", "bootstrapServers"):
             if not cluster.get(key):
@@ -159,26 +161,28 @@ def _shaped(value: Any, shape: Shape, path: str, report: Report) -> Any:
 def _mapping(value: Any, shape: Mapping[str, Any], path: str, report: Report) -> Any:
     if not isinstance(value, Mapping):
         return report(path, "a mapping")
-    found = {}
+    fields = {}
     for key, below in value.items():
         where = f"{path}.{key}" if path else str(key)
         kept = _shaped(below, shape[key], where, report) if key in shape else below
         if kept is not None:
-            found[str(key)] = kept
-    return found
+            fields[str(key)] = kept
+    return fields
 
 
 def _list(value: Any, shape: list[Any], path: str, report: Report) -> Any:
     if not isinstance(value, list):
         return report(path, "a list")
-    entries = (_shaped(each, shape[0], f"{path}.{index}", report) for index, each in enumerate(value))
+    entries = (_shaped(entry, shape[0], f"{path}.{index}", report) for index, entry in enumerate(value))
     return [entry for entry in entries if entry is not None]
 
 
 def _properties(value: Any, path: str, report: Report) -> Any:
     if not isinstance(value, Mapping):
         return report(path, "a mapping")
-    for key, each in value.items():
-        if isinstance(each, Mapping | list):
+    for key, inner in value.items():
+        if isinstance(inner, Mapping | list):
             report(f"{path}.{key}", "a plain value")
-    return {str(key): each for key, each in value.items() if each is not None and not isinstance(each, Mapping | list)}
+    return {
+        str(key): inner for key, inner in value.items() if inner is not None and not isinstance(inner, Mapping | list)
+    }

@@ -30,7 +30,7 @@ class ImportedTopology:
     def takes(self, other: Imported) -> bool:
         """Whether every alias of a replication means the same cluster here, and every key to set the same value."""
         agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
-        needed = {key: what for each in self.imported for key, what in each.needed.items()}
+        needed = {key: what for replication in self.imported for key, what in replication.needed.items()}
         agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
         return agree and self.strimzi == other.strimzi
 
@@ -41,8 +41,10 @@ class ImportedTopology:
     @property
     def runs_as_read(self) -> bool:
         """Whether everything was read from objects, which the project keeps."""
-        moves = any(each.moves_from is not None for each in self.imported)
-        return not moves and not any(isinstance(read, ReadProperties) for each in self.imported for read in each.read)
+        moves = any(replication.moves_from is not None for replication in self.imported)
+        return not moves and not any(
+            isinstance(read, ReadProperties) for replication in self.imported for read in replication.read
+        )
 
     @property
     def document(self) -> dict[str, Any]:
@@ -50,7 +52,7 @@ class ImportedTopology:
         document = {
             "strimzi": self.strimzi,
             "clusters": self.clusters,
-            "replications": {each.name: each.replication for each in self.imported},
+            "replications": {replication.name: replication.replication for replication in self.imported},
         }
         try:
             topology = parse_topology(document)
@@ -58,7 +60,7 @@ class ImportedTopology:
             return document
         dumped: dict[str, Any] = topology.model_dump(by_alias=True, exclude_defaults=True, mode="json")
         # In the program the class gives the kind, but a file needs the key.
-        kinds = {name: {"kind": each.kind} for name, each in topology.replications.items()}
+        kinds = {name: {"kind": replication.kind} for name, replication in topology.replications.items()}
         return dumped | {"replications": {name: kind | dumped["replications"][name] for name, kind in kinds.items()}}
 
 
@@ -105,11 +107,11 @@ def _replications(found: Found, operator: str | None, names: Names, *, flows: bo
         for made in imported_dedicated(given, taken, kafka):
             yield made if isinstance(made, LeftOut) else _wanting(made, of[made.name])
     connectors = found.of("KafkaConnector")
-    connects = {(each.namespace, each.name): each for each in found.of("KafkaConnect")}
+    connects = {(connect.namespace, connect.name): connect for connect in found.of("KafkaConnect")}
     for place, connect in connects.items():
         own = [connector for connector in connectors if (connector.namespace, workers_of(connector)) == place]
-        mirrors = [each for each in own if role_of(each) is not None]
-        yield from (_no_mirror(each) for each in own if role_of(each) is None)
+        mirrors = [connector for connector in own if role_of(connector) is not None]
+        yield from (_no_mirror(connector) for connector in own if role_of(connector) is None)
         if not mirrors:
             why = "No connector of MirrorMaker runs on it, so it is not part of a replication."
             yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or also import its connectors.")
@@ -165,14 +167,14 @@ def _config_maps(found: Found) -> Iterable[LeftOut]:
     """Yield each ConfigMap that something names, and one line for all others of a file, because a cluster has
     hundreds.
     """
-    bodies = [str(each.body) for each in found.objects if each.kind != "ConfigMap"]
+    bodies = [str(read.body) for read in found.objects if read.kind != "ConfigMap"]
     others: dict[str, list[ReadObject]] = {}
-    for each in found.of("ConfigMap"):
-        if not any(each.name in body for body in bodies):
-            others.setdefault(each.file, []).append(each)
+    for config_map in found.of("ConfigMap"):
+        if not any(config_map.name in body for body in bodies):
+            others.setdefault(config_map.file, []).append(config_map)
             continue
         why = "Workers may still read it. Values that connectors read from it are in the topology now."
-        yield each.left_out("", "stays-as-it-is", why, "leave it as it is.")
+        yield config_map.left_out("", "stays-as-it-is", why, "leave it as it is.")
     for file, unnamed in others.items():
         label = unnamed[0].label if len(unnamed) == 1 else f"{len(unnamed)} ConfigMaps"
         why = "Nothing that was imported names it." if len(unnamed) == 1 else "Nothing that was imported names them."

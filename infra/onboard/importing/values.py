@@ -48,7 +48,7 @@ _CLASSES = {
     "FileConfigProvider": FILE_PROVIDER,
 }
 #: The aliases of the providers of rendered workers.
-OURS = {each: each for each in _CLASSES.values()}
+OURS = {provider: provider for provider in _CLASSES.values()}
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,21 @@ class Placeholders:
 
 def providers_of(config: Mapping[str, Value]) -> dict[str, str]:
     """Return our alias for each configuration provider of a worker's configuration whose class we know."""
-    found = {}
+    aliases = {}
     for alias in str(config.get("config.providers", "")).split(","):
         name = alias.strip()
         known = _CLASSES.get(str(config.get(f"config.providers.{name}.class", "")).rpartition(".")[2])
         if name and known:
-            found[name] = known
-    return found
+            aliases[name] = known
+    return aliases
 
 
 def secret_key(text: str, namespace: str) -> dict[str, str] | None:
     """Return `{secret, key}` if a text is only a placeholder for a Secret of this namespace."""
-    found = _PLACEHOLDER.fullmatch(text.strip())
-    if found is None or found["provider"] not in (SECRET_PROVIDER, "strimzisecrets"):
+    placeholder = _PLACEHOLDER.fullmatch(text.strip())
+    if placeholder is None or placeholder["provider"] not in (SECRET_PROVIDER, "strimzisecrets"):
         return None
-    place = _KUBERNETES.fullmatch(found["rest"])
+    place = _KUBERNETES.fullmatch(placeholder["rest"])
     if place is None or (place["namespace"] or namespace) != namespace:
         return None
     return {"secret": place["name"], "key": place["key"]}
@@ -107,7 +107,7 @@ def secret_key(text: str, namespace: str) -> dict[str, str] | None:
 
 def unresolved(text: str) -> str | None:
     """Return the first placeholder in a text that the topology cannot express: neither a Secret's nor a ConfigMap's."""
-    for found in _PLACEHOLDER.finditer(text):
-        if found["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
-            return found[0]
+    for placeholder in _PLACEHOLDER.finditer(text):
+        if placeholder["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
+            return placeholder[0]
     return None

@@ -102,7 +102,7 @@ _REFUSED = {
 
 def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str, str]]:
     """Return the labels and annotations that others need, without those of the tools that applied the object."""
-    found: dict[str, dict[str, str]] = {}
+    own: dict[str, dict[str, str]] = {}
     for key in ("labels", "annotations"):
         for name, value in (read.body["metadata"].get(key) or {}).items():
             if name in {CLUSTER_LABEL, USES_CONNECTOR_RESOURCES}:
@@ -126,8 +126,8 @@ def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str,
                 why = "It comes from the tool that applied the object. From now on, this project applies the object."
                 left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
             else:
-                found.setdefault(key, {})[name] = str(value)
-    return found
+                own.setdefault(key, {})[name] = str(value)
+    return own
 
 
 def _without_credentials(
@@ -145,12 +145,12 @@ def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[Le
     lists.append((connect.get("jvmOptions") or {}, "javaSystemProperties", "jvmOptions"))
     for fields, key, where in lists:
         entries = fields.get(key) if isinstance(fields, dict) else None
-        for entry in [each for each in entries or [] if isinstance(each, Mapping)]:
+        for entry in [candidate for candidate in entries or [] if isinstance(candidate, Mapping)]:
             if may_be_secret(str(entry.get("name", "")), entry.get("value") or ""):
                 remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
                 field = f"spec.{where}.{key}.{entry['name']}"
                 left_out.append(read.left_out(field, "plain-text-credential", _PLAIN, remedy))
-                fields[key] = [each for each in fields[key] if each is not entry]
+                fields[key] = [other for other in fields[key] if other is not entry]
 
 
 def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,8 +190,8 @@ def _metrics(read: ReadObject, left_out: list[LeftOut]) -> dict[str, Any]:
 
 
 def _reference(given: Mapping[str, Any]) -> dict[str, Any]:
-    found = (given.get("valueFrom") or {}).get("configMapKeyRef") or {}
-    return {"configMap": found.get("name"), "key": found.get("key")}
+    reference = (given.get("valueFrom") or {}).get("configMapKeyRef") or {}
+    return {"configMap": reference.get("name"), "key": reference.get("key")}
 
 
 def _template(read: ReadObject, spec: Mapping[str, Any], left_out: list[LeftOut]) -> dict[str, Any]:
@@ -209,18 +209,18 @@ def connector_fields_of(
     """Return tasks, state and restarts of a connector; `default` is the project's number of tasks."""
     config = spec.get("config") or {}
     tasks = _tasks(spec.get("tasksMax") or config.get("tasks.max") or 1, refuse)
-    found: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
+    fields: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
     state = spec.get("state") or ("paused" if spec.get("pause") else "running")
     if state != "running":
-        found["state"] = state
+        fields["state"] = state
     restart = spec.get("autoRestart")
     # Source: Strimzi AutoRestart; without the field the operator restarts nothing.
     if restart is None or not restart.get("enabled", True):
-        found["autoRestart"] = {"enabled": False}
+        fields["autoRestart"] = {"enabled": False}
     elif restart.get("maxRestarts") is not None:
-        found["autoRestart"] = {"maxRestarts": restart["maxRestarts"]}
+        fields["autoRestart"] = {"maxRestarts": restart["maxRestarts"]}
     if spec.get("version"):
-        found["version"] = spec["version"]
+        fields["version"] = spec["version"]
     for key in sorted((restart or {}).keys() - {"enabled", "maxRestarts"}):
         remedy = "remove it, or keep this object as it is."
         left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
@@ -228,7 +228,7 @@ def connector_fields_of(
         why = "The topology has no such key."
         remedy = "remove it. If the operator still needs it to carry out a request, let the request finish first."
         left_out.append(refuse(key, "field-not-known", why, remedy))
-    return found
+    return fields
 
 
 def _tasks(given: object, refuse: Callable[[str, str, str, str], LeftOut]) -> int:
@@ -240,7 +240,7 @@ def _tasks(given: object, refuse: Callable[[str, str, str, str], LeftOut]) -> in
     raise CannotRunError(
         "not-a-number",
         f"`tasks.max` is `{text}`, not a whole number from 1",
-        ", ".join(each for each in (at.file, at.obj, at.field) if each),
+        ", ".join(part for part in (at.file, at.obj, at.field) if part),
         "Kafka Connect would refuse the connector.",
         "make it a whole number.",
     )

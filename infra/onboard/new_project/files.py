@@ -146,8 +146,8 @@ def require_empty(folder: Path) -> None:
 
 
 def _problems_of(stacks: Path, answers: Answers) -> list[Problem]:
-    found = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
-    return found + [problem for of_plan in plan_problems(stacks).values() for problem in of_plan]
+    mistakes = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
+    return mistakes + [problem for of_plan in plan_problems(stacks).values() for problem in of_plan]
 
 
 _NAME = "kafka-replication"
@@ -155,8 +155,8 @@ _NAME = "kafka-replication"
 
 def requirement() -> str:
     """A requirement in pip's form. Raises PackageNotFoundError if `replicate` runs without being installed."""
-    found = distribution(_NAME)
-    return requirement_of(found.version, found.read_text("direct_url.json"))
+    installed = distribution(_NAME)
+    return requirement_of(installed.version, installed.read_text("direct_url.json"))
 
 
 def requirement_of(version: str, direct_url: str | None) -> str:
@@ -177,7 +177,7 @@ def requirement_of(version: str, direct_url: str | None) -> str:
 
 def advice(package: str) -> str | None:
     """The message about a requirement that nobody else can install, because it is a path on this machine."""
-    if not any(each in package for each in (" @ file:", "+file:")):
+    if not any(path in package for path in (" @ file:", "+file:")):
         return None
     return (
         f"requirements.txt installs {package}. Before anybody else installs it, replace that with a wheel or a Git URL."

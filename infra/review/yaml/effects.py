@@ -84,12 +84,12 @@ def connectors_reading(field: FieldChange, change: IdentifiedChange, workers: Se
     """The connectors that read a key of a ConfigMap in their configuration."""
     _, namespace, name = change.identity
     key = field.path.removeprefix("data.")
-    found = []
+    names = []
     for worker in workers:
         home = rf"{re.escape(namespace)}/" if worker.read.namespace != namespace else rf"({re.escape(namespace)}/)?"
         place = re.compile(rf"\$\{{[\w-]+:{home}{re.escape(name)}:{re.escape(key)}\}}")
-        found += [read.name for read in worker.objects if place.search(str(read.body.get("spec")))]
-    return sorted(set(found))
+        names += [read.name for read in worker.objects if place.search(str(read.body.get("spec")))]
+    return sorted(set(names))
 
 
 def _read_later(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> Iterator[Effect]:

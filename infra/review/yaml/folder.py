@@ -51,7 +51,7 @@ def files_at(commit: str, folder: Path) -> Files:
     home = repository_of(folder)
     prefix = _inside(home, folder)
     listed = _answer(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
-    found: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     modules: dict[str, bytes] = {}
     for entry in filter(None, listed.decode(errors="surrogateescape").split("\0")):
         (mode, _, blob), path = entry.split("\t", 1)[0].split(), entry.split("\t", 1)[1]
@@ -59,9 +59,9 @@ def files_at(commit: str, folder: Path) -> Files:
         if mode == _SUBMODULE:
             modules[name] = blob.encode()
         elif path != prefix and may_matter(name) and (mode == _LINK or mode.startswith(_FILE)):
-            found[name] = (mode, blob)
-    contents = dict(zip(found, _blobs(home, [blob for _, blob in found.values()]), strict=True))
-    links = {name for name, (mode, _) in found.items() if mode == _LINK}
+            entries[name] = (mode, blob)
+    contents = dict(zip(entries, _blobs(home, [blob for _, blob in entries.values()]), strict=True))
+    links = {name for name, (mode, _) in entries.items() if mode == _LINK}
     return _divided(contents, links, modules)
 
 
@@ -124,10 +124,10 @@ def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
 
 
 def _answer(home: Path, *arguments: str) -> bytes:
-    found = git(home, *arguments)
-    if found.returncode != 0:
-        raise _failed(home, found.stderr.decode(errors="replace").strip())
-    return found.stdout
+    answer = git(home, *arguments)
+    if answer.returncode != 0:
+        raise _failed(home, answer.stderr.decode(errors="replace").strip())
+    return answer.stdout
 
 
 def _failed(home: Path, said: str) -> CannotRunError:

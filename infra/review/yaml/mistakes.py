@@ -41,18 +41,18 @@ class Checked:
 
 def checked(side: Side, unclear: Collection[Identity]) -> Checked:
     """Check what can be judged of a folder."""
-    found = Found(
-        [each for each in side.found.objects if identity_of(each) not in unclear], left_out=side.found.left_out
+    judged = Found(
+        [read for read in side.found.objects if identity_of(read) not in unclear], left_out=side.found.left_out
     )
     try:
-        topologies, left_out = imported_topologies(found, None, _NO_REGION)
+        topologies, left_out = imported_topologies(judged, None, _NO_REGION)
     except CannotRunError as error:
         return Checked((), tuple(side.found.left_out), failed=str(error))
     mistakes = [*_refused(side), *_disagreeing(left_out), *_each_once(topologies)]
     apart, because, whole = _together(topologies)
     known = {mistake.problem for mistake in mistakes}
-    mistakes += [each for each in whole if each.problem not in known]
-    not_checked = tuple(each for each in left_out if not each.mistake)
+    mistakes += [mistake for mistake in whole if mistake.problem not in known]
+    not_checked = tuple(note for note in left_out if not note.mistake)
     return Checked(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
 
 
@@ -78,10 +78,10 @@ def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
     """Yield the checkpoint connectors that look elsewhere than their source connector writes. A topology cannot express
     them, so its checks do not see them; `must-agree` refuses the same in a topology.
     """
-    for each in left_out:
-        if each.mistake:
-            what = f"{each.obj} disagrees with its source connector"
-            yield Mistake(Problem(each.field, each.code, what, each.why, each.remedy), (f"{each.obj} in {each.file}",))
+    for note in left_out:
+        if note.mistake:
+            what = f"{note.obj} disagrees with its source connector"
+            yield Mistake(Problem(note.field, note.code, what, note.why, note.remedy), (f"{note.obj} in {note.file}",))
 
 
 def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
@@ -99,10 +99,10 @@ def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
 
 def _for_yaml(problem: Problem) -> Problem:
     """The problem with a remedy for YAML, where a converter has a default that a topology does not have."""
-    found = _CONVERTER.search(problem.where)
-    if found is None or problem.code not in _OF_CONVERTERS:
+    converter = _CONVERTER.search(problem.where)
+    if converter is None or problem.code not in _OF_CONVERTERS:
         return problem
-    remedy = f"set `{found[1]}.converter: {BYTE_ARRAY_CONVERTER}` in the `config` of the source connector."
+    remedy = f"set `{converter[1]}.converter: {BYTE_ARRAY_CONVERTER}` in the `config` of the source connector."
     return replace(problem, remedy=f"unless its transforms produce text on purpose, {remedy}")
 
 
@@ -118,7 +118,7 @@ def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, 
     for topology in topologies:
         for alias, cluster in topology.clusters.items():
             if alias in clusters and not _same(clusters[alias], cluster):
-                one, two = (f"`{each.get('bootstrapServers')}`" for each in (clusters[alias], cluster))
+                one, two = (f"`{given.get('bootstrapServers')}`" for given in (clusters[alias], cluster))
                 return apart, f"alias `{alias}` is {one} in one of them and {two} in another", []
             clusters.setdefault(alias, cluster)
     whole = ImportedTopology(
@@ -138,16 +138,26 @@ def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, 
 
 
 def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
-    one, two = (str(each.get("bootstrapServers")) for each in (cluster, other))
-    return not {each.strip() for each in one.split(",")}.isdisjoint(each.strip() for each in two.split(","))
+    one, two = (str(given.get("bootstrapServers")) for given in (cluster, other))
+    return not {server.strip() for server in one.split(",")}.isdisjoint(server.strip() for server in two.split(","))
 
 
 def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
     """The objects that a path of a topology concerns, each with its file."""
     top, _, rest = where.partition(".")
-    made = [each for topology in topologies for each in topology.imported]
-    named = [each for each in made if top == "replications" and (rest == each.name or rest.startswith(f"{each.name}."))]
+    made = [replication for topology in topologies for replication in topology.imported]
+    named = [
+        replication
+        for replication in made
+        if top == "replications" and (rest == replication.name or rest.startswith(f"{replication.name}."))
+    ]
     if top == "clusters":
-        named = [each for each in made if any(rest == alias or rest.startswith(f"{alias}.") for alias in each.clusters)]
+        named = [
+            replication
+            for replication in made
+            if any(rest == alias or rest.startswith(f"{alias}.") for alias in replication.clusters)
+        ]
     chosen = named or made
-    return tuple(dict.fromkeys(f"{read.label} in {read.file}" for each in chosen for read in each.read[:1]))
+    return tuple(
+        dict.fromkeys(f"{read.label} in {read.file}" for replication in chosen for read in replication.read[:1])
+    )

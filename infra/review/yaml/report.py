@@ -67,17 +67,17 @@ def verdict_of(review: FolderReview) -> str:
 def _notes(review: FolderReview) -> Iterator[str]:
     if not review.existed:
         yield _NEW_FOLDER
-    if any(each.change is ChangeKind.REMOVED for each in review.objects):
+    if any(change.change is ChangeKind.REMOVED for change in review.objects):
         yield _REMOVED
     if review.failed:
         yield f"**The checks could not be carried out:** {_line(review.failed)}"
     if review.apart:
-        groups = "; ".join(", ".join(f"`{name}`" for name in each) for each in review.apart)
+        groups = "; ".join(", ".join(f"`{name}`" for name in names) for names in review.apart)
         yield f"These were not checked against each other for loops and double replication: {groups}; {review.because}."
     if review.beside:
         yield f"Not checked, because replication does not depend on them: {_counts(review.beside)} changed."
     if review.unread:
-        names = named([f"`{each}`" for each in review.unread], _MOST)
+        names = named([f"`{file}`" for file in review.unread], _MOST)
         yield f"Changed files that are not YAML, which this command does not read: {names}."
     if review.ignored:
         yield f"The folder also holds objects of kinds that are not checked: {_counts(review.ignored)}."
@@ -135,17 +135,17 @@ def document_of(review: FolderReview) -> dict[str, Any]:
             {**asdict(mistake.problem), "objects": mistake.objects, "new": mistake.is_new}
             for mistake in review.mistakes
         ],
-        "notJudged": [asdict(each) for each in review.unjudged],
-        "notJudgedBefore": [asdict(each) for each in review.unjudged_before],
-        "notChecked": [{**asdict(each), "harmless": each.harmless} for each in review.left_out],
+        "notJudged": [asdict(unjudged) for unjudged in review.unjudged],
+        "notJudgedBefore": [asdict(unjudged) for unjudged in review.unjudged_before],
+        "notChecked": [{**asdict(note), "harmless": note.harmless} for note in review.left_out],
         "checkedApart": review.apart,
         "checksFailed": review.failed,
         "beside": dict(review.beside),
         "notLookedAt": dict(review.ignored),
         "notRead": list(review.unread),
         "objects": [
-            {**{key: value for key, value in each.items() if key != "deployment"}, "file": each["deployment"]}
-            for each in compared["objects"]
+            {**{key: value for key, value in change.items() if key != "deployment"}, "file": change["deployment"]}
+            for change in compared["objects"]
         ],
     }
 
@@ -158,8 +158,8 @@ def print_review(review: FolderReview, console: Console) -> None:
     for mistake in review.mistakes:
         mark = "[red]✗[/]" if mistake.is_error else "[yellow]![/]"
         print_fact(console, f"{mark} {'' if mistake.is_new else 'as before: '}{escape(_mistake(mistake))}", 2)
-    for each in review.unjudged:
-        print_fact(console, f"[yellow]?[/] not judged: {escape(_unjudged(each))}", 2)
+    for unjudged in review.unjudged:
+        print_fact(console, f"[yellow]?[/] not judged: {escape(_unjudged(unjudged))}", 2)
     for title, lines in (
         ("not judged, and not changed", list(map(_unjudged, review.unjudged_before))),
         ("not covered by the checks", _not_covered(review)),

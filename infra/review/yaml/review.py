@@ -102,7 +102,7 @@ def review_files(folder: str, label: str, before: Files, after: Files, namespace
     with_effects = {owners.get(effect.flow, effect.flow) for effect in effects}
     unjudged = unjudged_of(sides, (before, after), changes, unclear, deployments, with_effects, workers, namespace)
     found = checked(new, unclear)
-    required = required_objects(*(_bodies(side, unclear) for side in sides), [_REPLICATING])
+    required = required_objects(_bodies(old, unclear), _bodies(new, unclear), [_REPLICATING])
     return FolderReview(
         folder,
         label,

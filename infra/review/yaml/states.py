@@ -49,32 +49,34 @@ def workers_of_both(
     """The workers of both sides that can be judged; workers that are the same before and after share a name."""
     old, new = (_read_workers(side, unclear) for side in (before, after))
     names = _names(old, new)
-    first = {each: name for (is_new, each), name in names.items() if not is_new}
-    second = {each: name for (is_new, each), name in names.items() if is_new}
+    first = {identity: name for (is_new, identity), name in names.items() if not is_new}
+    second = {identity: name for (is_new, identity), name in names.items() if is_new}
     return _named(before, old, first, unclear), _named(after, new, second, unclear)
 
 
 def _read_workers(side: Side, unclear: Collection[Identity]) -> dict[Identity, ReadObject]:
-    found = {identity: read for kind in _WORKERS for identity, read in side.read(kind).items()}
-    return {identity: read for identity, read in found.items() if identity not in unclear}
+    workers = {identity: read for kind in _WORKERS for identity, read in side.read(kind).items()}
+    return {identity: read for identity, read in workers.items() if identity not in unclear}
 
 
 def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject]) -> dict[tuple[bool, Identity], str]:
     """A name for the workers of each side. Both sides' workers are the same if identity, name or group is equal."""
-    partner: dict[Identity, Identity] = {each: each for each in new if each in old}
-    for alike in (lambda each, _: (each[0], each[2]), lambda each, read: (each[0], _group(read))):
-        left = {alike(each, read): each for each, read in old.items() if each not in partner.values()}
-        for each, read in new.items():
-            if each not in partner and alike(each, read) in left:
-                partner[each] = left.pop(alike(each, read))
-    shown = Counter(each[2] for each in {*new, *(each for each in old if each not in partner.values())})
+    partner: dict[Identity, Identity] = {identity: identity for identity in new if identity in old}
+    for alike in (lambda identity, _: (identity[0], identity[2]), lambda identity, read: (identity[0], _group(read))):
+        left = {alike(identity, read): identity for identity, read in old.items() if identity not in partner.values()}
+        for identity, read in new.items():
+            if identity not in partner and alike(identity, read) in left:
+                partner[identity] = left.pop(alike(identity, read))
+    shown = Counter(
+        identity[2] for identity in {*new, *(identity for identity in old if identity not in partner.values())}
+    )
 
     def name(each: Identity) -> str:
         return each[2] if shown[each[2]] == 1 else f"{each[0].rpartition('/')[2]} {each[1]}/{each[2]}"
 
-    found = {(True, each): name(each) for each in new}
-    found |= {(False, earlier): name(later) for later, earlier in partner.items()}
-    return {(False, each): name(each) for each in old} | found
+    named = {(True, identity): name(identity) for identity in new}
+    named |= {(False, earlier): name(later) for later, earlier in partner.items()}
+    return {(False, identity): name(identity) for identity in old} | named
 
 
 def _group(read: ReadObject) -> str:
@@ -85,16 +87,16 @@ def _group(read: ReadObject) -> str:
 
 def _named(
     side: Side,
-    found: Mapping[Identity, ReadObject],
+    workers: Mapping[Identity, ReadObject],
     names: Mapping[Identity, str],
     unclear: Collection[Identity],
 ) -> tuple[FolderWorkers, ...]:
     maps = {
-        (each.namespace, each.name): dict(each.body.get("data") or {})
-        for identity, each in side.read("ConfigMap").items()
+        (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {})
+        for identity, config_map in side.read("ConfigMap").items()
         if identity not in unclear
     }
-    connectors = [each for identity, each in side.read("KafkaConnector").items() if identity not in unclear]
+    connectors = [connector for identity, connector in side.read("KafkaConnector").items() if identity not in unclear]
     return tuple(
         FolderWorkers(
             names[identity],
@@ -107,7 +109,7 @@ def _named(
             ),
             maps,
         )
-        for identity, read in found.items()
+        for identity, read in workers.items()
     )
 
 
@@ -115,9 +117,9 @@ def states_of_both(
     before: Sequence[FolderWorkers], after: Sequence[FolderWorkers]
 ) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
     """What both sides run. Flows are named after their workers, and also after their source if there are several."""
-    states = [[_state(each) for each in side] for side in (before, after)]
+    states = [[_state(workers) for workers in side] for side in (before, after)]
     several = _several_sources(states)
-    named = [[_with_flows(each, several) for each in side] for side in states]
+    named = [[_with_flows(state, several) for state in side] for side in states]
     shared = {
         key
         for side in named
@@ -166,7 +168,7 @@ def _state(workers: FolderWorkers) -> DeploymentState:
     placeholders = Placeholders(workers.read.namespace, providers_of(workers.config), workers.config_maps)
     objects = objects_of(imported, placeholders)
     written = deployment_state(workers.name, objects)
-    specs = {each["metadata"]["name"]: each["spec"] for each in objects.values() if each["kind"] in _WORKERS}
+    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in _WORKERS}
     kafka = kafka_of(workers.read, None)
     meant = effective(written, specs, placeholders, str(kafka))
     (group,) = (_workers(*pair) for pair in zip(written.workers, meant.workers, strict=True))
