@@ -28,7 +28,7 @@ from infra.stack.stack_checks import raise_mistakes
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
-    """ACLs of a stack's flows and of its validation, merged by cluster.
+    """Return ACLs of a stack's flows and of its validation, merged by cluster.
 
     Raises ReplicationError with every problem of the topology.
     """
@@ -38,14 +38,14 @@ def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
 
 
 def widest_grants(settings: StackSettings) -> list[Problem]:
-    """A warning for every pattern of the stack's flows whose ACLs cover every topic or group of a cluster."""
+    """Return a warning for every pattern of the stack's flows whose ACLs cover every topic or group of a cluster."""
     flows = flows_without_addresses(settings.topology, settings.region)
     aliases = set(settings.topology.clusters)
     return sorted({problem for flow in flows for problem in open_grants(settings.topology, flow.expanded, aliases)})
 
 
 def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
-    """Paths of the logins whose principal is unknown, so no ACL can be derived."""
+    """Return paths of the logins whose principal is unknown, so no ACL can be derived."""
     paths: list[str] = []
     for alias in _aliases(settings):
         cluster = settings.topology.clusters[alias]
@@ -72,13 +72,13 @@ def _own_login(cluster: Cluster) -> bool:
 
 
 def _aliases(settings: StackSettings) -> list[str]:
-    """The clusters of a stack's flows, sorted."""
+    """Return the clusters of a stack's flows, sorted."""
     flows = flows_without_addresses(settings.topology, settings.region)
     return sorted({alias for flow in flows for alias in (flow.settings.source, flow.settings.target)})
 
 
 def acl_tables(acls: Sequence[Acl]) -> Iterator[Table]:
-    """A table for each cluster and principal."""
+    """Yield a table for each cluster and principal."""
     for (cluster, principal), members in groupby(acls, key=lambda acl: (acl.cluster, acl.principal)):
         table = Table("resource", "pattern", title=f"{principal} on {cluster}", title_justify="left")
         for column in ("name", "operations"):
@@ -89,7 +89,7 @@ def acl_tables(acls: Sequence[Acl]) -> Iterator[Table]:
 
 
 def acl_phrase(acl: Acl) -> str:
-    """An ACL as a phrase, such as `DescribeConfigs, Read on topic *`."""
+    """Return an ACL as a phrase, such as `DescribeConfigs, Read on topic *`."""
     return f"{_operations(acl)} on {acl.resource.replace('_', ' ')} {acl.name}"
 
 
@@ -98,12 +98,12 @@ def _operations(acl: Acl) -> str:
 
 
 def acl_documents(acls: Sequence[Acl]) -> list[dict[str, Any]]:
-    """The same as JSON values, in the order of the tables."""
+    """Return the same as JSON values, in the order of the tables."""
     return [{**asdict(acl), "operations": list(acl.operations)} for acl in acls]
 
 
 def acl_commands(acls: Sequence[Acl], topology: Topology) -> Iterator[str]:
-    """Shell lines that grant the ACLs with Kafka's own tool, for clusters where no KafkaUser grants them."""
+    """Yield shell lines that grant the ACLs with Kafka's own tool, for clusters where no KafkaUser grants them."""
     for alias, members in groupby(acls, key=lambda acl: acl.cluster):
         cluster = topology.clusters[alias]
         if cluster.kafka_user is not None:
@@ -115,7 +115,7 @@ def acl_commands(acls: Sequence[Acl], topology: Topology) -> Iterator[str]:
 
 
 def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
-    """Shell lines that grant the ACLs, in order of their clusters, with Kafka's own tool.
+    """Yield shell lines that grant the ACLs, in order of their clusters, with Kafka's own tool.
 
     Each cluster has its own shell variables for the address and for the file of client properties, so that the lines of
     two clusters can run together. The shell stops at a variable that is not set.
@@ -131,7 +131,7 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
 
 
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Shell lines for what the users of `after` need and those of `before` did not have. None for clusters whose
+    """Return shell lines for what the users of `after` need and those of `before` did not have. None for clusters whose
     KafkaUsers the stack deploys, because these contain their ACLs, and none if `before` is known only by its objects.
     """
     if before.others and not before.deployments:

@@ -1,4 +1,4 @@
-"""What a stack is compared with: a git ref, a folder of stack files, or an earlier render.
+"""Finds what a stack is compared with: a git ref, a folder of stack files, or an earlier render.
 
 If the program changed, the earlier program renders the stacks as they were: the stack files alone would show no change
 when the program renders different objects from the same files.
@@ -37,7 +37,7 @@ class Base:
 
 @contextmanager
 def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
-    """The folder that `against` names, or the stack files of a git ref in a temporary folder.
+    """Yield the folder that `against` names, or the stack files of a git ref in a temporary folder.
 
     Without it, the commit at which the branch of `stacks` left the main branch, as in a pull request. On the main
     branch itself that is the last commit, or the last pushed one. Raises CannotRunError.
@@ -54,7 +54,7 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
 
 
 def _folder(folder: Path) -> Base:
-    """Stack files, a checkout with stack files in `stacks`, or an earlier render of one or several stacks."""
+    """Return stack files, a checkout with stack files in `stacks`, or an earlier render of one or several stacks."""
     if any(map(is_rendered, (folder, *folder.glob("*/")))):
         return Base(str(folder), folder, rendered=True)
     for place in (folder, folder / "stacks"):
@@ -86,7 +86,7 @@ def _merge_base(stacks: Path) -> str:
 
 
 def branch_point(against: str | None, stacks: Path) -> str:
-    """The commit at which the branch of `stacks` left the ref `against`, or the main branch without it."""
+    """Return the commit at which the branch of `stacks` left the ref `against`, or the main branch without it."""
     if against is None:
         return _merge_base(stacks)
     answer = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
@@ -115,8 +115,9 @@ def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
 
 
 def _stacks_of(commit: str, stacks: Path) -> str:
-    """The folder of the stack files in a commit, relative to the repository: today's, or the one that the nearest
-    Pulumi.yaml of that commit names."""
+    """Return the folder of the stack files in a commit, relative to the repository: today's, or the one that the
+    nearest Pulumi.yaml of that commit names.
+    """
     today = _prefix(stacks)
     if _has(commit, today, stacks):
         return today
@@ -191,7 +192,7 @@ _PROGRAM = Path("infra") / "program.py"
 def open_bases(
     commit: str, label: str, stacks: Sequence[str], project: Project, *, rendered: bool
 ) -> Iterator[tuple[Base, ...]]:
-    """What to compare `stacks` with, best first. The last base holds the stack files of the commit.
+    """Yield what to compare `stacks` with, best first. The last base holds the stack files of the commit.
 
     If `rendered`, the base before it holds a folder for each stack that the program of the commit could render with the
     libraries that are installed now. It cannot render a stack of the local stack, or one that did not exist yet.
@@ -237,7 +238,7 @@ _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefil
 def touched_stacks(
     paths: Iterable[str], topologies: Mapping[str, str | None], stacks: PurePosixPath
 ) -> tuple[str, ...]:
-    """Stacks whose file or topology is among `paths`, sorted; all stacks if a path belongs to the program.
+    """Return stacks whose file or topology is among `paths`, sorted; all stacks if a path belongs to the program.
 
     `paths` and `stacks`, the folder of the stack files, are relative to the project. `topologies` names the topology of
     each stack with a file, or None if the file does not say. Removing a stack's file also touches the stack.
@@ -251,7 +252,7 @@ def touched_stacks(
 
 
 def touches_program(paths: Iterable[str], stacks: PurePosixPath) -> bool:
-    """Whether a path belongs to the program, which may change the objects of any stack."""
+    """Return whether a path belongs to the program, which may change the objects of any stack."""
     changed = [PurePosixPath(path) for path in paths]
     return any(
         path.parts[0] not in _WITHOUT_EFFECT and path.suffix != ".md" and not _is_of_stacks(path, stacks)
@@ -269,7 +270,7 @@ def _stack_of(path: PurePosixPath, stacks: PurePosixPath) -> str | None:
 
 
 def read_topologies(stacks: Path) -> dict[str, str | None]:
-    """The topology of each stack with a file; None if the file does not say."""
+    """Return the topology of each stack with a file; None if the file does not say."""
     return {stack: _topology_of(stack_file(stack, stacks)) for stack in stack_names(stacks)}
 
 
@@ -279,7 +280,7 @@ def _topology_of(file: Path) -> str | None:
 
 
 def changed_paths(since: str, root: Path) -> tuple[str, ...]:
-    """Paths that differ between a commit and the work tree, new files included, relative to and below `root`."""
+    """Return paths that differ between a commit and the work tree, new files included, relative to and below `root`."""
     changed: list[str] = []
     for arguments in (
         ("diff", "--name-only", "--no-renames", "--relative", "-z", since),

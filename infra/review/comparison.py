@@ -30,8 +30,10 @@ class Drift(Effect):
 
 
 def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> tuple[str, ...]:
-    """Lines with what the objects of `after` need and those of `before` did not. `changed` are the deployments that
-    differ; others are rendered only if they share a namespace in which these need something new.
+    """Return lines with what the objects of `after` need and those of `before` did not.
+
+    `changed` are the deployments that differ; others are rendered only if they share a namespace in which these need
+    something new.
     """
     names = tuple(changed)
     candidates = _required(after, names) - _required(before, names)
@@ -44,7 +46,9 @@ def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) 
 
 
 def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
-    """The namespaces and Secrets that objects of these deployments name, except those that are among the objects."""
+    """Return the namespaces and Secrets that objects of these deployments name, except those that are among the
+    objects.
+    """
     bodies = [body for name in names for body in snapshot.objects(name).values()]
     needed: set[Identity] = set()
     for body in bodies:
@@ -125,7 +129,7 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a change does to one stack, or to one folder of YAML, which `stack` then names.
+    """Says what a change does to one stack, or to one folder of YAML, which `stack` then names.
 
     `against` names what it is compared with. `known` is False if the two states could not be compared. Only a
     comparison with a cluster has `drift`: what no longer matches the stack. `grants` are commands that have to run
@@ -149,18 +153,18 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The highest severity, worded so that it claims nothing about what was not judged."""
+        """Return the highest severity, worded so that it claims nothing about what was not judged."""
         left = f" known, {number(len(self.unjudged), 'change')} not judged" if self.unjudged else ""
         return f"{self.severity}{left}"
 
     @property
     def severity(self) -> Severity:
-        """The highest severity of all effects and drift."""
+        """Return the highest severity of all effects and drift."""
         return gravest(effect.severity for effect in (*self.effects, *self.drift))
 
     @property
     def has_errors(self) -> bool:
-        """Whether the change introduces an error."""
+        """Return whether the change introduces an error."""
         return any(mistake.is_error and mistake.is_new for mistake in self.mistakes)
 
 
@@ -236,8 +240,8 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
 
 
 def _declared(name: str, before: Snapshot, after: Snapshot) -> ExpandedFlow | None:
-    """The flow as the topology declares it now, else as it did: in a replication whose kind has changed, its old keys
-    are gone.
+    """Return the flow as the topology declares it now, else as it did: in a replication whose kind has changed, its old
+    keys are gone.
     """
     was = before.expanded.get(name)
     of_other_kind = (
@@ -251,7 +255,7 @@ def _declared(name: str, before: Snapshot, after: Snapshot) -> ExpandedFlow | No
 def _left_without_namespace(
     before: Snapshot, after: Snapshot, old: Sequence[DeploymentState], new: Sequence[DeploymentState]
 ) -> Iterator[DeploymentState]:
-    """Unchanged deployments in a namespace that another deployment declared and no longer declares."""
+    """Yield unchanged deployments in a namespace that another deployment declared and no longer declares."""
     gone = {name for state in old for name in state.namespaces} - {name for state in new for name in state.namespaces}
     for name, deployment in after.deployments.items():
         first = deployment.flows[0]

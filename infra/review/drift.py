@@ -41,13 +41,13 @@ from infra.stack.settings import StackSettings
 def drift_at(
     severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
 ) -> Drift:
-    """A finding at an object, and who caused it if Kubernetes knows."""
+    """Return a finding at an object, and who caused it if Kubernetes knows."""
     who, since = (by.manager, by.since) if by is not None else ("", "")
     return Drift(severity, code, flow, str(reference(live)), what, who, since, remedy)
 
 
 def kubectl(verb: str, live: Manifest) -> str:
-    """A kubectl command for an object, without what follows the name."""
+    """Return a kubectl command for an object, without what follows the name."""
     namespace = live["metadata"].get("namespace")
     place = f" -n {namespace}" if namespace else ""
     return f"kubectl {verb} {live['kind'].lower()} {live['metadata']['name']}{place}"
@@ -58,13 +58,13 @@ class Redeploy(str):
 
 
 def redeploy(stack: str) -> Redeploy:
-    """The remedy for an object that is not as it was deployed."""
+    """Return the remedy for an object that is not as it was deployed."""
     why = "without it, Pulumi compares with its state and sees nothing to do."
     return Redeploy(f"`replicate up {stack} --refresh`: {why}")
 
 
 def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
-    """The same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
+    """Return the same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
     remedy = "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
     return tuple(
         replace(finding, remedy=remedy) if isinstance(finding.remedy, Redeploy) else finding for finding in drift
@@ -72,7 +72,7 @@ def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
-    """An object with our labels that the stack does not declare and nobody deployed."""
+    """Yield an object with our labels that the stack does not declare and nobody deployed."""
     if is_deployed(live):
         return
     by = next((owner.manager for owner in owners(live)), "")
@@ -85,7 +85,7 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
 
 
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
-    """Declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
+    """Yield declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
 
     A field that somebody removed no longer has an owner, so it is only a change that a deployment would make. A list
     has one owner: each difference in it is attributed to whoever wrote the list last.
@@ -104,7 +104,7 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
 
 
 def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
-    """The keys of our Secret that somebody last wrote outside a deployment; its values are never read."""
+    """Yield the keys of our Secret that somebody last wrote outside a deployment; its values are never read."""
     for key in keys:
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
@@ -113,7 +113,7 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
-    """A state announced as temporary; None for other fields or a different state."""
+    """Return a state announced as temporary; None for other fields or a different state."""
     for name, temporary in temporary_states(live).items():
         if change.after == temporary.state and _is_state_of(name, live, change.path):
             now = datetime.now(UTC)
@@ -127,7 +127,7 @@ def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Dr
 
 
 def _is_state_of(connector: str, live: Manifest, path: str) -> bool:
-    """Whether the field at the path is the state of the connector."""
+    """Return whether the field at the path is the state of the connector."""
     if live["kind"] == "KafkaConnector":
         return path == "spec.state"
     source, _, kind = connector.rpartition(".")
@@ -157,7 +157,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Declared fields with a different value; a list is one field, because its writer owns all of it."""
+    """Yield declared fields with a different value; a list is one field, because its writer owns all of it."""
     for key in [shared for shared in declared if shared in live]:
         wanted, seen = declared[key], live[key]
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
@@ -185,7 +185,7 @@ def missing_objects(
     gone: Collection[str],
     proven: Mapping[str, str],
 ) -> Iterator[Drift]:
-    """Drift for the missing objects of a deployment that partly exists.
+    """Yield drift for the missing objects of a deployment that partly exists.
 
     `there` holds the objects that exist, restricted to declared fields, and `waits` what each object waits for, both by
     key. `gone` has the keys of objects left by an earlier deployment. `proven` says when each flow was last validated
@@ -228,7 +228,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
 
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
-    """Published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
+    """Return published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
     by_place = {
         (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): config_map for config_map in config_maps
     }
@@ -237,7 +237,10 @@ def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[s
 
 
 def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
-    """When each flow was last validated with its declared digest, which was then deployed. Other flows are missing."""
+    """Return when each flow was last validated with its declared digest, which was then deployed.
+
+    Other flows are missing.
+    """
     data = {flow: body.get("data") or {} for flow, body in published.items()}
     return {flow: str(entry["time"]) for flow, entry in data.items() if entry.get("digest") == digests[flow]}
 
@@ -250,7 +253,10 @@ _REMEDY = (
 
 
 def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift]:
-    """The drift that each flow's published validation reports. Raises CannotRunError for one that cannot be read."""
+    """Yield the drift that each flow's published validation reports.
+
+    Raises CannotRunError for one that cannot be read.
+    """
     for flow, body in published.items():
         where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
         try:
@@ -274,8 +280,8 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
 
 
 def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
-    """A flow that runs as declared but whose records, offsets or heartbeats were not in order when last validated, or
-    could not be checked.
+    """Return a flow that runs as declared but whose records, offsets or heartbeats were not in order when last
+    validated, or could not be checked.
     """
     failed = verdict.verdict is Verdict.FAIL
     codes = []
@@ -299,14 +305,14 @@ CODE = "replication-not-deleted"
 
 @dataclass(frozen=True)
 class Territory:
-    """What a stack deploys: names of flows and replications, and the addresses of the targets in its region."""
+    """Holds what a stack deploys: names of flows and replications, and the addresses of the targets in its region."""
 
     names: frozenset[str]
     servers: frozenset[str]
 
 
 def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
-    """The territory of a stack; `values` are those of its configuration, which may hold addresses."""
+    """Return the territory of a stack; `values` are those of its configuration, which may hold addresses."""
     topology, region = settings.topology, settings.region
     flows = [
         flow for flow in expand(topology) if region is None or topology.clusters[flow.settings.target].region == region
@@ -323,7 +329,7 @@ def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
 def left_behind(
     live: Iterable[Manifest], known: Iterable[str], own: Territory, others: Sequence[Territory]
 ) -> dict[str, Objects]:
-    """Objects by role and part of each replication that the stack does not declare and no other stack deploys.
+    """Return objects by role and part of each replication that the stack does not declare and no other stack deploys.
 
     `known` are the replications whose objects the stack does declare.
     """
@@ -347,7 +353,7 @@ def _by_pulumi(live: Manifest) -> bool:
 
 
 def _address(live: Manifest) -> str:
-    """The address of the cluster beside which workers run; "" for other objects."""
+    """Return the address of the cluster beside which workers run; "" for other objects."""
     spec = live.get("spec") or {}
     if live["kind"] not in WORKER_KINDS:
         return ""
@@ -369,7 +375,7 @@ def _by_key(objects: Sequence[Manifest]) -> Objects:
 
 
 def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
-    """The finding that a replication still exists."""
+    """Return the finding that a replication still exists."""
     workers = [body for body in objects.values() if body["kind"] in WORKER_KINDS]
     places = ", ".join(str(reference(worker)) for worker in workers)
     more = len(objects) - len(workers)

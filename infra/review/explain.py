@@ -1,4 +1,4 @@
-"""Why a flow's connectors, their Kafka clients and its workers are configured as they are.
+"""Explains why a flow's connectors, their Kafka clients and its workers are configured as they are, and problem codes.
 
 Each property comes with the layer that set it and the values of lower layers.
 
@@ -41,7 +41,7 @@ from infra.stack.stack_checks import raise_mistakes
 
 
 def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, name: str) -> Layer:
-    """Name, class and number of tasks of a connector. Source: Strimzi KafkaConnectorSpec."""
+    """Return name, class and number of tasks of a connector. Source: Strimzi KafkaConnectorSpec."""
     connectors = flow.settings.connectors
     connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
     key = f"connectors.sources.{part}" if part else f"connectors.{role}"
@@ -54,7 +54,7 @@ def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, n
 
 
 def worker_fields_layer(flow: ResolvedFlow) -> Layer:
-    """Address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
+    """Return address, group and storage topics of the workers. Source: Strimzi KafkaConnectSpec."""
     address = {"bootstrap.servers": bootstrap_address(flow.cluster(flow.workers_on))}
     where = f"clusters.{flow.alias(flow.workers_on)}.bootstrapServers"
     derived = f"from the name of the workers, {flow.workers}, unless the topology names it"
@@ -90,7 +90,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a flow's connectors, clients and workers read in one version of Kafka."""
+    """Holds what a flow's connectors, clients and workers read in one version of Kafka."""
 
     stack: str
     flow: str
@@ -99,7 +99,7 @@ class Explanation:
 
 
 def explanation(settings: StackSettings, flow: str, name: str | None = None, *, defaults: bool = False) -> Explanation:
-    """Every property of a flow, or one property wherever it is read; `defaults` adds those that only Kafka sets.
+    """Return every property of a flow, or one property wherever it is read; `defaults` adds those that only Kafka sets.
 
     `name` is a property of a connector or worker, or of a client, with or without its prefix. Raises CannotRunError for
     an unknown flow or property, and ReplicationError for mistakes of the topology.
@@ -148,7 +148,7 @@ def _workers(name: str, flow: ResolvedFlow, version: str, *, defaults: bool) -> 
 
 
 def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
-    """Layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only part of it."""
+    """Return layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only part of it."""
     layers = worker_layers(flow)
     if flow.expanded.shape is not Shape.MIRROR_MAKER2 or flow.workers_on == "source":
         return layers
@@ -159,7 +159,7 @@ def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
 
 
 def _exists(client: Client, flow: ResolvedFlow, layers: Iterable[Layer]) -> bool:
-    """Whether a connector creates this client, or a layer sets a property of it."""
+    """Return whether a connector creates this client, or a layer sets a property of it."""
     is_set = any(key.startswith(client.prefixes) for layer in layers for key in layer.properties)
     return not client.only_with or is_set or flow.settings.exactly_once is ExactlyOnce.ENABLED
 
@@ -171,7 +171,7 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
 
 
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
-    """Properties of a connector or of the workers themselves."""
+    """Return properties of a connector or of the workers themselves."""
     known = {name: definition for name, definition in definitions(version, owner).items() if not definition.internal}
     said: dict[str, list[Setting]] = {
         name: [Setting(definition.default, "", KAFKA, f"default of Kafka {version}")]
@@ -197,7 +197,7 @@ def _definition(name: str, known: Mapping[str, Definition], version: str) -> Def
 def _of_client(
     client: Client, layers: tuple[Layer, ...], worker: tuple[Layer, ...], version: str, *, defaults: bool
 ) -> tuple[Explained, ...]:
-    """Properties of one Kafka client."""
+    """Return properties of one Kafka client."""
     settings = client_settings(client, merged(layers), merged(worker), version)
     known = definitions(version, client.kind)
     names = [*settings, *(sorted(set(with_defaults(client, settings, version)) - set(settings)) if defaults else ())]
@@ -207,7 +207,7 @@ def _of_client(
 
 
 def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
-    """The readers of one property; a key with a client's prefix is also shown for the clients that it reaches."""
+    """Yield the readers of one property; a key with a client's prefix is also shown for the clients that it reaches."""
     prefix, of_client = split_prefix(name) or ("", name)
     for reader in readers:
         wanted = {name, of_client} if reader.client else {name}
@@ -234,7 +234,7 @@ def _unknown_property(readers: Iterable[Reader], flow: str, name: str) -> Cannot
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:
-    """The explanation as plain JSON."""
+    """Return the explanation as plain JSON."""
     return {
         "stack": explained.stack,
         "flow": explained.flow,
@@ -268,12 +268,12 @@ def _setting_json(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def shown(name: str, setting: Setting) -> str:
-    """A value as Kafka reads it; for a credential, the reference to it or nothing."""
+    """Return a value as Kafka reads it; for a credential, the reference to it or nothing."""
     return "(not shown)" if is_open_credential(name, setting.value) else value_text(setting.value)
 
 
 def print_explanation(explained: Explanation, console: Console) -> None:
-    """Each connector, client and the workers: each property, its value, who set it, and why.
+    """Print each property of each connector, client and the workers: its value, who set it, and why.
 
     A client's connection is only shown at its connector.
     """
@@ -292,8 +292,9 @@ def print_explanation(explained: Explanation, console: Console) -> None:
 
 
 def print_property(explained: Explanation, console: Console) -> None:
-    """Each reader: the value of one property in each layer, lowest first; a terminal strikes out overridden values. In
-    a file or a pipe, the effective value comes first.
+    """Print the value of one property in each layer, lowest first, for each reader.
+
+    A terminal strikes out overridden values. In a file or a pipe, the effective value comes first.
     """
     for reader in explained.readers:
         for entry in reader.properties:
@@ -350,12 +351,12 @@ _PAGE = Path(__file__).resolve().parent.parent / "PROBLEMS.md"
 
 
 def described(code: str) -> str | None:
-    """The catalogue's entry for a code, as Markdown; None if there is none."""
+    """Return the catalogue's entry for a code, as Markdown; None if there is none."""
     return _sections().get(code)
 
 
 def known_codes() -> list[str]:
-    """Every code of the catalogue, in its order."""
+    """Return every code of the catalogue, in its order."""
     return list(_sections())
 
 

@@ -60,21 +60,21 @@ _STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaU
 
 @dataclass(frozen=True)
 class Running:
-    """What runs: the stack's objects, restricted to the fields that it declares, and what no longer matches it."""
+    """Holds what runs: the objects of a stack with the fields that it declares, and what no longer matches it."""
 
     snapshot: Snapshot
     drift: tuple[Drift, ...]
 
 
 def deployable_stacks(stacks: Path) -> tuple[str, ...]:
-    """Stacks with a real cluster: all except those of the local stack."""
+    """Return stacks with a real cluster: all except those of the local stack."""
     return tuple(
         name for name in stack_names(stacks) if not stack_environment(read_settings(name, stacks)).on_this_machine
     )
 
 
 def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comparison], list[CannotRunError]]:
-    """The comparisons of these stacks, and why the others could not be compared: a cluster may be down."""
+    """Return the comparisons of these stacks, and why the others could not be compared: a cluster may be down."""
     comparisons: list[Comparison] = []
     failures: list[CannotRunError] = []
     for stack in names:
@@ -87,7 +87,7 @@ def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comp
 
 
 def compare_with_cluster(opened: OpenStack) -> Comparison:
-    """What the next deployment of a stack would change in its cluster, and what has drifted there.
+    """Return what the next deployment of a stack would change in its cluster, and what has drifted there.
 
     Raises ReplicationError for mistakes of its topology, CannotRunError when the cluster does not answer.
     """
@@ -121,12 +121,12 @@ def _left_behind(stack: OpenStack, declared: Snapshot, live: Sequence[Manifest])
 
 
 def _known(declared: Snapshot) -> frozenset[str]:
-    """The replications of a stack, as the labels of its objects name them."""
+    """Return the replications of a stack, as the labels of its objects name them."""
     return frozenset((*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))))
 
 
 def _other_territories(stack: str, stacks: Path) -> list[Territory]:
-    """What the other stacks of the project deploy, as far as their files can be read."""
+    """Return what the other stacks of the project deploy, as far as their files can be read."""
     territories = []
     for name in stack_names(stacks):
         try:
@@ -139,7 +139,7 @@ def _other_territories(stack: str, stacks: Path) -> list[Territory]:
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
-    """Every object with our labels, and declared ones that lack the labels; Secrets without their values.
+    """Return every object with our labels, and declared ones that lack the labels; Secrets without their values.
 
     `version` is the `apiVersion` of Strimzi's resources.
     """
@@ -154,7 +154,7 @@ def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[M
 
 
 def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> list[Manifest]:
-    """The stack's monitoring, and its validation in the cluster."""
+    """Return the stack's monitoring, and its validation in the cluster."""
     needed = {body["kind"] for body in _objects(declared)}
     optional: list[Manifest] = []
     for version, kind in _OPTIONAL_KINDS:
@@ -218,7 +218,7 @@ def running(
 
 
 def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
-    """What runs, plus deleted ConfigMaps: their names contain the digest of what the connectors read from them."""
+    """Return what runs, plus deleted ConfigMaps, whose names contain the digest of what connectors read from them."""
     filled = {
         name: {key: body for key, body in declared.objects(name).items() if body["kind"] == "ConfigMap"} | dict(objects)
         if objects

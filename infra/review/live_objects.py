@@ -25,7 +25,10 @@ _PLACEHOLDER = "(configuration key "
 
 
 def seen(declared: Manifest, live: Manifest) -> Manifest:
-    """A live object restricted to the fields that the stack declares; for a Secret that we create, only its keys."""
+    """Return a live object restricted to the fields that the stack declares.
+
+    For a Secret that we create, only its keys.
+    """
     known = {key: value for key, value in declared.items() if key != "values"}
     # A list in a Strimzi resource is written as a whole: a deployment removes what somebody added to it.
     whole_lists = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
@@ -39,7 +42,7 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
 
 
 def as_declared(live: Manifest, declared: Manifest) -> Manifest:
-    """The whole live object, except that equal quantities, and values known only during a deployment, are as
+    """Return the whole live object, except that equal quantities, and values known only during a deployment, are as
     declared.
     """
     body: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
@@ -58,7 +61,7 @@ def _as_declared(live: Any, declared: Any, *, quantities: bool) -> Any:
 
 
 def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Each entry of a live list with the declared one of the same name, or else at the same position."""
+    """Yield each entry of a live list with the declared one of the same name, or else at the same position."""
     names, wanted = named_entries(live), named_entries(declared)
     if names is not None and wanted is not None:
         yield from ((entry, wanted.get(name)) for name, entry in names.items())
@@ -82,13 +85,13 @@ def _restricted(live: Any, declared: Any, *, whole_lists: bool) -> Any:
 
 
 def whole(live: Manifest) -> Manifest:
-    """A live object without the fields that the API server and the operator write."""
+    """Return a live object without the fields that the API server and the operator write."""
     metadata = {key: live["metadata"][key] for key in ("name", "namespace", "labels") if key in live["metadata"]}
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
 
 
 def former(left: Iterable[Manifest], objects: Objects, there: Objects) -> Iterator[tuple[str, Manifest]]:
-    """Objects that the stack no longer declares, by role and part if they can be recognized."""
+    """Yield objects that the stack no longer declares, by role and part if they can be recognized."""
     stems = {_stem(body): key for key, body in objects.items() if body["kind"] == "ConfigMap" and key not in there}
     for live in left:
         metadata = live["metadata"]

@@ -1,4 +1,4 @@
-"""Which objects a change adds, changes, replaces and removes, and which of their fields differ."""
+"""Finds which objects a change adds, changes, replaces and removes, and which of their fields differ."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ Identity = tuple[str, str, str]
 
 
 class ChangeKind(StrEnum):
-    """What happens to an object; it is replaced (deleted and created) if its name or immutable content differs."""
+    """Says what happens to an object; it is replaced (deleted and created) if its name or immutable content differs."""
 
     REMOVED = "removed"
     REPLACED = "replaced"
@@ -39,7 +39,7 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """What happens to one object of a deployment; `key` is its role and part."""
+    """Says what happens to one object of a deployment; `key` is its role and part."""
 
     change: ChangeKind
     deployment: str
@@ -51,7 +51,7 @@ class ObjectChange:
 
 
 def identity(body: Manifest) -> Identity:
-    """Kind, namespace and name, which cannot be updated in place; the version of a kind's API can."""
+    """Return kind, namespace and name, which cannot be updated in place; the version of a kind's API can."""
     metadata = body["metadata"]
     return body["kind"], metadata.get("namespace") or "", metadata["name"]
 
@@ -59,7 +59,7 @@ def identity(body: Manifest) -> Identity:
 def object_changes(
     deployment: str, before: Mapping[str, Manifest], after: Mapping[str, Manifest]
 ) -> Iterator[ObjectChange]:
-    """Changes of a deployment's objects in the order of their deployment, then the removed ones."""
+    """Yield changes of a deployment's objects in the order of their deployment, then the removed ones."""
     old, new = _by_identity(before), _by_identity(after)
     for key, body in new.items():
         if key not in old:
@@ -73,7 +73,7 @@ def object_changes(
 
 
 def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
-    """Fields in which two values differ; entries of lists are matched by name, or else by content."""
+    """Yield fields in which two values differ; entries of lists are matched by name, or else by content."""
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -103,7 +103,7 @@ def _list_changes(before: Sequence[Any], after: Sequence[Any], path: str) -> Ite
 
 
 def named_entries(entries: Sequence[Any]) -> dict[str, Any] | None:
-    """Entries of a list by name, if each has a unique name."""
+    """Return entries of a list by name, if each has a unique name."""
     named = {name: entry for entry in entries if (name := _entry_name(entry)) is not None}
     return named if len(named) == len(entries) else None
 
@@ -119,7 +119,7 @@ def _entry_name(entry: Any) -> str | None:
 
 
 def _shown(path: str, value: Any) -> Any:
-    """A value as a report may show it: without credentials in plain text."""
+    """Return a value as a report may show it: without credentials in plain text."""
     if isinstance(value, Mapping):
         return {key: _shown(f"{path}.{key}", inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -132,7 +132,7 @@ def _shown(path: str, value: Any) -> Any:
 
 
 def _by_identity(objects: Mapping[str, Manifest]) -> dict[str, Manifest]:
-    """Objects by role and part; a Secret by its name, because rendered files contain no more of it."""
+    """Return objects by role and part; a Secret by its name, because rendered files contain no more of it."""
     return {
         f"secret {body['metadata']['name']}" if body["kind"] == "Secret" else key: body for key, body in objects.items()
     }

@@ -101,7 +101,7 @@ def require_own_folder(out: Path) -> None:
 
 
 def comment_text(comparisons: Sequence[Comparison], plan: Sequence[Problem] = ()) -> str:
-    """Markdown for a pull request: the most severe effect, then mistakes, then each stack."""
+    """Return Markdown for a pull request: the most severe effect, then mistakes, then each stack."""
     known = [comparison for comparison in comparisons if comparison.known]
     return as_comment(_head(comparisons, known, plan), known, _LONGEST_HEAD, "`replicate check` prints all of it")
 

@@ -27,7 +27,7 @@ VALIDATION_FOLDER = "stack_validation"
 
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
-    """Contents by relative path, in a stable order; the same input gives the same files."""
+    """Return contents by relative path, in a stable order; the same input gives the same files."""
     raise_mistakes(settings)
     flows = resolve_flows(settings.topology, settings.region, addresses)
     deployed = deployments(flows)
@@ -40,7 +40,7 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
 
 
 def stack_objects(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dict[str, tuple[PlannedObject, ...]]:
-    """The objects that belong to the stack as a whole, not to one of its replications, by their folder."""
+    """Return the objects that belong to the stack as a whole, not to one of its replications, by their folder."""
     return {
         USERS_FOLDER: kafka_user_objects(settings.topology, settings.region),
         MONITORING_FOLDER: monitoring_objects(settings.topology, settings.stack, settings.region),
@@ -49,7 +49,7 @@ def stack_objects(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dic
 
 
 def is_rendered(folder: Path) -> bool:
-    """Whether an earlier render wrote the folder."""
+    """Return whether an earlier render wrote the folder."""
     kustomization = folder / "kustomization.yaml"
     return kustomization.is_file() and kustomization.read_text().startswith(_MARKER)
 

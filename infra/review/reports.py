@@ -1,4 +1,4 @@
-"""A comparison as text, markdown and JSON, in the words that these reports share."""
+"""Writes a comparison as text, markdown and JSON, in the words that these reports share."""
 
 import json
 import re
@@ -81,7 +81,7 @@ WHAT_TO_DO: Mapping[str, str] = {
 
 
 def told_once(effects: Iterable[Effect]) -> list[Effect]:
-    """The effects in their order; equal effects on several flows become one that names all of them."""
+    """Return the effects in their order; equal effects on several flows become one that names all of them."""
     groups: dict[tuple[str, str, str], list[Effect]] = {}
     for effect in effects:
         groups.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
@@ -118,14 +118,14 @@ _CONFIG_MAP = re.compile(r"\$\{[^:}]+:([^:}]+):")
 
 
 def summary(comparison: Comparison) -> str:
-    """How many objects are added, changed, replaced and removed."""
+    """Return how many objects are added, changed, replaced and removed."""
     counts = Counter(change.change for change in comparison.objects)
     phrases = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
     return f"objects: {', '.join(phrases)}" if phrases else "nothing changes"
 
 
 def drift_origin(drift: Drift) -> str:
-    """By whom and since when, if known."""
+    """Return by whom and since when, if known."""
     known = [
         part for part in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if part
     ]
@@ -133,13 +133,13 @@ def drift_origin(drift: Drift) -> str:
 
 
 def object_title(change: ObjectChange) -> str:
-    """Kind, namespace, name and role of an object."""
+    """Return kind, namespace, name and role of an object."""
     place = f"{change.namespace}/{change.name}" if change.namespace else change.name
     return f"{change.kind} {place} ({change.deployment}, {change.key})"
 
 
 def field_lines(change: ObjectChange) -> Iterator[str]:
-    """Every field that differs; those that merely read another ConfigMap share one line per ConfigMap."""
+    """Yield every field that differs; those that merely read another ConfigMap share one line per ConfigMap."""
     moved: Counter[tuple[str, str]] = Counter()
     for field in change.fields:
         if (maps := _other_config_map(field)) is not None:
@@ -151,7 +151,7 @@ def field_lines(change: ObjectChange) -> Iterator[str]:
 
 
 def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
-    """The two ConfigMaps, if a value differs only in them."""
+    """Return the two ConfigMaps, if a value differs only in them."""
     sides = [value if isinstance(value, str) else "" for value in (field.before, field.after)]
     before, after = (_CONFIG_MAP.findall(side) for side in sides)
     same = before and after and len({_CONFIG_MAP.sub("", side) for side in sides}) == 1
@@ -159,7 +159,7 @@ def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
 
 
 def field_text(field: FieldChange) -> str:
-    """A field with its values before and after."""
+    """Return a field with its values before and after."""
     if field.before is None:
         return f"{field.path}: + {value_text(field.after)}"
     if field.after is None:
@@ -168,7 +168,7 @@ def field_text(field: FieldChange) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value on one line; only its beginning if it is long."""
+    """Return a value on one line; only its beginning if it is long."""
     text = value.replace("\n", "\\n") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
@@ -183,7 +183,7 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Each stack: its effects, most severe first, each changed object with the fields that differ, then what it needs.
+    """Print the effects of each stack, most severe first, its changed objects with their fields, then what it needs.
 
     A command is never folded: it is there to be copied.
     """
@@ -232,7 +232,7 @@ def as_comment(
     rest_of_head: str,
     rest: str = "`replicate diff` prints",
 ) -> str:
-    """A comment on a pull request: its title, the lines of `head`, then each comparison.
+    """Return a comment on a pull request: its title, the lines of `head`, then each comparison.
 
     `rest_of_head` and `rest` say what shows the rest if the head or the comparisons are too long.
     """
@@ -245,8 +245,10 @@ def as_comment(
 def as_markdown(
     comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
 ) -> str:
-    """A line for each stack, its effects, and its objects in a folded section. A comment that is too long loses its
-    objects first, so that the effects on every stack are shown. `rest` says what shows the rest.
+    """Return a line for each stack, its effects, and its objects in a folded section.
+
+    A comment that is too long loses its objects first, so that the effects on every stack are shown. `rest` says what
+    shows the rest.
     """
     text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
     if len(text) > longest:
@@ -311,7 +313,7 @@ def _objects(comparison: Comparison) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """The text of a cell of a table; a bar would end the cell."""
+    """Return the text of a cell of a table; a bar would end the cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
@@ -323,7 +325,9 @@ VERSION = 1
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Every stack with its severity, effects (most severe first), required and changed objects, grants and drift."""
+    """Return every stack with its severity, effects (most severe first), required and changed objects, grants and
+    drift.
+    """
     return {
         "version": VERSION,
         "severity": gravest(comparison.severity for comparison in comparisons).value,

@@ -1,4 +1,4 @@
-"""What the operator reports about a resource that runs differently from its spec. Pure."""
+"""Finds resources that run differently from their spec, by what the operator reports. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
 def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
-    """What a resource's status reports: connectors in another state than the spec wants, failures, not Ready.
+    """Yield what a resource's status reports: connectors in another state than the spec wants, failures, not Ready.
 
     `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
     """
@@ -48,7 +48,7 @@ def _paused(flow: str, live: Manifest) -> Drift:
 
 
 def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Name, wanted state and status of the connectors that a resource runs."""
+    """Yield name, wanted state and status of the connectors that a resource runs."""
     status = live.get("status") or {}
     if live["kind"] == "KafkaConnector":
         yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
@@ -82,7 +82,9 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], res
 def _without_task(
     flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
 ) -> Iterator[Drift]:
-    """A source connector has no task if no topic that it selects exists. It selects heartbeats, unless they are off.
+    """Yield a source connector has no task if no topic that it selects exists.
+
+    It selects heartbeats, unless they are off.
 
     MirrorMaker also starts without a task if it cannot list the topics.
     """
@@ -106,7 +108,7 @@ def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
 
 
 def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
-    """A resource that is not Ready, unless another finding has already explained why."""
+    """Yield a resource that is not Ready, unless another finding has already explained why."""
     where = str(reference(live))
     readiness = readiness_of(where, live)
     if readiness.ready:

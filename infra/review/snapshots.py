@@ -48,7 +48,7 @@ class Snapshot:
         return (*self.deployments, *self.others, *self.states)
 
     def objects(self, name: str) -> Objects:
-        """Objects of one deployment by role and part; empty if the deployment does not exist."""
+        """Return objects of one deployment by role and part; empty if the deployment does not exist."""
         if name in self.deployments:
             return _by_key(self.deployments[name].objects)
         return self.others.get(name, {})
@@ -61,23 +61,26 @@ class Snapshot:
         return (deployment_state(name, objects, self.flows(name)),) if objects else ()
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
-        """Keys of the objects that each object waits for; unknown, so empty, for what is known only as objects."""
+        """Return keys of the objects that each object waits for.
+
+        Unknown, so empty, for what is known only as objects.
+        """
         known = self.deployments.get(name)
         return waits(known.objects) if known is not None else {}
 
     def flows(self, name: str) -> Mapping[str, str]:
-        """Flows of a deployment by the alias of their source; empty if the topology is unknown."""
+        """Return flows of a deployment by the alias of their source; empty if the topology is unknown."""
         known = self.deployments.get(name)
         return {flow.settings.source: flow.name for flow in known.flows} if known is not None else {}
 
     @functools.cached_property
     def expanded(self) -> Mapping[str, ExpandedFlow]:
-        """The flows that the topology declares, by name; empty if the topology is unknown."""
+        """Return the flows that the topology declares, by name; empty if the topology is unknown."""
         return {flow.name: flow.expanded for deployment in self.deployments.values() for flow in deployment.flows}
 
 
 def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -> Snapshot:
-    """A stack of the working tree; raises ReplicationError with every problem of its topology.
+    """Return a stack of the working tree; raises ReplicationError with every problem of its topology.
 
     `like_rendered` takes the addresses of a local stack from the running one, as a render does.
     """
@@ -88,8 +91,10 @@ def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -
 
 
 def earlier_snapshot(stack: str, base: Base) -> Snapshot:
-    """A stack as it was; empty if it had no file or no topology. It is not checked, because it may have been deployed
-    with mistakes that only today's checks find. Raises CannotRunError for a topology that cannot be read at all.
+    """Return a stack as it was.
+
+    Empty if it had no file or no topology. It is not checked, because it may have been deployed with mistakes that only
+    today's checks find. Raises CannotRunError for a topology that cannot be read at all.
     """
     if base.rendered:
         return _of_files(stack, base)
@@ -120,7 +125,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
 
 
 def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
-    """Objects of settings; addresses that only a running stack's configuration has stay placeholders."""
+    """Return objects of settings; addresses that only a running stack's configuration has stay placeholders."""
     unknown = {
         value.config: f"(configuration key {value.config})"
         for cluster in settings.topology.clusters.values()
@@ -145,7 +150,7 @@ def _by_key(objects: tuple[PlannedObject, ...]) -> Objects:
 
 
 def _of_files(stack: str, base: Base) -> Snapshot:
-    """An earlier render of one stack, or with a folder for each; Secrets that we make are known by name."""
+    """Return an earlier render of one stack, or with a folder for each; Secrets that we make are known by name."""
     folder = base.folder if (base.folder / "kustomization.yaml").is_file() else base.folder / stack
     if not folder.is_dir():
         return Snapshot()

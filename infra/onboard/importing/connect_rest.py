@@ -1,4 +1,4 @@
-"""What Connect's REST API reports about connectors -> the objects that would create the same connectors."""
+"""Turns what Connect's REST API reports about connectors into the objects that would create them."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A dedicated MirrorMaker's `mm2.properties` -> flows, each with its own workers."""
+"""Turns a dedicated MirrorMaker's `mm2.properties` into flows, each with its own workers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What deploying an imported topology, or moving a mirror to it, would change."""
+"""Finds what deploying an imported topology, or moving a mirror to it, would change."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Proof:
-    """What deploying an imported replication would change, and which of its flows replicate no heartbeats."""
+    """Says what deploying an imported replication would change, and which of its flows replicate no heartbeats."""
 
     name: str
     effects: tuple[Effect, ...]
@@ -61,13 +61,14 @@ class Proof:
 
     @property
     def changes_records(self) -> bool:
-        """Whether records or offsets would be copied twice, skipped or left behind."""
+        """Return whether records or offsets would be copied twice, skipped or left behind."""
         return any(effect.severity in {Severity.DATA, Severity.RE_READ} for effect in self.effects)
 
     @property
     def properties(self) -> int:
-        """The number of differing values that connectors depend on. Records certainly continue unchanged only if it
-        is 0.
+        """Return the number of differing values that connectors depend on.
+
+        Records certainly continue unchanged only if it is 0.
         """
         return sum(
             difference.obj.startswith(_CONNECTOR)
@@ -125,7 +126,7 @@ def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, 
 
 
 def is_connector(name: str) -> bool:
-    """Whether the operator can create a connector with this name."""
+    """Return whether the operator can create a connector with this name."""
     return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 
@@ -168,8 +169,9 @@ ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
 def effects_of_move(
     body: Manifest, index: int, deployments: Sequence[Deployment], config_maps: ConfigMaps
 ) -> tuple[Effect, ...]:
-    """The effects on records and offsets if these deployments replace a mirror, most severe first. Restarts are not
-    mentioned, because a move always stops replication.
+    """Return the effects on records and offsets if these deployments replace a mirror, most severe first.
+
+    Restarts are not mentioned, because a move always stops replication.
     """
     before = _before(body, index, deployments[0], config_maps)
     after = [_after(deployment, config_maps) for deployment in deployments]
@@ -182,7 +184,10 @@ def effects_of_move(
 
 
 def worker_config(body: Manifest) -> Mapping[str, str]:
-    """The worker configuration of a KafkaMirrorMaker2, in either API version; empty if the operator refuses it."""
+    """Return the worker configuration of a KafkaMirrorMaker2, in either API version.
+
+    Empty if the operator refuses it.
+    """
     normal = ends_of_mirrors(ReadObject("", body))
     return dict(normal[0].get("config") or {}) if isinstance(normal, tuple) else {}
 
@@ -209,7 +214,7 @@ def _after(deployment: Deployment, config_maps: ConfigMaps) -> DeploymentState:
 
 
 def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentState]) -> DeploymentState:
-    """The mirror as if it ran on the workers of the flow, under the names of its connectors."""
+    """Return the mirror as if it ran on the workers of the flow, under the names of its connectors."""
     new: dict[str, DeployedConnector] = {}
     for connector in (connector for state in after for connector in state.connectors):
         new.setdefault(connector.role, connector)
@@ -228,7 +233,7 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
 
 
 def _as_flows_exclude(connector: DeployedConnector, successor: DeployedConnector) -> Mapping[str, str]:
-    """A connector's configuration with the exclusion that a flow adds by itself: the workers' storage topics."""
+    """Return a connector's configuration with the exclusion that a flow adds by itself: the workers' storage topics."""
     excluded = {*connector.names(_EXCLUDED)}
     if not excluded or STORAGE_TOPICS not in successor.names(_EXCLUDED):
         return connector.config
@@ -236,7 +241,7 @@ def _as_flows_exclude(connector: DeployedConnector, successor: DeployedConnector
 
 
 def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
-    """The names of the flows that replicate no heartbeats of their source."""
+    """Return the names of the flows that replicate no heartbeats of their source."""
     return tuple(
         flow.name
         for flow in flows
@@ -245,7 +250,7 @@ def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
 
 
 def said_of(flows: Iterable[str]) -> str:
-    """A message: what goes unnoticed in these flows, and how to change that; "" if there are none."""
+    """Return a message: what goes unnoticed in these flows, and how to change that; "" if there are none."""
     names = ", ".join(flows)
     return names and (
         f"No heartbeats: {names}. Nothing here writes heartbeats to the source and replicates them. So the alert "

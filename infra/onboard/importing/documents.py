@@ -78,12 +78,12 @@ class PropertiesFile:
 
 
 def is_dedicated(content: bytes) -> bool:
-    """Whether a file is a dedicated MirrorMaker's."""
+    """Return whether a file is a dedicated MirrorMaker's."""
     return _ALIASES.search(content) is not None
 
 
 def has_workers(content: bytes) -> bool:
-    """Whether a file has the properties of Connect's workers."""
+    """Return whether a file has the properties of Connect's workers."""
     return _GROUP.search(content) is not None
 
 

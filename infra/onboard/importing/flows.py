@@ -1,4 +1,4 @@
-"""A KafkaConnect with its mirror connectors -> a `flow`."""
+"""Turns a KafkaConnect with its mirror connectors into a `flow`, and names replications."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -372,7 +372,7 @@ class Names:
 
 
 def plain_name(given: str, kind: str = "mm2") -> str:
-    """The text as a Kubernetes name, if it is not too long; the kind if no part of it can be in a name."""
+    """Return the text as a Kubernetes name, if it is not too long; the kind if no part of it can be in a name."""
     return given if is_label(given) else re.sub("[^a-z0-9-]+", "-", given.lower()).strip("-") or kind
 
 

@@ -1,4 +1,4 @@
-"""What an import does not take over, each with its reason. Nothing that is read is dropped without one."""
+"""Lists what an import does not take over. Nothing that is read is dropped without a reason."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -30,12 +30,12 @@ class LeftOut:
 
     @property
     def harmless(self) -> bool:
-        """Whether replication is the same without it."""
+        """Return whether replication is the same without it."""
         return self.code in _HARMLESS
 
     @property
     def mistake(self) -> bool:
-        """Whether replication does not work as it is."""
+        """Return whether replication does not work as it is."""
         return self.code in _MISTAKES
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
 
 
 def others(texts: Iterable[tuple[str, str]]) -> Others:
-    """What differs in each text of a group after the first; each text comes with the name of its subject."""
+    """Return what differs in each text of a group after the first; each text comes with the name of its subject."""
     (_, first), *rest = texts
     own = _QUOTED.findall(first)
     quoted = ((name, _QUOTED.findall(text)) for name, text in rest)
@@ -70,5 +70,5 @@ def others(texts: Iterable[tuple[str, str]]) -> Others:
 
 
 def in_words(others: Others) -> str:
-    """Such as "b (`z`); c"; "" if there are none."""
+    """Return the names with their differences, such as "b (`z`); c"; "" if there are none."""
     return "; ".join(f"{name} ({', '.join(parts)})" if parts else name for name, parts in others)

@@ -1,4 +1,4 @@
-"""Kafka client properties and Strimzi's fields -> a cluster of a topology, without the credentials themselves."""
+"""Turns client properties and Strimzi's fields into a cluster of a topology, without the credentials themselves."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A KafkaMirrorMaker2 -> a `mirrorMaker2`."""
+"""Turns a KafkaMirrorMaker2 into a `mirrorMaker2`, or into a `flow` for each of its mirrors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -213,7 +213,7 @@ def effective_configs(
 
 
 def selections_of(mirror: Part) -> dict[str, str]:
-    """The selections of a mirror, in the fields that every API version has."""
+    """Return the selections of a mirror, in the fields that every API version has."""
     newer = {name: field for field, (name, _) in _SELECTIONS.items()}
     given = {name: str(mirror[field]) for field, (name, _) in _SELECTIONS.items() if mirror.get(field) is not None}
     return {newer[name]: value for name, value in given.items()}
@@ -228,7 +228,10 @@ _WORKER_NAMES = frozenset({"name", "groupId", "storageTopics"})
 
 
 def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
-    """A flow for each mirror of an imported KafkaMirrorMaker2, on workers of its own; `names` are those of others."""
+    """Yield a flow for each mirror of an imported KafkaMirrorMaker2, on workers of its own.
+
+    `names` are those of others.
+    """
     (read,) = imported.read
     normal = ends_of_mirrors(read)
     mirrors = normal[1] if isinstance(normal, tuple) else []

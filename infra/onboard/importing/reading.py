@@ -1,4 +1,4 @@
-"""Files, folders and standard input -> Kubernetes objects, without what the cluster adds to them."""
+"""Reads files, folders and standard input as Kubernetes objects, without what the cluster adds to them."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

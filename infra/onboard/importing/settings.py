@@ -1,4 +1,4 @@
-"""Properties of the three connectors -> the keys of a flow that decide them, and the properties that have no key."""
+"""Turns properties of the three connectors into the keys of a flow, and leaves the properties that have no key."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -171,7 +171,7 @@ class Settings:
 
     @property
     def _translates(self) -> bool:
-        """Whether the checkpoint connector writes checkpoints."""
+        """Return whether the checkpoint connector writes checkpoints."""
         return self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
 
     def _agreed(self, name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""What was read -> topologies: each object in at most one replication, each alias with one meaning per topology."""
+"""Puts what was read into topologies: each object in one replication at most, each alias with one meaning."""
 
 import re
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class ImportedTopology:
     imported: list[Imported] = field(default_factory=list)
 
     def takes(self, other: Imported) -> bool:
-        """Whether every alias of a replication means the same cluster here, and every key to set the same value."""
+        """Return whether each alias of a replication means the same cluster here, and each needed key the same value."""
         agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
         needed = {key: what for replication in self.imported for key, what in replication.needed.items()}
         agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
@@ -40,7 +40,7 @@ class ImportedTopology:
 
     @property
     def runs_as_read(self) -> bool:
-        """Whether everything was read from objects, which the project keeps."""
+        """Return whether everything was read from objects, which the project keeps."""
         moves = any(replication.moves_from is not None for replication in self.imported)
         return not moves and not any(
             isinstance(read, ReadProperties) for replication in self.imported for read in replication.read
@@ -48,7 +48,7 @@ class ImportedTopology:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The topology file as plain values, without defaults if its form is right."""
+        """Return the topology file as plain values, without defaults if its form is right."""
         document = {
             "strimzi": self.strimzi,
             "clusters": self.clusters,

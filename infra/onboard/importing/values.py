@@ -20,8 +20,8 @@ _OWNERS = (Owner.CLUSTER, Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN, Owner.WOR
 
 
 def may_be_secret(key: str, value: object) -> bool:
-    """Whether a value is, contains or may contain a secret: options of login modules that are not known to be harmless,
-    and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
+    """Return whether a value is, contains or may contain a secret: options of login modules that are not known to be
+    harmless, and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
     """
     text = str(value)
     if is_open_credential(key, text):

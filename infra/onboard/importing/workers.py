@@ -1,4 +1,4 @@
-"""The fields of workers that KafkaConnect and KafkaMirrorMaker2 share -> `connect` of a replication."""
+"""Turns the fields that KafkaConnect and KafkaMirrorMaker2 share into `connect` of a replication."""
 
 import copy
 import re
@@ -160,7 +160,7 @@ def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rendered(key: str, value: Any) -> bool:
-    """Whether the rendering already sets a worker property to this value, or sets it in another way."""
+    """Return whether the rendering already sets a worker property to this value, or sets it in another way."""
     if key.startswith("config.providers") or key == "connector.client.config.override.policy":
         return True
     return str(value) == str(BYTE_CONVERTERS.get(key)) or (key.endswith(".replication.factor") and str(value) == "-1")

@@ -1,4 +1,4 @@
-"""What a new project is made from: its user's answers, and the mistakes in them."""
+"""Holds what a new project is made from: its user's answers, the mistakes in them, and what nobody answered."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -25,7 +25,7 @@ class ClusterAnswers:
 
     @property
     def kubernetes_name(self) -> str:
-        """The alias as part of a name in Kubernetes."""
+        """Return the alias as part of a name in Kubernetes."""
         return self.alias.lower().replace("_", "-")
 
 
@@ -51,17 +51,20 @@ class Answers:
 
     @property
     def topology_file(self) -> str:
-        """Path of the topology, relative to the project."""
+        """Return path of the topology, relative to the project."""
         return f"stacks/topologies/{self.environment}.yaml"
 
     @property
     def stack(self) -> str:
-        """The stack that deploys the flow: Connect runs in the region of its target."""
+        """Return the stack that deploys the flow: Connect runs in the region of its target."""
         return f"{self.environment}-{self.target.region}"
 
 
 def answer_problems(answers: Answers) -> Iterator[Problem]:
-    """Mistakes in the answers, each reported at its option; in the project's files they would be hard to understand."""
+    """Yield mistakes in the answers, each reported at its option.
+
+    In the project's files they would be hard to understand.
+    """
     if not _PROJECT_NAME.fullmatch(answers.name):
         yield Problem(
             "--name",
@@ -149,7 +152,7 @@ class Assumed:
 
 
 def assumed(answers: Answers, given: Collection[str]) -> Iterator[Assumed]:
-    """The facts that no option in `given` says, such as `--topics`, and those that have no option."""
+    """Yield the facts that no option in `given` says, such as `--topics`, and those that have no option."""
     topology, stack = answers.topology_file, f"stacks/Pulumi.{answers.stack}.yaml"
     flow = f"replications.{answers.flow_name}"
     facts = [("--strimzi", topology, "strimzi", answers.strimzi)]

@@ -46,7 +46,7 @@ def write_project(answers: Answers, folder: Path) -> tuple[str, ...]:
 
 
 def project_files(answers: Answers) -> dict[str, str]:
-    """Contents by path relative to the project."""
+    """Return contents by path relative to the project."""
     values = _values(answers)
     stacks = "stacks/"
     return {
@@ -85,7 +85,10 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 
 def _filled(template: str, values: Mapping[str, object]) -> str:
-    """A template with its values, each on one line of YAML; lines with a placeholder that has no value are removed."""
+    """Return a template with its values, each on one line of YAML.
+
+    Lines with a placeholder that has no value are removed.
+    """
     text, quoted = (_TEMPLATES / template).read_text(encoding="utf-8"), template.endswith(".yaml")
     for key, value in values.items():
         if value is None:
@@ -121,7 +124,7 @@ def _values(answers: Answers) -> Mapping[str, object]:
 
 
 def _yaml(value: object) -> str:
-    """A value on one line of YAML, in quotation marks where YAML needs them."""
+    """Return a value on one line of YAML, in quotation marks where YAML needs them."""
     text: str = yaml.safe_dump(value, default_flow_style=True, width=1_000_000, allow_unicode=True)
     return text.removesuffix("...\n").strip()
 
@@ -154,13 +157,13 @@ _NAME = "kafka-replication"
 
 
 def requirement() -> str:
-    """A requirement in pip's form. Raises PackageNotFoundError if `replicate` runs without being installed."""
+    """Return a requirement in pip's form. Raises PackageNotFoundError if `replicate` runs without being installed."""
     installed = distribution(_NAME)
     return requirement_of(installed.version, installed.read_text("direct_url.json"))
 
 
 def requirement_of(version: str, direct_url: str | None) -> str:
-    """The same for what pip recorded about a distribution; None if it came from a package index.
+    """Return the same for what pip recorded about a distribution; None if it came from a package index.
 
     Source: PEP 610, PEP 508.
     """
@@ -176,7 +179,7 @@ def requirement_of(version: str, direct_url: str | None) -> str:
 
 
 def advice(package: str) -> str | None:
-    """The message about a requirement that nobody else can install, because it is a path on this machine."""
+    """Return the message about a requirement that nobody else can install, because it is a path on this machine."""
     if not any(path in package for path in (" @ file:", "+file:")):
         return None
     return (

@@ -81,7 +81,7 @@ def _of_fields(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
 
 
 def connectors_reading(field: FieldChange, change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> list[str]:
-    """The connectors that read a key of a ConfigMap in their configuration."""
+    """Return the connectors that read a key of a ConfigMap in their configuration."""
     _, namespace, name = change.identity
     key = field.path.removeprefix("data.")
     names = []

@@ -24,17 +24,17 @@ class Files:
 
 
 def is_read(path: str) -> bool:
-    """Whether a file may hold objects."""
+    """Return whether a file may hold objects."""
     return PurePosixPath(path).suffix in _READ
 
 
 def may_matter(path: str) -> bool:
-    """Whether a file holds objects, or something from which other tools generate objects."""
+    """Return whether a file holds objects, or something from which other tools generate objects."""
     return is_read(path) or PurePosixPath(path).suffix in _TEMPLATES
 
 
 def repository_of(folder: Path) -> Path:
-    """The nearest folder that exists, from which git finds the repository. Raises CannotRunError for a file."""
+    """Return the nearest folder that exists, from which git finds the repository. Raises CannotRunError for a file."""
     if folder.is_file():
         raise CannotRunError(
             "not-a-folder",
@@ -47,7 +47,7 @@ def repository_of(folder: Path) -> Path:
 
 
 def files_at(commit: str, folder: Path) -> Files:
-    """The files that a commit has in a folder, which may no longer exist; none if it did not have the folder."""
+    """Return the files that a commit has in a folder, which may no longer exist; none if it did not have the folder."""
     home = repository_of(folder)
     prefix = _inside(home, folder)
     listed = _answer(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
@@ -66,7 +66,7 @@ def files_at(commit: str, folder: Path) -> Files:
 
 
 def files_now(folder: Path) -> Files:
-    """The files of a folder in the working tree, without those that git ignores."""
+    """Return the files of a folder in the working tree, without those that git ignores."""
     if not folder.is_dir():
         return Files({}, {})
     listed = _answer(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
@@ -84,7 +84,7 @@ def files_now(folder: Path) -> Files:
 
 
 def _modules_now(folder: Path) -> dict[str, bytes]:
-    """The submodules of a folder, each with the commit that is staged."""
+    """Return the submodules of a folder, each with the commit that is staged."""
     listed = _answer(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
     entries = (entry.split("\t", 1) for entry in listed.split("\0") if entry.startswith(_SUBMODULE))
     return {name: head.split()[1].encode() for head, name in entries}
@@ -96,14 +96,14 @@ def _divided(contents: Mapping[str, bytes], links: set[str], modules: Mapping[st
 
 
 def _inside(home: Path, folder: Path) -> str:
-    """The path of a folder in its repository; "" for the top."""
+    """Return the path of a folder in its repository; "" for the top."""
     top = _answer(home, "rev-parse", "--show-prefix").decode(errors="surrogateescape").rstrip("\n")
     inner = folder.relative_to(home).as_posix()
     return (PurePosixPath(top or ".") / inner).as_posix().removeprefix("./").removesuffix(".").rstrip("/")
 
 
 def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
-    """The contents of blobs, by one process for all of them."""
+    """Yield the contents of blobs, by one process for all of them."""
     if not blobs:
         return
     answer = subprocess.run(

@@ -57,7 +57,7 @@ def checked(side: Side, unclear: Collection[Identity]) -> Checked:
 
 
 def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
-    """The mistakes of the head; those that the base also has are not new."""
+    """Return the mistakes of the head; those that the base also has are not new."""
     old = {(mistake.problem.where, mistake.problem.code, mistake.problem.what) for mistake in before.mistakes}
     return tuple(
         replace(mistake, is_new=(mistake.problem.where, mistake.problem.code, mistake.problem.what) not in old)
@@ -98,7 +98,7 @@ def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
 
 
 def _for_yaml(problem: Problem) -> Problem:
-    """The problem with a remedy for YAML, where a converter has a default that a topology does not have."""
+    """Return the problem with a remedy for YAML, where a converter has a default that a topology does not have."""
     converter = _CONVERTER.search(problem.where)
     if converter is None or problem.code not in _OF_CONVERTERS:
         return problem
@@ -107,7 +107,7 @@ def _for_yaml(problem: Problem) -> Problem:
 
 
 def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
-    """Loops and double replication between topologies that differ in logins or API versions. If the addresses
+    """Return loops and double replication between topologies that differ in logins or API versions. If the addresses
     of an alias have no server in common, the alias means two clusters. The replications on both sides are then not
     checked together, and are returned with the reason.
     """
@@ -143,7 +143,7 @@ def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
-    """The objects that a path of a topology concerns, each with its file."""
+    """Return the objects that a path of a topology concerns, each with its file."""
     top, _, rest = where.partition(".")
     made = [replication for topology in topologies for replication in topology.imported]
     named = [

@@ -1,4 +1,4 @@
-"""The objects of a folder at two times, as its files hold them and as an import reads them, and how they differ."""
+"""Reads the objects of a folder at two times, as its files hold them and as an import sees them, and compares them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,17 +30,17 @@ Identity = tuple[str, str, str]
 
 
 def kind_of(identity: Identity) -> str:
-    """The kind without its API group."""
+    """Return the kind without its API group."""
     return identity[0].rpartition("/")[2]
 
 
 def label_of(identity: Identity) -> str:
-    """An object by kind, namespace and name."""
+    """Return an object by kind, namespace and name."""
     return f"{kind_of(identity)} {'/'.join(filter(None, identity[1:]))}"
 
 
 def replicates(identity: Identity) -> bool:
-    """Whether an object is one of those from which the operator makes connectors and workers."""
+    """Return whether an object is one of those from which the operator makes connectors and workers."""
     return identity[0] in {f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS}
 
 
@@ -68,7 +68,7 @@ class Side:
     without_object: set[str] = field(default_factory=set)
 
     def read(self, kind: str) -> Mapping[Identity, ReadObject]:
-        """Objects of a kind as an import reads them."""
+        """Return objects of a kind as an import reads them."""
         return self._read.get(kind, {})
 
     @cached_property
@@ -79,13 +79,13 @@ class Side:
         return by_kind
 
     def left_out(self, identity: Identity) -> list[LeftOut]:
-        """What an import leaves out of an object."""
+        """Return what an import leaves out of an object."""
         places = {(copy.file, label_of(identity)) for copy in self.objects[identity]}
         return [left_out for left_out in self.found.left_out if (left_out.file, left_out.obj) in places]
 
 
 def identity_of(read: ReadObject) -> Identity:
-    """The identity of an object that an import read."""
+    """Return the identity of an object that an import read."""
     return _group_and_kind(read.body), read.namespace, read.name
 
 
@@ -135,7 +135,7 @@ def _group_and_kind(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class IdentifiedChange:
-    """What happens to an object of a file; `version` is that of its API, after the change if it exists then."""
+    """Says what happens to an object of a file; `version` is that of its API, after the change if it exists then."""
 
     identity: Identity
     shown: ObjectChange
@@ -213,7 +213,7 @@ def _masked(change: FieldChange, shown: FileObject) -> FieldChange:
 
 
 def _safe(path: str, value: Any) -> Any:
-    """A value without what may be a credential."""
+    """Return a value without what may be a credential."""
     if isinstance(value, Mapping):
         return {key: _safe(f"{path}.{key}", below) for key, below in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

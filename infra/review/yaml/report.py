@@ -31,7 +31,7 @@ _NEW_FOLDER = (
 
 
 def comment_of(review: FolderReview) -> str:
-    """Markdown for a pull request: the verdict, mistakes, what was not judged, effects, then objects."""
+    """Return Markdown for a pull request: the verdict, mistakes, what was not judged, effects, then objects."""
     rest = "`effects.json` holds all of it"
     return as_comment(_head(review), [review], _LONGEST_HEAD, rest, "`effects.json` has")
 
@@ -51,7 +51,7 @@ def _head(review: FolderReview) -> Iterator[str]:
 
 
 def verdict_of(review: FolderReview) -> str:
-    """The first sentence: how many objects change, and the most severe effect that is known."""
+    """Return the first sentence: how many objects change, and the most severe effect that is known."""
     count = len(review.objects)
     if not count and not review.unjudged:
         return f"It changes no object in `{review.stack}` that affects replication."
@@ -116,12 +116,12 @@ def _folded(title: str, texts: Iterable[str]) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text on one line that neither ends a block nor opens HTML."""
+    """Return a text on one line that neither ends a block nor opens HTML."""
     return " ".join(text.split()).replace("<", "&lt;").replace("```", "'''")
 
 
 def document_of(review: FolderReview) -> dict[str, Any]:
-    """Everything for machines; `version` grows when a key is removed or changes its meaning."""
+    """Return everything for machines; `version` grows when a key is removed or changes its meaning."""
     (compared,) = comparison_json([review])["stacks"]
     return {
         "version": VERSION,

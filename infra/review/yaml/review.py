@@ -44,7 +44,7 @@ class FolderReview(Comparison):
 
     @property
     def has_errors(self) -> bool:
-        """Whether the change introduces an error, or leaves a changed file unreadable."""
+        """Return whether the change introduces an error, or leaves a changed file unreadable."""
         unreadable = any(not unjudged.obj and not unjudged.fields for unjudged in self.unjudged)
         return bool(self.failed) or unreadable or super().has_errors
 
@@ -134,7 +134,7 @@ def _is_checked(identity: Identity) -> bool:
 
 
 def _bodies(side: Side, unclear: Mapping[Identity, str]) -> Snapshot:
-    """The objects of a side: those that replicate, which may need others, and the others."""
+    """Return the objects of a side: those that replicate, which may need others, and the others."""
     replicating = {
         read.label: read.body
         for kind in ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")

@@ -1,4 +1,4 @@
-"""What the objects of a folder make Connect run, before and after a change. Pure.
+"""Derives what the objects of a folder make Connect run, before and after a change. Pure.
 
 Objects are judged as published: a changed text restarts a connector, while records and offsets depend on its meaning.
 """
@@ -37,7 +37,7 @@ class FolderWorkers:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The configuration of the workers."""
+        """Return the configuration of the workers."""
         ends = ends_of_mirrors(self.read) if self.read.kind == "KafkaMirrorMaker2" else self.read.spec
         target = ends[0] if isinstance(ends, tuple) else ends
         return {} if isinstance(target, LeftOut) else target.get("config") or {}
@@ -46,7 +46,7 @@ class FolderWorkers:
 def workers_of_both(
     before: Side, after: Side, unclear: Collection[Identity]
 ) -> tuple[tuple[FolderWorkers, ...], tuple[FolderWorkers, ...]]:
-    """The workers of both sides that can be judged; workers that are the same before and after share a name."""
+    """Return the workers of both sides that can be judged; workers that are the same before and after share a name."""
     old, new = (_read_workers(side, unclear) for side in (before, after))
     names = _names(old, new)
     first = {identity: name for (is_new, identity), name in names.items() if not is_new}
@@ -60,7 +60,10 @@ def _read_workers(side: Side, unclear: Collection[Identity]) -> dict[Identity, R
 
 
 def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject]) -> dict[tuple[bool, Identity], str]:
-    """A name for the workers of each side. Both sides' workers are the same if identity, name or group is equal."""
+    """Return a name for the workers of each side.
+
+    Both sides' workers are the same if identity, name or group is equal.
+    """
     partner: dict[Identity, Identity] = {identity: identity for identity in new if identity in old}
     for alike in (lambda identity, _: (identity[0], identity[2]), lambda identity, read: (identity[0], _group(read))):
         left = {alike(identity, read): identity for identity, read in old.items() if identity not in partner.values()}
@@ -116,7 +119,10 @@ def _named(
 def states_of_both(
     before: Sequence[FolderWorkers], after: Sequence[FolderWorkers]
 ) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
-    """What both sides run. Flows are named after their workers, and also after their source if there are several."""
+    """Return what both sides run.
+
+    Flows are named after their workers, and also after their source if there are several.
+    """
     states = [[_state(workers) for workers in side] for side in (before, after)]
     several = _several_sources(states)
     named = [[_with_flows(state, several) for state in side] for side in states]
@@ -177,7 +183,8 @@ def _state(workers: FolderWorkers) -> DeploymentState:
 
 
 def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorkers:
-    """Workers that restart when their text changes, but not when it merely names the group and topics that they have.
+    """Return workers that restart when their text changes, but not when it merely names the group and topics that they
+    have.
 
     Only Pulumi's provider cares which fields name the group.
     """
@@ -193,10 +200,10 @@ def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorker
 
 
 def _connector(written: DeployedConnector, meant: DeployedConnector, group: DeployedWorkers) -> DeployedConnector:
-    """A connector that restarts when its text changes, and whose effects depend on the text's meaning."""
+    """Return a connector that restarts when its text changes, and whose effects depend on the text's meaning."""
     return replace(meant, submitted=written.submitted, workers=group)
 
 
 def deployments_of(workers: Iterable[FolderWorkers]) -> dict[Identity, str]:
-    """The name of the deployment of each object."""
+    """Return the name of the deployment of each object."""
     return {identity_of(read): worker.name for worker in workers for read in worker.objects}

@@ -1,4 +1,4 @@
-"""What a review of a folder cannot judge, and why: objects, fields and files. Pure.
+"""Lists what a review of a folder cannot judge, and why: objects, fields and files. Pure.
 
 An object is unclear if the folder does not show what the cluster will hold. A field is not judged if no rule derives an
 effect from it. Nothing of this may pass as a change without an effect.
@@ -74,7 +74,10 @@ _WHY_BESIDE = {
 
 
 def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
-    """Why an object that replicates, or that such an object reads, cannot be judged. Other objects are not listed."""
+    """Return why an object that replicates, or that such an object reads, cannot be judged.
+
+    Other objects are not listed.
+    """
     reasons: dict[Identity, str] = {}
     for identity in {**after.objects, **before.objects}:
         if identity[0] in {"ConfigMap", *(f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS)}:
@@ -290,7 +293,7 @@ def _why_beside(identity: Identity) -> str:
 
 
 def is_beside(identity: Identity) -> bool:
-    """Whether no connector or worker depends on objects of this kind."""
+    """Return whether no connector or worker depends on objects of this kind."""
     return identity[0] in _BESIDE or identity[0].rpartition("/")[0] in _GROUPS_BESIDE
 
 
