@@ -28,7 +28,7 @@ class ImportedTopology:
     imported: list[Imported] = field(default_factory=list)
 
     def takes(self, other: Imported) -> bool:
-        """Return whether each alias of a replication means the same cluster here, and each needed key the same value."""
+        """Return whether each alias of a replication means the same cluster here, and each key the same value."""
         agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
         needed = {key: what for replication in self.imported for key, what in replication.needed.items()}
         agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
