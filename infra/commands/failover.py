@@ -86,10 +86,10 @@ def failover(
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.commands import failover_call, failover_modes
+    from infra.commands import failover_call
 
     call = failover_call.Call(
         stack, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag, fence
     )
     with OpenStack(read_settings(stack, project.stacks)) as opened:
-        failover_modes.lift_fence(call, opened) if lift_fence else failover_modes.fail_over(call, opened)
+        failover_call.lift_fence(call, opened) if lift_fence else failover_call.fail_over(call, opened)

@@ -9,7 +9,7 @@ import pytest
 from components.clients.writer import Access, GroupWriter
 from components.contract.problems import RefusedError
 from infra.commands.failback_call import Call, go_back
-from infra.commands.failover_fence import with_fence
+from infra.commands.failover_call import with_fence
 from tests.components.clients.brokers import Reader
 from tests.infra.operate.move.night import KilledError, Night, Writer, a_call
 from tests.infra.operate.move.test_failover import GROUPS, ORDERS, REMOTE, night

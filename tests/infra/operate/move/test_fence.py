@@ -12,7 +12,7 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import resolve_flows
 from components.kafka.acls import AclEntry
 from components.topology.parsing import parse_topology
-from infra.commands.failover_fence import lift_only, with_fence
+from infra.commands.failover_call import lift_only, with_fence
 from infra.operate.move.fence import owner_of
 from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow, a_topology
