@@ -11,11 +11,11 @@ from infra.stack.settings import read_settings
 
 def _agreements(given: list[str] | None) -> list[str]:
     """Check the form of agreements."""
-    for each in given or ():
-        kind, _, name = each.partition(":")
+    for agreement in given or ():
+        kind, _, name = agreement.partition(":")
         if kind not in AGREEMENTS or not name:
             raise typer.BadParameter(
-                f"`{each}` is not an agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
+                f"`{agreement}` is not an agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
             )
     return given or []
 

@@ -74,7 +74,7 @@ class _Call:
 
     def carry_out(self, say: Callable[[str], object]) -> tuple[Mapping[str, int], Sequence[Moved]]:
         moved: Sequence[Moved] = ()
-        if any(each.waiting for each in self.plan.moves.found):
+        if any(move.waiting for move in self.plan.moves.found):
             now = datetime.now(UTC)
             changes, moved = Moving(self.settings, self.plan, who(), now, self.ready_seconds, self.agreed, say).run()
         else:
@@ -97,8 +97,8 @@ def _as_json(call: _Call, *, yes: bool) -> None:
 
 
 def _question(plan: Plan) -> str:
-    moves = [each.title for each in plan.moves.found if each.waiting]
-    steps = [f"Take over {number(len(plan.taken), 'object')}", *(f"stop {each} and copy its offsets" for each in moves)]
+    moves = [move.title for move in plan.moves.found if move.waiting]
+    steps = [f"Take over {number(len(plan.taken), 'object')}", *(f"stop {move} and copy its offsets" for move in moves)]
     return f"{', '.join(steps)}, and deploy {plan.stack}?"
 
 

@@ -29,11 +29,11 @@ def complete_flow(context: typer.Context, incomplete: str) -> list[str]:
         return []
     try:
         settings = read_settings(stack, _stacks(context))
-        flows = [each for each in expand(settings.topology) if _is_deployed(each, settings)]
+        flows = [flow for flow in expand(settings.topology) if _is_deployed(flow, settings)]
     except (CannotRunError, ReplicationError, OSError):
         return []
-    of_replications = [each.replication for each in flows] if context.info_name == "validate" else []
-    return _beginning(incomplete, dict.fromkeys([*(each.name for each in flows), *of_replications]))
+    of_replications = [flow.replication for flow in flows] if context.info_name == "validate" else []
+    return _beginning(incomplete, dict.fromkeys([*(flow.name for flow in flows), *of_replications]))
 
 
 def _is_deployed(flow: ExpandedFlow, settings: StackSettings) -> bool:

@@ -114,8 +114,8 @@ def intervene(call: Intervention) -> None:
             return
         with err.status("waiting for the operator") as status:
             found = carry_out(api, changes, chosen, call.seconds, status.update)
-    for each in found:
-        out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
+    for connector in found:
+        out.print(f"[green]✓[/] {escape(connector.text)}", soft_wrap=True)
     if call.state == "stopped":
         _say("Tasks may copy records for a few more seconds: Connect reports STOPPED before they have ended.")
     if call.state != "running":

@@ -36,6 +36,6 @@ def _print_what_goes(stack: str, objects: Collection[Reference]) -> None:
         out.print(f"{escape(stack)}: Pulumi knows no object of this stack")
         return
     out.print(f"{escape(stack)}: this deletes {number(len(objects), 'object')}:")
-    for each in sorted(objects, key=str):
-        more = ", with everything in it, whoever created it" if each.kind == "Namespace" else ""
-        out.print(f"  [red]-[/] {escape(str(each))}{more}", soft_wrap=True)
+    for target in sorted(objects, key=str):
+        more = ", with everything in it, whoever created it" if target.kind == "Namespace" else ""
+        out.print(f"  [red]-[/] {escape(str(target))}{more}", soft_wrap=True)

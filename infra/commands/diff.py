@@ -87,7 +87,7 @@ def diff(
         print_comparisons(comparisons, out)
     for error in failures:
         err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
-    ranks = [each.severity.rank for each in comparisons if each.effects or each.drift]
+    ranks = [comparison.severity.rank for comparison in comparisons if comparison.effects or comparison.drift]
     if fail_on is not None and any(rank >= fail_on.rank for rank in ranks):
         raise typer.Exit(1)
     if failures:

@@ -22,7 +22,9 @@ def environments(project: InProject) -> None:
     """
     plan = read_plan(project.stacks)
     environments = plan.environments if plan is not None else ()
-    stacks = {each.name: [stack for wave in each.waves for stack in wave.stacks] for each in environments}
+    stacks = {
+        environment.name: [stack for wave in environment.waves for stack in wave.stacks] for environment in environments
+    }
     typer.echo(json.dumps([name for name, members in stacks.items() if not _on_this_machine(members, project)]))
 
 

@@ -64,7 +64,7 @@ def _begin(call: Call, scene: OpenFlow) -> None:
     with err.status("asking Kubernetes and Kafka") as status:
         running = not_stopped(scene, offsets_reader(scene).places)
         looked = look_at_return(scene, status.update)
-        fences = fence.owners_on(scene, "target", {each.topic for each in looked.beginnings})
+        fences = fence.owners_on(scene, "target", {beginning.topic for beginning in looked.beginnings})
     found = plan_return(flow, looked, running, fences)
     sets = not call.dry_run and not found.unmet
     if not call.as_json:
@@ -93,12 +93,15 @@ def _document(found: FlowBackPlan, alone: Sequence[SourceOnly], *, sets: bool) -
     return {
         "version": 1,
         "committed": sets,
-        "preconditions": [{"name": each.name, "value": each.value, "met": each.met} for each in found.preconditions],
-        "offsets": [
-            {"connector": each.connector, "partition": str(each.partition), "now": each.now, "then": each.then}
-            for each in found.moves
+        "preconditions": [
+            {"name": precondition.name, "value": precondition.value, "met": precondition.met}
+            for precondition in found.preconditions
         ],
-        "sourceOnly": [each.document() for each in alone],
+        "offsets": [
+            {"connector": move.connector, "partition": str(move.partition), "now": move.now, "then": move.then}
+            for move in found.moves
+        ],
+        "sourceOnly": [record.document() for record in alone],
     }
 
 
@@ -136,14 +139,14 @@ def _go_back(call: Call, scene: OpenFlow, writer: Callable[[], GroupWriter], rev
         resume = f"`replicate resume {scene.settings.stack} {flow.name}`"
         call.say(f"If the failover or you stopped connectors of the flow, start them: {resume}")
     if call.as_json:
-        alone = {"sourceOnly": [each.document() for each in looked.source_only]}
+        alone = {"sourceOnly": [record.document() for record in looked.source_only]}
         typer.echo(json.dumps(document(found, committed=commits) | alone, indent=2))
     _refuse_unmet(call, scene, found)
 
 
 def _refuse_unmet(call: Call, scene: OpenFlow, found: CheckedPlan) -> None:
     if found.unmet:
-        what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
+        what = "; ".join(f"{precondition.name}: {precondition.value}" for precondition in found.unmet)
         why = "A failback needs every precondition to be met; nothing was changed."
         remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
         raise RefusedError("precondition-unmet", what, f"flow {scene.flow.name} of {scene.settings.stack}", why, remedy)

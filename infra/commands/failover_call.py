@@ -112,7 +112,7 @@ def go_on(call: Call, found: GroupPlan, then: Callable[[], None], fenced: Sequen
         fence = {} if fenced is None else {"fenced": list(fenced) if commits else []}
         typer.echo(json.dumps(document(found, committed=commits) | fence, indent=2))
     if found.unmet:
-        what = "; ".join(f"{each.name}: {each.value}" for each in found.unmet)
+        what = "; ".join(f"{precondition.name}: {precondition.value}" for precondition in found.unmet)
         why = "A failover needs every precondition to be met; nothing was changed."
         remedy = "correct these, and run the command again; `--dry-run` shows them without changing anything."
         raise RefusedError("precondition-unmet", what, f"flow {call.flow} of {call.stack}", why, remedy)

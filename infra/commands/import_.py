@@ -30,25 +30,31 @@ from infra.stack.yaml_files import shown
 
 def print_names(imported: Sequence[Imported]) -> None:
     """Print the names of replications that differ from those in the input."""
-    lines = [why_named(each.name, each.wanted, _what(each), _aliases(each)) for each in imported if _is_renamed(each)]
+    lines = [
+        why_named(replication.name, replication.wanted, _what(replication), _aliases(replication))
+        for replication in imported
+        if _is_renamed(replication)
+    ]
     if lines:
         out.print("\nNames that differ from the input:")
     for line in lines:
         _print(f"  {line}")
 
 
-def _is_renamed(each: Imported) -> bool:
-    return each.wanted not in ("", each.name)
+def _is_renamed(imported: Imported) -> bool:
+    return imported.wanted not in ("", imported.name)
 
 
-def _aliases(each: Imported) -> list[str]:
-    sources = each.replication.get("sources") or [each.replication["source"]]
-    return [*sources, each.replication["target"]]
+def _aliases(imported: Imported) -> list[str]:
+    sources = imported.replication.get("sources") or [imported.replication["source"]]
+    return [*sources, imported.replication["target"]]
 
 
-def _what(each: Imported) -> str:
-    *sources, target = _aliases(each)
-    return f"{', '.join(f'{source}->{target}' for source in sources)} of {each.read[0].label or each.read[0].file}"
+def _what(imported: Imported) -> str:
+    *sources, target = _aliases(imported)
+    return (
+        f"{', '.join(f'{source}->{target}' for source in sources)} of {imported.read[0].label or imported.read[0].file}"
+    )
 
 
 def print_left_out(left_out: Sequence[LeftOut]) -> None:
@@ -57,8 +63,8 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
         out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
     # Fields of an object that are left out for the same reason, such as its Helm labels, count as one thing.
     fields: dict[LeftOut, list[str]] = {}
-    for each in sorted(left_out):
-        fields.setdefault(replace(each, field=""), []).append(each.field)
+    for item in sorted(left_out):
+        fields.setdefault(replace(item, field=""), []).append(item.field)
     joined = [replace(one, field=", ".join(filter(None, names))) for one, names in fields.items()]
     for group in alike(joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))):
         _print(f"  {group[0]}")
@@ -67,20 +73,20 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
 
 def print_found(problems: Sequence[Problem]) -> None:
     """Print what a check finds, each sentence once."""
-    for group in alike(problems, lambda each: f"{each.severity}\n{each.code}\n{_sentences(each)}"):
+    for group in alike(problems, lambda problem: f"{problem.severity}\n{problem.code}\n{_sentences(problem)}"):
         # A line of the file may hold a credential that cannot be recognised as one.
         print_problems(group[:1], out, excerpts=False)
-        _print_others(others((_place(each, group[0]), _sentences(each)) for each in group))
+        _print_others(others((_place(member, group[0]), _sentences(member)) for member in group))
 
 
-def _sentences(each: Problem) -> str:
-    return f"{each.what}\n{each.why}\n{each.remedy}"
+def _sentences(problem: Problem) -> str:
+    return f"{problem.what}\n{problem.why}\n{problem.remedy}"
 
 
-def _place(each: Problem, first: Problem) -> str:
-    if each.place is None or first.place is None or each.place.file != first.place.file:
-        return f"{each.place}: {each.where}" if each.place else each.where
-    return f"line {each.place.line}: {each.where}"
+def _place(problem: Problem, first: Problem) -> str:
+    if problem.place is None or first.place is None or problem.place.file != first.place.file:
+        return f"{problem.place}: {problem.where}" if problem.place else problem.where
+    return f"line {problem.place.line}: {problem.where}"
 
 
 def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
@@ -95,14 +101,14 @@ def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
 
 def _print_proof(group: Sequence[Proof], doing: str) -> None:
     first, mark, words = group[0], *_verdict(group[0])
-    names = ", ".join(each.name for each in group)
+    names = ", ".join(member.name for member in group)
     each_of = doing + (" each" if len(group) > 1 else " it")
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
     for at, line in enumerate(_lines(first)):
         _print(f"  {line}")
-        found = others((each.name, _without(each.name, list(_lines(each))[at])) for each in group)
+        found = others((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
         _print_others([(name, parts) for name, parts in found if parts], "of the others")
 
 
@@ -123,8 +129,8 @@ def _verdict(proof: Proof) -> tuple[str, str]:
 
 
 def _lines(proof: Proof) -> Iterator[str]:
-    yield from (f"{each.severity:<8}{each.what} ({each.code})" for each in proof.effects)
-    yield from (f"differs {each}" for each in proof.differences)
+    yield from (f"{effect.severity:<8}{effect.what} ({effect.code})" for effect in proof.effects)
+    yield from (f"differs {difference}" for difference in proof.differences)
 
 
 def _without(name: str, line: str) -> str:
@@ -218,18 +224,18 @@ def import_(
         add_logins(topologies, logins, validation_login)
     if topologies:
         _write(project_files(topologies, environment, folder, requirement(), context), folder)
-    print_names([each for topology in topologies for each in topology.imported])
+    print_names([replication for topology in topologies for replication in topology.imported])
     print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
     proven = [_proven(topology, found.of("ConfigMap")) for topology in topologies]
     _print_values(needed_values(topologies, environment))
-    wrong = any(each.severity is Severity.ERROR for each in mistakes)
-    runs = all(each.runs_as_read for each in topologies)
+    wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
+    runs = all(imported.runs_as_read for imported in topologies)
     if topologies:
         names = environments(environment, len(topologies))
-        _print_next(folder, names, wrong, runs=runs, moved=[_moved(each) for each in topologies])
-    refused = not topologies or wrong or not all(proven) or not all(each.harmless for each in left_out)
+        _print_next(folder, names, wrong, runs=runs, moved=[_moved(imported) for imported in topologies])
+    refused = not topologies or wrong or not all(proven) or not all(item.harmless for item in left_out)
     code = 0
     if validate:
         _refuse_to_validate(wrong=wrong or not topologies, runs=runs)
@@ -313,7 +319,7 @@ def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
         found = problems_of_stack(stack, folder)
         out.print(f"\nWhat `replicate check {stack}` finds:")
         print_found(found)
-        errors = sum(each.severity is Severity.ERROR for each in found)
+        errors = sum(problem.severity is Severity.ERROR for problem in found)
         mark = "[red]✗[/]" if errors else "[green]✓[/]"
         out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(found) - errors, 'warning')}")
         yield from found
@@ -329,11 +335,11 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bo
         out.print("\n[red]✗[/] Not compared with the input, because the topology cannot be rendered:")
         print_problems(error.problems, out)
         return False
-    moving = {each.name for each in topology.imported if each.moves_from is not None}
-    print_proofs([each for each in proofs if each.name not in moving], "deploying")
-    print_proofs([each for each in proofs if each.name in moving], "moving")
+    moving = {replication.name for replication in topology.imported if replication.moves_from is not None}
+    print_proofs([proof for proof in proofs if proof.name not in moving], "deploying")
+    print_proofs([proof for proof in proofs if proof.name in moving], "moving")
     print_heartbeats(proofs)
-    return not any(each.changes_records or each.properties for each in proofs)
+    return not any(proof.changes_records or proof.properties for proof in proofs)
 
 
 def _print_values(values: Sequence[str]) -> None:
@@ -345,8 +351,11 @@ def _print_values(values: Sequence[str]) -> None:
 
 def _moved(topology: ImportedTopology) -> str:
     """The options that name the KafkaMirrorMaker2s whose mirrors become flows of a stack; "" if there are none."""
-    read = [each.read[0] for each in topology.imported if each.moves_from is not None]
-    return " ".join(f"--from {each.namespace}/{each.name}" for each in {each.label: each for each in read}.values())
+    read = [replication.read[0] for replication in topology.imported if replication.moves_from is not None]
+    return " ".join(
+        f"--from {resource.namespace}/{resource.name}"
+        for resource in {resource.label: resource for resource in read}.values()
+    )
 
 
 def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:

@@ -103,11 +103,11 @@ def init(
 def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
     """The facts that nobody gave, by file."""
     out.print("\nAssumed; correct what is wrong:")
-    for file in dict.fromkeys(each.file for each in facts):
+    for file in dict.fromkeys(fact.file for fact in facts):
         out.print(f"  in {shown(folder / file)}", markup=False, soft_wrap=True)
-        for each in facts:
-            if each.file == file:
-                out.print(f"    {each.key}: {each.value}", markup=False, soft_wrap=True)
+        for fact in facts:
+            if fact.file == file:
+                out.print(f"    {fact.key}: {fact.value}", markup=False, soft_wrap=True)
 
 
 @dataclass
@@ -145,4 +145,4 @@ class _Questions:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())

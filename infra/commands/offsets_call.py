@@ -52,14 +52,14 @@ def change(call: Call, *, carry_out: bool) -> None:
     request = StateRequest(
         call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over
     )
-    moved, left = {each.connector for each in moves}, left_behind(call.api, call.places)
+    moved, left = {move.connector for move in moves}, left_behind(call.api, call.places)
     concerned = [place for place in call.places if place.name in moved or place in left]
     refuse(request, concerned, read_live(call.api, concerned))
     if not carry_out or not concerned:
         _say("nothing was changed" if concerned else "every partition is already at its offset: nothing was changed")
         return
     if not call.yes:
-        confirm_or_end(f"Stop {', '.join(each.name for each in concerned)}, and set the offsets?")
+        confirm_or_end(f"Stop {', '.join(place.name for place in concerned)}, and set the offsets?")
     with err.status("asking the operator") as status:
         verb = "reset" if call.file is None else "alter"
         run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
@@ -70,8 +70,8 @@ def change(call: Call, *, carry_out: bool) -> None:
         _print_moves(done)
     if done:
         _say(f"{number(len(done), 'offset')} set, and read back from Connect")
-    for each in seen:
-        out.print(f"[green]✓[/] {escape(each.text)}", soft_wrap=True)
+    for connector in seen:
+        out.print(f"[green]✓[/] {escape(connector.text)}", soft_wrap=True)
 
 
 def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
@@ -87,9 +87,9 @@ def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
 
 
 def _print_moves(moves: Sequence[OffsetChange]) -> None:
-    for each in moves:
-        _say(each.text)
-    if any(each.again for each in moves):
+    for move in moves:
+        _say(move.text)
+    if any(move.again for move in moves):
         _say(
             "Records that are replicated again are on the target twice, at new offsets. Until new offset syncs are "
             "written, the translated offsets of groups are less exact, and groups may read the second copies."

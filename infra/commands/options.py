@@ -61,10 +61,10 @@ def _checked(why_not: Callable[[str], str]) -> Callable[[str | None], str | None
 
 
 def _conf(given: list[str] | None) -> list[str]:
-    for each in given or ():
-        key, is_pair, _ = each.partition("=")
+    for setting in given or ():
+        key, is_pair, _ = setting.partition("=")
         if not is_pair:
-            raise typer.BadParameter(f"{each}: write KEY=VALUE, such as spark.executor.memory=4g")
+            raise typer.BadParameter(f"{setting}: write KEY=VALUE, such as spark.executor.memory=4g")
         if refused := why_not_conf(key):
             raise typer.BadParameter(f"{key}: {refused[0]}; {refused[1]}")
     return given or []
@@ -110,7 +110,7 @@ def who() -> str:
 
 def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] | None) -> SparkSettings:
     """A command's options for the job's Spark."""
-    pairs = (each.partition("=") for each in conf or ())
+    pairs = (setting.partition("=") for setting in conf or ())
     return SparkSettings(master, driver_memory, {key: value for key, _, value in pairs})
 
 

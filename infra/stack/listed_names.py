@@ -72,7 +72,7 @@ def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
 
 def _of_cluster(value: object, path: Path) -> ClusterNames:
     given: Any = {"topics": value} if isinstance(value, list) else value
-    lists = isinstance(given, Mapping) and all(isinstance(each, list) for each in given.values())
+    lists = isinstance(given, Mapping) and all(isinstance(names, list) for names in given.values())
     if not lists or not {"topics"} <= set(given) <= {"topics", "groups"}:
         raise _no_list(path, "it is not a list of names")
     groups = tuple(map(str, given["groups"])) if "groups" in given else None

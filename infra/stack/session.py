@@ -32,7 +32,7 @@ def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> Resolved
             "unknown-flow",
             f"no flow `{name}`",
             f"stack `{stack}`",
-            f"Its flows are: {', '.join(f'`{each}`' for each in known) or 'none'}.",
+            f"Its flows are: {', '.join(f'`{name}`' for name in known) or 'none'}.",
             f"name `{similar}`." if similar else "name one of these.",
         )
     return known[name]

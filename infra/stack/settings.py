@@ -203,7 +203,7 @@ def readable_config(file: Path) -> Mapping[str, object] | None:
 
 def _renamed(path: Path) -> str:
     """The remedy if the file exists with another ending; "" if it does not."""
-    other = next((each for ending in (".yml", ".json") if (each := path.with_suffix(ending)).is_file()), None)
+    other = next((file for ending in (".yml", ".json") if (file := path.with_suffix(ending)).is_file()), None)
     return f"rename {other.name} to {path.name}." if other is not None else ""
 
 

@@ -61,8 +61,13 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
     if left is None or settings is None:
         return
     found = [*_problems_of_topology(settings)]
-    found += [each for alone in left.alone for each in check_topology(alone) if each.where.startswith("replications.")]
-    yield from placed((each for each in found if left.is_certain(each.where)), settings.topology_file)
+    found += [
+        problem
+        for alone in left.alone
+        for problem in check_topology(alone)
+        if problem.where.startswith("replications.")
+    ]
+    yield from placed((problem for problem in found if left.is_certain(problem.where)), settings.topology_file)
     file = stack_file(settings.stack, settings.stacks)
     if not any(path[0] == "clusters" for path in left.unknown):
         yield from placed(_check_stack(settings), file)
@@ -208,9 +213,9 @@ def check_configuration(settings: StackSettings) -> Iterator[Problem]:
 
 def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObject]) -> Iterator[Problem]:
     needed = [*_needed_by_flows(settings), *_needed_by_users(users)]
-    for key in sorted({each.key for each in needed}):
-        readers = [each for each in needed if each.key == key]
-        secret = any(each.secret for each in readers)
+    for key in sorted({need.key for need in needed}):
+        readers = [need for need in needed if need.key == key]
+        secret = any(reader.secret for reader in readers)
         if secret and key in settings.values:
             yield Problem(
                 f"config.{PROJECT}:{key}",
@@ -220,7 +225,7 @@ def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObje
                 f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`.",
             )
         elif key not in {*settings.values, *settings.secret_keys} and not (secret and settings.by_gitops):
-            aliases = ", ".join(f"`{alias}`" for alias in sorted({each.alias for each in readers}))
+            aliases = ", ".join(f"`{alias}`" for alias in sorted({reader.alias for reader in readers}))
             option = "--secret " if secret else ""
             yield Problem(
                 f"config.{PROJECT}:{key}",

@@ -32,7 +32,7 @@ def spark_settings(value: object) -> SparkSettings:
     return SparkSettings(
         spark.get("master"),
         spark.get("driverMemory"),
-        {str(key): value_text(each) for key, each in (spark.get("conf") or {}).items()},
+        {str(key): value_text(setting) for key, setting in (spark.get("conf") or {}).items()},
     )
 
 
@@ -58,7 +58,7 @@ def _wrong_keys(value: object, where: str, known: set[str], form: str) -> Iterat
     if not isinstance(value, Mapping):
         yield _problem(where, f"`{value}` is not a mapping", form)
         return
-    for key in sorted(str(each) for each in value.keys() - known):
+    for key in sorted(str(key) for key in value.keys() - known):
         near = nearest(key, known)
         yield _problem(f"{where}.{key}", f"`{key}` is not a key here", f"did you mean `{near}`?" if near else form)
 
@@ -103,7 +103,7 @@ def why_no_schedule(schedule: str) -> str | None:
     if _EVERY.fullmatch(schedule):
         return None
     if schedule.startswith("@"):
-        return None if schedule in NAMED else f"the named schedules are {', '.join(f'`{each}`' for each in NAMED)}"
+        return None if schedule in NAMED else f"the named schedules are {', '.join(f'`{name}`' for name in NAMED)}"
     fields = schedule.split()
     if len(fields) != len(_FIELDS):
         return f"it has {len(fields)} fields instead of five: {', '.join(name for name, *_ in _FIELDS)}"
@@ -123,8 +123,8 @@ def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str
         return f"`{span}` is neither a value nor a range"
     if found["all"]:
         return None
-    ends = [_value(each, names) for each in (found["first"], found["last"]) if each is not None]
-    if any(each is None or not least <= each <= most for each in ends):
+    ends = [_value(text, names) for text in (found["first"], found["last"]) if text is not None]
+    if any(end is None or not least <= end <= most for end in ends):
         return f"values are {least} to {most}{', or names of three letters' if names else ''}"
     return "the range ends before it begins" if ends[0] > ends[-1] else None  # type: ignore[operator]
 
@@ -214,7 +214,7 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
     try:
         asked = parse_model(InCluster, given)
     except ReplicationError as error:
-        yield from (replace(each, where=f"{_WHERE}.{each.where}") for each in error.problems)
+        yield from (replace(problem, where=f"{_WHERE}.{problem.where}") for problem in error.problems)
         return
     yield from _image(asked)
     yield from _when(asked)
@@ -254,7 +254,7 @@ def _when(asked: InCluster) -> Iterator[Problem]:
     zones = known_time_zones()
     if zones and asked.time_zone not in zones:
         # The others are abbreviations, and the most similar one would be another zone.
-        near = nearest(asked.time_zone, [each for each in zones if "/" in each])
+        near = nearest(asked.time_zone, [zone for zone in zones if "/" in zone])
         yield Problem(
             f"{_WHERE}.timeZone",
             "not-accepted",
@@ -348,11 +348,11 @@ def _application(asked: InCluster) -> Iterator[Problem]:
 def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Problem]:
     settings = {} if asked.executors is None else executor_settings("", asked.image, asked.executors)
     by = f"`{IN_CLUSTER}.executors` replaces it"
-    replaced = dict.fromkeys((each for each in conf if each in settings), by)
+    replaced = dict.fromkeys((key for key in conf if key in settings), by)
     if asked.workload is Workload.SPARK_APPLICATION:
         by = f"`{IN_CLUSTER}.workload` replaces it"
-        own_keys = (each for each in conf if each in _KEYS_OF_APPLICATION or _OF_THE_SUBMISSION.fullmatch(each))
-        replaced |= dict.fromkeys((each for each in own_keys if each not in replaced), by)
+        own_keys = (key for key in conf if key in _KEYS_OF_APPLICATION or _OF_THE_SUBMISSION.fullmatch(key))
+        replaced |= dict.fromkeys((key for key in own_keys if key not in replaced), by)
     for key, how in replaced.items():
         own = _KEYS_OF_EXECUTORS.get(key) or _KEYS_OF_APPLICATION.get(key)
         yield Problem(

@@ -210,7 +210,7 @@ def _alias(problem: str, rest: str, error: yaml.MarkedYAMLError) -> tuple[str, s
 def _second_colon(before: str, here: int, lines: Sequence[str]) -> tuple[str, str, str, int]:
     if ": " in before:
         return "a value contains `: `", "YAML reads that as the beginning of another value.", _QUOTES, here
-    above = next((each for each in range(here - 2, -1, -1) if lines[each].strip()), None)
+    above = next((index for index in range(here - 2, -1, -1) if lines[index].strip()), None)
     if above is not None and not re.search(r":(\s|$)", lines[above]):
         return "a line has no `: `", _FORM, "write the line as `key: value`.", above + 1
     what = "this line is indented further than the line above allows"
@@ -312,7 +312,7 @@ def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
     if root is None:
         return 1, 1, 1
     start = (root.start_mark, root.start_mark)
-    _, (begin, end) = max(_marks(root, where, start, 0), key=lambda each: each[0])
+    _, (begin, end) = max(_marks(root, where, start, 0), key=lambda mark: mark[0])
     return begin.line + 1, begin.column + 1, end.column + 1
 
 

@@ -67,15 +67,15 @@ def _flow(live: Object) -> str:
 
 
 def _failed(live: Object) -> Iterator[tuple[str, Failure]]:
-    for each in reported_connectors(live):
-        yield from ((each.get("name", live["metadata"]["name"]), failure) for failure in failures(each))
+    for connector in reported_connectors(live):
+        yield from ((connector.get("name", live["metadata"]["name"]), failure) for failure in failures(connector))
 
 
 def _idle(live: Object) -> Iterator[str]:
-    for each in reported_connectors(live):
-        runs = (each.get("connector") or {}).get("state") == "RUNNING"
-        if runs and not each.get("tasks") and not any(failures(each)):
-            yield each.get("name", live["metadata"]["name"])
+    for connector in reported_connectors(live):
+        runs = (connector.get("connector") or {}).get("state") == "RUNNING"
+        if runs and not connector.get("tasks") and not any(failures(connector)):
+            yield connector.get("name", live["metadata"]["name"])
 
 
 def _is_refused_login(failure: Failure) -> bool:
@@ -179,7 +179,10 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     known = set(_say(console, _about_connectors(run, access)))
     code = run_job(command, variables)
     if code != 0:
-        _say(console, (each for each in _about_connectors(run, access) if each not in known))
+        _say(
+            console,
+            (sentence for sentence in _about_connectors(run, access) if sentence not in known),
+        )
     return code
 
 
@@ -190,19 +193,19 @@ def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:
 
 def _say(console: Console, sentences: Iterable[str]) -> list[str]:
     said = list(sentences)
-    for each in said:
-        console.print(f"[yellow]![/] {escape(each)}", soft_wrap=True)
+    for sentence in said:
+        console.print(f"[yellow]![/] {escape(sentence)}", soft_wrap=True)
     return said
 
 
 def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:
     """What may explain a failed validation, or why the cluster could not be asked."""
-    planned = (item for each in deployments(run.flows) for item in each.objects)
+    planned = (item for deployment_ in deployments(run.flows) for item in deployment_.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
         with asking_kubernetes(run.name, "The status of connectors may explain the result.", _PERMISSION):
             api = api_client(run.settings, access)
-            return list(silent_connectors(live for each in targets if (live := api.get(each)) is not None))
+            return list(silent_connectors(live for target in targets if (live := api.get(target)) is not None))
     except CannotRunError as error:
         return [str(error)]
 
@@ -211,7 +214,7 @@ def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
     """The variable that makes Spark's JVM start with an archive of its classes. None if the user has folders on Spark's
     class path, which the JVM cannot archive.
     """
-    if any(os.environ.get(each) for each in CLASS_PATH_VARIABLES):
+    if any(os.environ.get(variable) for variable in CLASS_PATH_VARIABLES):
         return {}
     # Spark's own classes are beside the Python that runs it.
     archive = shlex.join(class_archive(jdk, JOB.name, jars, sys.executable))
