@@ -1,4 +1,7 @@
-"""Grants ACLs to Kafka users. components/render/acls.py decides which ACLs a flow needs."""
+"""Grants ACLs to Kafka users, and repeats requests to Kafka while a broker, leader or coordinator is still starting.
+
+components/render/acls.py decides which ACLs a flow needs.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -92,7 +95,7 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
 
 
 def standing_acls(alias: str) -> tuple[Acl, ...]:
-    """The ACLs of users that belong to no flow: the validation job's and the traffic clients'."""
+    """Return the ACLs of users that belong to no flow: the validation job's and the traffic clients'."""
     app = f"User:{APP}"
     return (
         *validation_acls(alias, f"User:{VALIDATOR}"),
@@ -102,7 +105,7 @@ def standing_acls(alias: str) -> tuple[Acl, ...]:
 
 
 def bindings(acl: Acl) -> list[AclBinding]:
-    """The ACL as Kafka stores it: one binding for each operation, allowed from any host."""
+    """Return the ACL as Kafka stores it: one binding for each operation, allowed from any host."""
     pattern = ResourcePatternType[acl.pattern.upper()]
     # librdkafka calls the cluster resource BROKER.
     resource = ResourceType["BROKER" if acl.resource == "cluster" else acl.resource.upper()]

@@ -63,13 +63,13 @@ def served_definition(newer: Definition, older: Definition) -> Definition:
 
 
 def only_version(definition: Definition) -> dict[str, Any]:
-    """The only version of a generated definition. Raises ValueError if it has several."""
+    """Return the only version of a generated definition. Raises ValueError if it has several."""
     (version,) = definition["spec"]["versions"]
     return dict(version)
 
 
 def united_schema(newer: Schema, older: Schema) -> Schema:
-    """A structural schema that accepts whatever one of the two accepts.
+    """Return a structural schema that accepts whatever one of the two accepts.
 
     A constraint (`required`, `enum`, `minimum`, a CEL rule, …) stays only if both have it. Where the types differ,
     anything is accepted.
@@ -124,7 +124,7 @@ class Api:
 
     @property
     def options(self) -> list[str]:
-        """The arguments that Strimzi's own build passes to the generator."""
+        """Return the arguments that Strimzi's own build passes to the generator."""
         return [
             *("--label", "app:strimzi", "--target-kube", "1.27+", "--crd-api-version", "v1"),
             *("--api-versions", self.version, "--storage-version", self.version, "--yaml"),
@@ -132,13 +132,13 @@ class Api:
 
     @property
     def folder(self) -> Path:
-        """The folder of the generated definitions."""
+        """Return the folder of the generated definitions."""
         words = (word for pair in CLASSES.items() for word in pair)
         return pinned_folder(f"crds-{self.version}", [self.jars.pom], *self.options, *words)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The generated definitions, one file for each kind."""
+        """Return the generated definitions, one file for each kind."""
         return _files(self.folder)
 
 
@@ -147,7 +147,7 @@ V1BETA2 = Api("v1beta2", CRD_GENERATOR_V1BETA2)
 
 
 def ensure_crds(jdk: Jdk, console: Console) -> tuple[Path, ...]:
-    """The files of the served definitions, generated unless they exist for the same artifacts."""
+    """Return the files of the served definitions, generated unless they exist for the same artifacts."""
     newer, older = (_ensure_generated(api, jdk, console) for api in (V1, V1BETA2))
     served = pinned_folder("crds-served", [Path(__file__)], V1.folder.name, V1BETA2.folder.name)
     if not served.is_dir():
@@ -243,7 +243,7 @@ _FILES = ("monitoring.coreos.com_podmonitors.yaml", "monitoring.coreos.com_prome
 
 
 def ensure_monitoring_crds(console: Console) -> tuple[Path, ...]:
-    """The files of the definitions, generated unless they exist for the same pins. Raises CannotRunError."""
+    """Return the files of the definitions, generated unless they exist for the same pins. Raises CannotRunError."""
     module = CONTROLLER_GEN.module_dir
     folder = pinned_folder("crds-monitoring", [module / "go.mod", module / "go.sum"], *_GENERATE)
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):

@@ -32,17 +32,17 @@ class Authority:
 
     @property
     def directory(self) -> Path:
-        """The folder of the authority's own files and of those that it issued."""
+        """Return the folder of the authority's own files and of those that it issued."""
         return paths.certificates() / self.name
 
     @property
     def certificate(self) -> Path:
-        """The certificate that clients trust."""
+        """Return the certificate that clients trust."""
         return self.directory / "ca.crt"
 
     @property
     def key(self) -> Path:
-        """The key that signs."""
+        """Return the key that signs."""
         return self.directory / "ca.key"
 
     def ensure(self) -> None:
@@ -72,7 +72,7 @@ class Authority:
         write_private(self.certificate, _certificate_pem(certificate))
 
     def issue(self, common_name: str) -> KeyPair:
-        """The key and certificate of `common_name`, for a server on loopback or a client; created once."""
+        """Return the key and certificate of `common_name`, for a server on loopback or a client; created once."""
         self.ensure()
         pair = KeyPair(self.directory / f"{common_name}.crt", self.directory / f"{common_name}.key")
         if pair.certificate.exists() and pair.key.exists():
@@ -98,7 +98,7 @@ class Authority:
         return pair
 
     def keystore(self, common_name: str) -> Path:
-        """One PEM file with the key, its certificate and the authority's, which Kafka calls a keystore."""
+        """Write one PEM file with the key, its certificate and the authority's, which Kafka calls a keystore."""
         pair = self.issue(common_name)
         store = self.directory / f"{common_name}.keystore.pem"
         parts = (pair.key, pair.certificate, self.certificate)

@@ -25,12 +25,12 @@ USERS = (ADMIN, MIRROR, VALIDATOR, APP)
 
 
 def password_key(region: str, user: str) -> str:
-    """The key of a user's password in the state."""
+    """Return the key of a user's password in the state."""
     return f"{region}/{user}"
 
 
 def with_passwords(known: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, str]:
-    """The known passwords, and a new one for each wanted key without one.
+    """Return the known passwords, and a new one for each wanted key without one.
 
     They consist of letters and digits, so no file format has to quote them.
     """
@@ -61,7 +61,7 @@ class Region:
     users: Mapping[str, User]
 
     def client_config(self, user: str) -> dict[str, str | int | float | bool]:
-        """A librdkafka configuration for `user`. It contains the password, so never print it."""
+        """Return a librdkafka configuration for `user`. It contains the password, so never print it."""
         return {
             "bootstrap.servers": self.bootstrap_servers,
             "security.protocol": "SASL_SSL",
@@ -83,7 +83,7 @@ class Endpoints:
 
 
 def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
-    """The endpoints of the running stack, including regions that are down, because their loss is worth rehearsing.
+    """Return the endpoints of the running stack, also of regions that are down: their loss is worth rehearsing.
 
     Raises CannotRunError if its API server or one of the `needed` regions is down, or a region never ran.
     """
@@ -102,7 +102,7 @@ def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
 
 
 def regions_down() -> tuple[str, ...]:
-    """The regions whose broker does not run."""
+    """Return the regions whose broker does not run."""
     state = load_state()
     return tuple(alias for alias in REGIONS if not _alive(state, part_name(alias)))
 
@@ -116,13 +116,13 @@ def _never_ran(state: State) -> tuple[str, ...]:
 
 
 def endpoints_of(state: State) -> Endpoints:
-    """The endpoints in a state file, whether or not anything is running there."""
+    """Return the endpoints in a state file, whether or not anything is running there."""
     regions = {alias: region_of(alias, state.ports, state.passwords) for alias in REGIONS}
     return Endpoints(kubeconfig=paths.kubeconfig(), regions=regions)
 
 
 def region_of(alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]) -> Region:
-    """The region with these ports and passwords; issues the certificates that do not exist yet."""
+    """Return the region with these ports and passwords; issues the certificates that do not exist yet."""
     authority = Authority(alias)
     users = {name: User(name, passwords[password_key(alias, name)], authority.issue(name)) for name in USERS}
     return Region(
@@ -135,5 +135,5 @@ def region_of(alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]
 
 
 def part_name(alias: str) -> str:
-    """The name of a region's broker as a part of the stack, and of its SASL_SSL port."""
+    """Return the name of a region's broker as a part of the stack, and of its SASL_SSL port."""
     return f"kafka-{alias}"

@@ -1,4 +1,6 @@
-"""The local stack as the environment of a Pulumi stack. Only infra/stack/environment.py imports this."""
+"""Serves as the environment of a Pulumi stack that is deployed to the local stack. Only infra/stack/environment.py
+imports this.
+"""
 
 import os
 import secrets
@@ -139,7 +141,7 @@ def _provider_plugin() -> str | None:
 
 
 def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:
-    """(value, whether it is secret) by key: `useastBootstrap`, `useastMirrorPassword`, …"""
+    """Return (value, whether it is secret) by key: `useastBootstrap`, `useastMirrorPassword`, …"""
     config: dict[str, tuple[str, bool]] = {}
     for alias, region in endpoints.regions.items():
         config[f"{alias}Bootstrap"] = (region.bootstrap_servers, False)
@@ -150,7 +152,7 @@ def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:
 
 
 def passphrase_file() -> Path:
-    """The file with the passphrase of the local Pulumi state, created once."""
+    """Return the file with the passphrase of the local Pulumi state, created once."""
     path = paths.pulumi() / "passphrase"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

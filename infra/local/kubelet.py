@@ -1,4 +1,6 @@
-"""The stand-in for a kubelet: runs the Pods of the validation as processes of this machine."""
+"""Runs the Pods of the validation as processes of this machine, in place of a kubelet: mounts their files, starts and
+ends them, and reports their status. A ledger lets a restarted operator find them again.
+"""
 
 import base64
 import contextlib
@@ -72,7 +74,7 @@ class PodPlan:
 
     @property
     def refused(self) -> NotRunError | None:
-        """Why the stand-in does not run it; None if it does."""
+        """Return why the stand-in does not run it; None if it does."""
         if tuple(self.container.get("command") or ()) in _COMMANDS:
             return None
         known = " and ".join(f"`{' '.join(command)}`" for command in _COMMANDS)
@@ -80,11 +82,11 @@ class PodPlan:
 
     @property
     def needed(self) -> tuple[Reference, ...]:
-        """The ConfigMaps and Secrets whose entries become files."""
+        """Return the ConfigMaps and Secrets whose entries become files."""
         return tuple(reference for name in self.mounts.values() for reference, _ in self._sources(name))
 
     def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
-        """The mounted files by path in the container, read from the objects that exist. Raises NotRunError.
+        """Yield the mounted files by path in the container, read from the objects that exist. Raises NotRunError.
 
         `folder` holds the mounted files; paths in properties files point there.
         """
@@ -105,7 +107,7 @@ class PodPlan:
                     yield Reference("v1", kind, self.namespace, name), source[key].get("items")
 
     def command(self, python: str, folder: Path, server: str) -> list[str]:
-        """The container's command here; `folder` holds what is mounted, `server` is the API server."""
+        """Return the container's command here; `folder` holds what is mounted, `server` is the API server."""
         module = self.container["command"][1:]
         known = self.environment(folder)
         arguments = (_expanded(argument, known) for argument in self.container.get("args") or ())
@@ -113,7 +115,7 @@ class PodPlan:
         return [python, *module, *(self.here(argument, folder).replace(API_SERVER, server) for argument in arguments)]
 
     def environment(self, folder: Path) -> dict[str, str]:
-        """The container's own variables."""
+        """Return the container's own variables."""
         return {
             variable["name"]: self.here(self._value(variable), folder) for variable in self.container.get("env") or ()
         }
@@ -124,14 +126,14 @@ class PodPlan:
         return str(variable.get("value", "") if field is None else known[field])
 
     def here(self, text: str, folder: Path) -> str:
-        """The text with each path below a mount replaced by the path on this machine."""
+        """Return the text with each path below a mount replaced by the path on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         pattern = rf"(?m)(^|=)({paths})(?=/|$)"
         return re.sub(pattern, lambda match: f"{match[1]}{folder}{match[2]}", text) if paths else text
 
 
 def _expanded(text: str, variables: Mapping[str, str]) -> str:
-    """A text with each $(NAME) of a known variable replaced. Source: k8s.io/kubernetes/third_party/forked/golang."""
+    """Replace each $(NAME) of a known variable. Source: k8s.io/kubernetes/third_party/forked/golang."""
     return re.sub(r"\$\((\w+)\)", lambda match: variables.get(match[1], match[0]), text)
 
 
@@ -165,7 +167,7 @@ def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]]
 
 
 def container_status(plan: PodPlan, state: Mapping[str, Any]) -> Object:
-    """The status of the Pod's container in a state, as a kubelet would write it."""
+    """Return the status of the Pod's container in a state, as a kubelet would write it."""
     return {
         "name": plan.container["name"],
         "image": plan.container["image"],
@@ -211,7 +213,7 @@ class PodProcesses:
         return set(self._records)
 
     def folder(self, namespace: str, pod: str) -> Path:
-        """The folder with a Pod's log, and with its files while it runs."""
+        """Return the folder with a Pod's log, and with its files while it runs."""
         return self._folder / "pods" / namespace / pod
 
     def start(
@@ -234,7 +236,7 @@ class PodProcesses:
         self._save()
 
     def exit_code(self, record: PodRecord) -> int | None:
-        """The exit code of a process that has ended; None while it runs."""
+        """Return the exit code of a process that has ended; None while it runs."""
         if processes.alive(record) or processes.is_ending(record):
             return None
         code = processes.exit_code(record)
@@ -367,7 +369,7 @@ class Kubelet:
         self._write(pod, plan, "Running", {"running": {"startedAt": _text(time.time())}})
 
     def _image(self) -> dict[str, str]:
-        """The variables of the job's image, with this machine's values."""
+        """Return the variables of the job's image, with this machine's values."""
         archive = class_archive(self.jdk, "validate.py", self.spark_lib, sys.executable)
         return {
             "PATH": os.environ.get("PATH", ""),

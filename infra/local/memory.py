@@ -50,7 +50,7 @@ class MemoryWatch:
 
 
 def memory_by_process(records: Iterable[ProcessRecord]) -> dict[str, int]:
-    """The memory in bytes of each recorded process, of this process, and of their children, by name and process id."""
+    """Return the memory in bytes of each recorded process, this process and their children, by name and process id."""
     measured: dict[int, tuple[str, psutil.Process]] = {}
     for record in records:
         for process in processes.family(record):

@@ -26,7 +26,7 @@ from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_fo
 
 
 def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> State:
-    """The state with a port for each of the part's names, the same as last time if possible.
+    """Return the state with a port for each of the part's names, the same as last time if possible.
 
     If another process has taken a port, it is replaced. Raises CannotRunError if something depends on that port.
     """
@@ -90,7 +90,7 @@ def finish_part(site: StackFacts, state: State, part: StackServer) -> State:
 
 
 def serves_now(site: StackFacts, part: StackServer) -> bool:
-    """Whether the part answers."""
+    """Return whether the part answers."""
     try:
         part.probe(site)
     except NotYetError:
@@ -152,7 +152,7 @@ class PartStatus:
     log: Path | None
 
     def as_json(self) -> dict[str, object]:
-        """The status as JSON; its keys are part of the command line's interface."""
+        """Return the status as JSON; its keys are part of the command line's interface."""
         values = {**asdict(self), "log": None if self.log is None else str(self.log)}
         return {to_camel(key): value for key, value in values.items()}
 
@@ -171,12 +171,12 @@ def up(console: Console, monitoring: bool = False) -> Endpoints:
 
 
 def has_monitoring() -> bool:
-    """Whether this stack was started with Prometheus, running or not."""
+    """Return whether this stack was started with Prometheus, running or not."""
     return prometheus.PROMETHEUS.name in load_state().parts
 
 
 def prometheus_address() -> str | None:
-    """The address of the stack's Prometheus; None if it has none."""
+    """Return the address of the stack's Prometheus; None if it has none."""
     return prometheus.address(load_state().ports[prometheus.PROMETHEUS.name]) if has_monitoring() else None
 
 
@@ -241,8 +241,7 @@ def _take_down(console: Console, state: State, part: StackServer) -> State:
 
 
 def status() -> list[PartStatus]:
-    """The status of every part, started or not, and of the operator's workers and running pods. Prometheus counts as a
-    part if the stack has it."""
+    """Return the status of every part, started or not, and of the operator's workers and running pods."""
     state = load_state()
     parts = []
     for part in (*PARTS, *(part for part in prometheus.PARTS if part.name in state.parts)):

@@ -30,20 +30,20 @@ class State(BaseModel):
     passwords: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
     def with_(self, **changes: Any) -> "State":
-        """A copy with the given mappings replaced."""
+        """Return a copy with the given mappings replaced."""
         return self.model_copy(update=changes)
 
     def with_part(self, record: PartRecord) -> "State":
-        """A copy with `record` under its name."""
+        """Return a copy with `record` under its name."""
         return self.with_(parts={**self.parts, record.name: record})
 
     def without_part(self, name: str) -> "State":
-        """A copy without the part."""
+        """Return a copy without the part."""
         return self.with_(parts={key: record for key, record in self.parts.items() if key != name})
 
 
 def load_state(file: Path | None = None) -> State:
-    """The saved state, empty before the first start. Raises CannotRunError if the file is damaged."""
+    """Return the saved state, empty before the first start. Raises CannotRunError if the file is damaged."""
     file = file or paths.state_file()
     try:
         return State.model_validate_json(file.read_bytes())

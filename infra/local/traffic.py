@@ -30,8 +30,9 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...]
 
     def partition(self, number: int, partitions: int) -> int:
-        """The partition of record `number`, by its key. Records with a null key go to the partitions in turn;
-        librdkafka would choose at random."""
+        """Return the partition of record `number`, by its key. Records with a null key go to the partitions in turn;
+        librdkafka would choose at random.
+        """
         return (number if self.key is None else zlib.crc32(self.key)) % partitions
 
 
@@ -175,7 +176,7 @@ def consume_to(region: Region, group: str, stop_at: Positions) -> int:
 
 
 def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """The offset after the last record of each partition. Raises KeyError for a topic that does not exist."""
+    """Return the offset after the last record of each partition. Raises KeyError for a topic that does not exist."""
     consumer = Consumer({**region.client_config(APP), "group.id": "unused"})
     wanted = tuple(topics)
 
@@ -194,7 +195,7 @@ def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], 
 
 
 def _asked(what: str, region: Region, call: Callable[[], T]) -> T:
-    """The answer of a call that is repeated while Kafka is still starting. Raises CannotRunError if it is refused."""
+    """Repeat a call while Kafka is starting, and return its answer. Raises CannotRunError if it is refused."""
     try:
         return retried(call)
     except KafkaException as error:

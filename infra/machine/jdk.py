@@ -35,12 +35,12 @@ class Jdk:
 
     @property
     def java(self) -> Path:
-        """The launcher."""
+        """Return the launcher."""
         return self.home / "bin" / "java"
 
 
 def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
-    """The JDK for all our JVMs: JAVA_HOME, else `java` on PATH, else the oldest installed one that is new enough.
+    """Return the JDK for all our JVMs: JAVA_HOME, else `java` on PATH, else the oldest one that is new enough.
 
     Raises CannotRunError with every JDK that was found and is too old or not a full JDK.
     """
@@ -48,7 +48,7 @@ def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
 
 
 def choose_jdk(preferred: Iterable[Path], others: Iterable[Path], minimum: int) -> Jdk:
-    """The first preferred JDK that is new enough, else the oldest of the others that is."""
+    """Return the first preferred JDK that is new enough, else the oldest of the others that is."""
     rejected: dict[Path, str] = {}
     usable: list[Jdk] = []
     for home, is_preferred in [*((home, True) for home in preferred), *((home, False) for home in others)]:
@@ -75,7 +75,7 @@ def choose_jdk(preferred: Iterable[Path], others: Iterable[Path], minimum: int) 
 
 
 def read_jdk(home: Path) -> Jdk | str:
-    """The JDK in `home`, or why it cannot be used. Spark needs jdk.incubator.vector, which reduced runtimes lack."""
+    """Return the JDK in `home`, or why it cannot be used. Reduced runtimes lack jdk.incubator.vector for Spark."""
     release = home / "release"
     if not (home / "bin" / "java").exists() or not release.is_file():
         return "not a Java home (no bin/java or no release file)"
@@ -90,7 +90,7 @@ def read_jdk(home: Path) -> Jdk | str:
 
 
 def preferred_homes() -> Iterator[Path]:
-    """The JDKs that the user chose: JAVA_HOME, and the one whose `java` is first on PATH."""
+    """Yield the JDKs that the user chose: JAVA_HOME, and the one whose `java` is first on PATH."""
     if java_home := os.environ.get("JAVA_HOME"):
         yield Path(java_home)
     if java := shutil.which("java"):
@@ -98,7 +98,7 @@ def preferred_homes() -> Iterator[Path]:
 
 
 def usual_homes() -> Iterator[Path]:
-    """Every folder where systems and version managers keep JDKs."""
+    """Yield every folder where systems and version managers keep JDKs."""
     for pattern in USUAL_PLACES:
         place = Path(pattern).expanduser()
         anchor = Path(place.anchor)
@@ -106,7 +106,7 @@ def usual_homes() -> Iterator[Path]:
 
 
 def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
-    """Where the archive of `program`, a class or a file, is once a JVM with this class path has ended normally."""
+    """Return the file of a program's archive; a JVM with this class path writes it when it ends normally."""
     digest = hashlib.sha256("\n".join(map(str, (jdk.home, *class_path))).encode()).hexdigest()[:16]
     return paths.cache() / "class-archives" / f"{Path(program).name}-{digest}.jsa"
 

@@ -13,7 +13,7 @@ SOURCES = Path(__file__).resolve().parent
 
 
 def cache() -> Path:
-    """The folder of everything that is built once for all projects: REPLICATE_CACHE, else one in the user's cache.
+    """Return the folder of what is built once for all projects: REPLICATE_CACHE, else one in the user's cache.
 
     The name of each folder in it ends with a digest of the versions that it was built from, so projects with different
     versions do not disturb each other. It may be deleted whenever no local stack runs.
@@ -24,7 +24,7 @@ def cache() -> Path:
 
 
 def build_lock() -> Path:
-    """The lock that a process holds while it builds or fetches."""
+    """Return the lock that a process holds while it builds or fetches."""
     return cache() / "build.lock"
 
 
@@ -32,9 +32,7 @@ _DIGITS = 16
 
 
 def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
-    """The folder with the result of building `name` from these files and this recipe; it exists once the build is
-    complete.
-    """
+    """Return the folder of what is built as `name` from these files and words; it exists once it is complete."""
     total = hashlib.sha256()
     for piece in [
         *(part for file in files for part in (file.name.encode(), file.read_bytes())),
@@ -46,5 +44,5 @@ def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
 
 
 def unfinished(folder: Path) -> Path:
-    """Where the contents of a pinned folder are built; renamed when complete, so that nobody finds partial contents."""
+    """Return where a pinned folder is built. It is renamed when complete, so nobody finds partial contents."""
     return folder.with_name(f".{folder.name}.unfinished")

@@ -33,12 +33,12 @@ class GoTool:
 
     @property
     def module_dir(self) -> Path:
-        """The folder of the go.mod that pins the program."""
+        """Return the folder of the go.mod that pins the program."""
         return paths.SOURCES / "go" / self.module
 
     @property
     def built(self) -> Path:
-        """The program, once it is built."""
+        """Return the program, once it is built."""
         pins = [self.module_dir / "go.mod", self.module_dir / "go.sum"]
         return pinned_folder(self.name, pins, self.package, self.link_flags, self.version) / "bin" / self.name
 
@@ -95,7 +95,7 @@ ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
 
 
 def ensure_go_tool(tool: GoTool, console: Console) -> Path:
-    """The program: one of the right version in KUBEBUILDER_ASSETS or on PATH, else one that is built once.
+    """Return the program: one of the right version in KUBEBUILDER_ASSETS or on PATH, else one that is built once.
 
     Raises CannotRunError if it has to be built and Go is missing, or if the build fails.
     """
@@ -108,7 +108,7 @@ def ensure_go_tool(tool: GoTool, console: Console) -> Path:
 
 
 def version_fits(tool: GoTool, reported: str | None) -> bool:
-    """Whether a version has the pinned major and minor number; some programs may have a newer minor one."""
+    """Return whether a version has the pinned major and minor number; some programs may have a newer minor one."""
     if reported is None:
         return False
     have, want = ([int(number) for number in version.split(".")[:2]] for version in (reported, tool.version))
@@ -124,7 +124,7 @@ def _installed(tool: GoTool) -> Iterator[Path]:
 
 
 def _version_of(program: Path, tool: GoTool) -> str | None:
-    """The version that the program reports, remembered until its file changes."""
+    """Return the version that the program reports, remembered until its file changes."""
     status = program.stat()
     key = f"{program.resolve()} {status.st_size} {status.st_mtime_ns} "
     known = paths.cache() / "versions" / tool.name
@@ -182,7 +182,7 @@ class JarSet:
 
     @property
     def directory(self) -> Path:
-        """The folder that holds the jars and nothing else."""
+        """Return the folder that holds the jars and nothing else."""
         return pinned_folder(f"jars-{self.name}", [self.pom], COPY_DEPENDENCIES)
 
 
@@ -201,7 +201,7 @@ SPARK = JarSet("spark", paths.PACKAGES / "spark/pom.xml", "Spark's Kafka source"
 
 
 def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
-    """The folder with the jars, which are first fetched if it does not exist.
+    """Return the folder with the jars, which are first fetched if it does not exist.
 
     Raises CannotRunError if Maven is missing or cannot resolve the set.
     """

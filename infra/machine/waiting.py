@@ -58,7 +58,7 @@ def wait_for(what: str, probe: Callable[[], T], deadline_seconds: float, interva
 
 
 def pause_seconds(waited_seconds: float) -> float:
-    """How long to pause before the next look after so much time."""
+    """Return how long to pause before the next look after so much time."""
     return min(max(_SHORTEST_SECONDS, _PAUSE_OF_WAITED * waited_seconds), _LONGEST_SECONDS)
 
 

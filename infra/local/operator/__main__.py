@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
 
 
 def _opened(kind: Callable[[Given], Opened], given: Given, ledger: Path) -> Opened | None:
-    """The processes in a ledger; None if it is damaged."""
+    """Return the processes in a ledger; None if it is damaged."""
     try:
         return kind(given)
     except ValueError:

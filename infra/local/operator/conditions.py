@@ -1,4 +1,8 @@
-"""Conditions of a custom resource's status, as Strimzi writes them, and the one place that writes a status."""
+"""Decides and writes the conditions of a custom resource's status, as Strimzi does: when workers are refused, when they
+are ready, and what their logs say if they are not.
+
+Source: Strimzi 1.2 KafkaVersion.Lookup, JmxPrometheusExporterModel, LoggingUtils.
+"""
 
 import logging
 import re
@@ -93,7 +97,7 @@ class WorkerReport:
 
 
 def unsupported(connect: ConnectResource) -> Condition | None:
-    """Why these workers cannot run on one machine; None if they can."""
+    """Return why these workers cannot run on one machine; None if they can."""
     if connect.mounts_volumes:
         return not_ready(
             "UnsupportedLocally",
@@ -162,7 +166,7 @@ def status_body(
     workers: Sequence[WorkerReport],
     now: datetime,
 ) -> Object:
-    """The whole status; `url` is the REST interface of the first worker that serves (the real operator: a Service)."""
+    """Return the whole status; `url` is the REST interface of a worker that serves (the real operator: a Service)."""
     serving = [worker for worker in workers if worker.state is WorkerState.READY]
     body: Object = {
         "observedGeneration": connect.generation,
@@ -180,7 +184,7 @@ ConfigMaps = Mapping[str, Mapping[str, Any]]
 
 
 def refused_version(connect: ConnectResource) -> Condition | None:
-    """The refusal of a version of Kafka that the operator has no image for; a custom image may have any version."""
+    """Return the refusal of a version of Kafka that the operator has no image for. A custom image may have any."""
     operator = strimzi("0.45" if connect.has_values_in_files else "1.2")
     supported = supported_versions(operator) or ()
     if connect.image is not None or connect.version is None or connect.version in supported:
@@ -190,7 +194,7 @@ def refused_version(connect: ConnectResource) -> Condition | None:
 
 
 def missing_version(connect: ConnectResource) -> Condition | None:
-    """The refusal of a version of Kafka that cannot run on this machine: no other version runs in its place."""
+    """Return the refusal of a version of Kafka that cannot run on this machine: no other version runs in its place."""
     if connect.version is None or connect.version in VERSIONS:
         return None
     told = (
@@ -201,7 +205,7 @@ def missing_version(connect: ConnectResource) -> Condition | None:
 
 
 def refused_config_map(wanted: ConfigMapKey, existing: ConfigMaps) -> Condition | None:
-    """The refusal of a ConfigMap, or of a key of one, that does not exist."""
+    """Return the refusal of a ConfigMap, or of a key of one, that does not exist."""
     if wanted.key in existing.get(wanted.name, {}):
         return None
     if wanted.field == "logging":
@@ -224,7 +228,7 @@ _JVM_REFUSAL = re.compile(r"^(?:Error: |Unrecognized VM option|Exception in thre
 
 
 def first_problem(log: str) -> str | None:
-    """The first error with its root cause, or else the last warning about a connection; None without either."""
+    """Return the first error with its root cause, or else the last warning about a connection; None without either."""
     lines = log.splitlines()
     telling = None
     for number, line in enumerate(lines):
@@ -240,7 +244,7 @@ def first_problem(log: str) -> str | None:
 
 
 def _with_cause(message: str, following: list[str]) -> str:
-    """The message, the exception that follows it and the last of its causes, without repetition."""
+    """Return the message, the exception that follows it and the last of its causes, without repetition."""
     thrown: list[str] = []
     for line in following:
         if _RECORD.match(line):
@@ -253,7 +257,7 @@ def _with_cause(message: str, following: list[str]) -> str:
 
 
 def trace_summary(trace: str) -> str:
-    """The first line of a stack trace, and its root cause if that is a different one; `no trace` if there is none."""
+    """Return the first line of a stack trace, and its root cause if that is another; `no trace` if there is none."""
     lines = [line.strip() for line in trace.strip().splitlines() if line.strip()]
     causes = [line for line in lines[1:] if line.startswith("Caused by: ")]
     return "; ".join(dict.fromkeys([*lines[:1], *causes[-1:]])) or "no trace"

@@ -147,7 +147,7 @@ class ConnectClusters:
         }
 
     def _metrics_rules(self, connect: ConnectResource) -> str | None:
-        """The rules of the JMX exporter, if the workers report by it."""
+        """Return the rules of the JMX exporter, if the workers report by it."""
         data = self._config_maps(connect) if connect.metrics else {}
         return next(
             (
@@ -167,7 +167,7 @@ class ConnectClusters:
         self._kept.pop(key, None)
 
     def placed(self, connect: ConnectResource, connectors: Sequence[ConnectorResource]) -> list[ConnectorResource]:
-        """The connectors as Connect gets them here: the files that they would read in a pod are in another folder."""
+        """Return the connectors as Connect gets them here, with the paths of their files on this machine."""
         folder = self.workers.files_folder(connect.key)
         names = worker_files.secret_names(connect)
         return [connector_on_one_machine(connector, folder, names) for connector in connectors]
@@ -194,7 +194,9 @@ class ConnectClusters:
         return WorkerSpec(digest, jars, properties, jvm, rules)
 
     def _store_password(self, key: Key) -> str:
-        """The password of a component's key stores; it stays the same, because running workers use existing stores."""
+        """Return the password of a component's key stores. It never changes, because running workers use these
+        stores.
+        """
         file = self.workers.folder(key) / "store-password"
         if not file.exists():
             write_private(file, token_urlsafe(24))
@@ -277,7 +279,7 @@ class ConnectClusters:
         return WorkerReport(record.index, state, record.port, problem)
 
     def _judged(self, key: Key, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
-        """The reports; a worker whose configuration is not the wanted one is marked as outdated."""
+        """Return the reports; a worker whose configuration is not the wanted one is marked as outdated."""
         current = {record.index for record in self.workers.of(key) if record.digest == digest}
         return [replace(report, outdated=report.index not in current) for report in reports]
 

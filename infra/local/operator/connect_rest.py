@@ -23,7 +23,7 @@ class RestError(Exception):
 
     @property
     def passing(self) -> bool:
-        """Whether repeating the call may help: no answer, a worker that starts or stops, or a rebalance."""
+        """Return whether repeating the call may help: no answer, a worker that starts or stops, or a rebalance."""
         return self.status in {0, 404, 409, 503}
 
 
@@ -40,7 +40,7 @@ class RunningConnector:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """What failed of the connector and its tasks."""
+        """Return what failed of the connector and its tasks."""
         return tuple(failures(self.status))
 
 
@@ -54,14 +54,14 @@ class ConnectRest:
         self._http.close()
 
     def healthy(self) -> bool:
-        """Whether the worker has joined its group and serves. Source: KIP-1017."""
+        """Return whether the worker has joined its group and serves. Source: KIP-1017."""
         try:
             return self._http.get("/health", timeout=HEALTH_SECONDS).is_success
         except httpx.HTTPError:
             return False
 
     def connectors(self) -> dict[str, RunningConnector]:
-        """Every connector whose status Connect knows by now."""
+        """Return every connector whose status Connect knows by now."""
         answer = self._call("GET", "/connectors?expand=info&expand=status")
         return {
             name: RunningConnector(connector["info"]["config"], connector["status"])

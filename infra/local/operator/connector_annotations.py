@@ -1,7 +1,8 @@
-"""Lists, alters or resets a connector's offsets when an annotation asks for it, and removes the annotation afterwards.
+"""Carries out what annotations ask of a connector: to list, alter or reset its offsets, or to restart it or a task.
 
-A failure is a warning, and the annotation stays: the request is tried again at each round. Source: Strimzi 1.2
-AbstractConnectOperator.manageConnectorOffsets, KafkaConnectAssemblyOperator and KafkaMirrorMaker2AssemblyOperator.
+The operator removes the annotation afterwards. If it fails, it writes a warning and tries again at each round. Source:
+Strimzi 1.2 AbstractConnectOperator (manageConnectorOffsets, maybeRestartConnector), KafkaConnectAssemblyOperator and
+KafkaMirrorMaker2AssemblyOperator.
 """
 
 import json
@@ -38,13 +39,13 @@ class OffsetsRequest:
 
     @property
     def removal(self) -> list[Object]:
-        """The JSON patch that removes the annotations."""
+        """Return the JSON patch that removes the annotations."""
         paths = (f"/metadata/annotations/{annotation.replace('/', '~1')}" for annotation in self.annotations)
         return [{"op": "remove", "path": path} for path in paths]
 
 
 def offsets_request(connector: ConnectorResource) -> OffsetsRequest | Condition | None:
-    """The request for this connector, or why the operator cannot read it."""
+    """Return the request for this connector, or why the operator cannot read it."""
     given, named = connector.annotations.get(OFFSETS), connector.annotations.get(CONNECTOR)
     key, annotations = "offsets.json", [OFFSETS]
     if connector.component is not KAFKA_CONNECT:
@@ -112,7 +113,7 @@ def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, k
 
 
 def _owners(connector: ConnectorResource, existing: Object | None) -> list[Object]:
-    """The existing owners of the ConfigMap, and the resource."""
+    """Return the existing owners of the ConfigMap, and the resource."""
     resource = connector.declared_by
     owner = {
         "apiVersion": resource.api_version,
@@ -181,7 +182,7 @@ class RestartRequest:
 
     @property
     def removal(self) -> list[Object]:
-        """The JSON patch that removes the annotation."""
+        """Return the JSON patch that removes the annotation."""
         return [{"op": "remove", "path": f"/metadata/annotations/{self.annotation.replace('/', '~1')}"}]
 
 

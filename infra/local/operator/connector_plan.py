@@ -92,13 +92,13 @@ def connector_config(connector: ConnectorResource) -> dict[str, str]:
 def connector_on_one_machine(
     connector: ConnectorResource, folder: Path, file_secrets: Iterable[str]
 ) -> ConnectorResource:
-    """The connector as Connect gets it here: the files that it would read in its pod's /tmp are in `folder`."""
+    """Return the connector as Connect gets it here: the files that it would read in its pod's /tmp are in `folder`."""
     config = {key: in_folder(_text(value), folder) for key, value in connector.config.items()}
     return replace(connector, config=config, file_secrets=tuple(file_secrets))
 
 
 def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> ConnectorStep:
-    """The one step to take now; the next round decides on the next."""
+    """Return the one step to take now; the next round decides on the next."""
     config = connector_config(connector)
     if running is None:
         return Create(config, _REST_STATES[connector.state])
@@ -117,7 +117,7 @@ def backoff_minutes(count: int) -> int:
 
 
 def restarts_after(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> Restarts | None:
-    """The restarts that the status remembers: none once the connector has run for longer than the next pause."""
+    """Return the restarts that the status remembers: none once the connector has run for longer than the next pause."""
     restarts = _restarts(connector)
     if restarts is None or running is None or running.failures:
         return restarts

@@ -1,4 +1,6 @@
-"""Makes the connectors of one Connect cluster match their resources, and writes the statuses of KafkaConnectors."""
+"""Makes the connectors of one Connect cluster match their resources, and writes the statuses of KafkaConnectors without
+secret values.
+"""
 
 import base64
 import logging
@@ -33,7 +35,7 @@ _FAILED_LOOKUP = re.compile(r"Failed to retrieve (Secret|ConfigMap) (\S+) from K
 
 
 def explained(api: KubernetesApi, connector: ConnectorResource, message: str) -> str:
-    """The message; for a failed lookup, also whether RBAC forbids the read to the worker's service account."""
+    """Return the message; for a failed lookup, also whether RBAC forbids the read to the worker's service account."""
     failed = _FAILED_LOOKUP.search(message)
     if failed is None:
         return message
@@ -52,12 +54,12 @@ _PLACEHOLDER = re.compile(r"\$\{[^:}]+:([^/:}]+)/([^/:}]+):([^}]+)\}")
 
 
 def placeholders(config: Mapping[str, str]) -> set[tuple[str, str]]:
-    """(namespace, name) of every object that a placeholder in the configuration refers to."""
+    """Return (namespace, name) of every object that a placeholder in the configuration refers to."""
     return {(match[1], match[2]) for value in config.values() for match in _PLACEHOLDER.finditer(value)}
 
 
 def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[str]:
-    """The values of the Secrets among these objects, longest first."""
+    """Return the values of the Secrets among these objects, longest first."""
     values: set[str] = set()
     for namespace, name in names:
         secret = api.get(Reference("v1", "Secret", namespace, name)) or {}
@@ -66,7 +68,7 @@ def secret_values(api: KubernetesApi, names: Iterable[tuple[str, str]]) -> list[
 
 
 def redacted(value: Any, secrets: Iterable[str]) -> Any:
-    """The same value with every secret in every text replaced."""
+    """Return the same value with every secret in every text replaced."""
     if isinstance(value, Mapping):
         return {key: redacted(item, secrets) for key, item in value.items()}
     if isinstance(value, list):
@@ -196,7 +198,7 @@ class ConnectorReconciler:
         return known.names
 
     def _held_back(self, connector: ConnectorResource, step: ConnectorStep) -> Condition | None:
-        """The earlier refusal, if this step is the same one and it is too soon to try it again."""
+        """Return the earlier refusal, if this step is the same one and it is too soon to try it again."""
         refusal = self._refusals.get(connector.key)
         if refusal is None:
             return None
@@ -216,7 +218,7 @@ class ConnectorReconciler:
         return condition
 
     def _secrets(self, connector: ConnectorResource) -> list[str]:
-        """Every secret value that Connect may have read for the connector."""
+        """Return every secret value that Connect may have read for the connector."""
         named = placeholders(connector_config(connector))
         return secret_values(self.api, named | {(connector.namespace, name) for name in connector.file_secrets})
 

@@ -1,6 +1,7 @@
-"""Derives Connect workers and connectors from a KafkaMirrorMaker2. Pure.
+"""Derives Connect workers and connectors from a KafkaMirrorMaker2; a table holds what its API versions differ in. Pure.
 
-Source: Strimzi KafkaMirrorMaker2Cluster and KafkaMirrorMaker2Connectors, 1.2 for v1 and 0.45 for v1beta2.
+Source: Strimzi KafkaMirrorMaker2Cluster, KafkaMirrorMaker2Connectors and KafkaMirrorMaker2Configuration, 1.2 for v1 and
+0.45 for v1beta2.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -68,14 +69,14 @@ class Version:
     clusters_override: bool
 
     def workers(self, spec: Object) -> dict[str, Any]:
-        """What a KafkaConnect with the same workers would have in its spec."""
+        """Return what a KafkaConnect with the same workers would have in its spec."""
         target = spec.get("target") or _by_alias(spec)[spec["connectCluster"]]
         fields = ("bootstrapServers", *V1_GROUP, "tls", "authentication")
         same = {field: target[field] for field in fields if field in target}
         return {**same, "config": {**self.worker_config, **(target.get("config") or {})}}
 
     def connection(self, metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
-        """How a connector reaches a cluster."""
+        """Return how a connector reaches a cluster."""
         access = cluster_access(cluster)
         properties: dict[str, Any] = {
             "alias": cluster["alias"],
@@ -88,7 +89,7 @@ class Version:
 
 
 def version_of(item: Object) -> Version:
-    """The version that a resource was written in, which may not be the one it is read in. Only v1 has `target`.
+    """Return the version that a resource was written in, which may not be the one it is read in. Only v1 has `target`.
 
     Raises InvalidResourceError.
     """
@@ -99,7 +100,7 @@ def version_of(item: Object) -> Version:
 
 
 def clusters(spec: Object) -> list[Object]:
-    """Every cluster that the resource names, those of its workers and connectors."""
+    """Return every cluster that the resource names, those of its workers and connectors."""
     if "target" in spec:
         return [spec["target"], *(mirror["source"] for mirror in spec["mirrors"])]
     return list(spec["clusters"])
@@ -207,13 +208,13 @@ _FOR_CONTAINERS = ("rack", "tracing")
 
 
 def key_of(item: Object) -> tuple[str, str]:
-    """The key of the workers; works for an invalid resource, too."""
+    """Return the key of the workers; works for an invalid resource, too."""
     metadata = item["metadata"]
     return metadata["namespace"], f"{metadata['name']}-{KAFKA_MIRROR_MAKER_2.suffix}"
 
 
 def connect_resource(item: Object) -> ConnectResource:
-    """The workers. Raises InvalidResourceError."""
+    """Return the workers. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
     same = {field: spec[field] for field in _WORKER_FIELDS if field in spec}
     connect = resources.connect_resource({**item, "spec": {**same, **version.workers(spec)}})
@@ -222,7 +223,7 @@ def connect_resource(item: Object) -> ConnectResource:
 
 
 def connector_resources(item: Object) -> list[ConnectorResource]:
-    """The connectors, with the configurations that the operator writes. Raises InvalidResourceError."""
+    """Return the connectors, with the configurations that the operator writes. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
     return [
         _connector(item, version, mirror, connector_type)
@@ -233,7 +234,7 @@ def connector_resources(item: Object) -> list[ConnectorResource]:
 
 
 def for_one_machine(item: Object) -> Object:
-    """The same resource without the fields whose properties only work in a container."""
+    """Return the same resource without the fields whose properties only work in a container."""
     return {**item, "spec": {key: value for key, value in item["spec"].items() if key not in _FOR_CONTAINERS}}
 
 
@@ -270,7 +271,7 @@ def _config(item: Object, version: Version, mirror: Mirror, connector: Object) -
 
 
 def _additions(spec: Object, version: Version, config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the resource's tracing, rack awareness and metrics add to each connector."""
+    """Return what the resource's tracing, rack awareness and metrics add to each connector."""
     added: dict[str, Any] = {}
     if spec.get("tracing", {}).get("type") == "opentelemetry":
         added["consumer.interceptor.classes"] = f"{_TRACING}ConsumerInterceptor"

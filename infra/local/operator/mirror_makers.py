@@ -56,7 +56,7 @@ def reconcile_mirror_maker(
 def seen_connectors(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], previous: Object
 ) -> list[Object]:
-    """What Connect reports of each connector, by name; the previous report for one without an outcome."""
+    """Return what Connect reports of each connector, by name; the previous report for one without an outcome."""
     before = {connector["name"]: connector for connector in previous.get("connectors") or []}
     reports = []
     for name in sorted(connector.name for connector in connectors):
@@ -90,7 +90,7 @@ def readiness(
 
 
 def _failed(outcomes: Mapping[str, Outcome]) -> list[Condition]:
-    """The failures of all connectors; a problem of the resource is reported once, not once per connector."""
+    """Return the failures of all connectors; a problem of the resource is reported once, not once per connector."""
     return list(dict.fromkeys(condition for _, outcome in sorted(outcomes.items()) for condition in outcome.warnings))
 
 
@@ -105,7 +105,7 @@ def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
 def restart_statuses(
     connectors: Sequence[ConnectorResource], outcomes: Mapping[str, Outcome], now: datetime
 ) -> list[Object]:
-    """The automatic restarts of each connector that are still remembered."""
+    """Return the automatic restarts of each connector that are still remembered."""
     statuses = []
     for connector in sorted(connectors, key=lambda connector: connector.name):
         outcome = outcomes.get(connector.name)

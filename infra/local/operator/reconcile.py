@@ -1,4 +1,6 @@
-"""One round over all KafkaConnects, KafkaConnectors and KafkaMirrorMaker2s of the API server."""
+"""Does one round over all KafkaConnects, KafkaConnectors and KafkaMirrorMaker2s, and asks the API server again only for
+what may have changed since the last one.
+"""
 
 import logging
 import time

@@ -1,4 +1,7 @@
-"""Typed views of KafkaConnect and KafkaConnector. Pure. The API server has validated the objects by their CRDs."""
+"""Reads KafkaConnects and KafkaConnectors: their workers, and how these reach and log in to a Kafka cluster. Pure.
+
+The API server has validated the objects by their CRDs.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -77,12 +80,12 @@ class ClusterAccess:
 
     @property
     def alias(self) -> str:
-        """The alias of a cluster of a KafkaMirrorMaker2; empty for the workers' own cluster."""
+        """Return the alias of a cluster of a KafkaMirrorMaker2; empty for the workers' own cluster."""
         return self.trust_key.removesuffix(TRUST_KEY).removesuffix("-")
 
 
 def cluster_access(spec: Object) -> ClusterAccess:
-    """How a KafkaConnect, or a cluster of a KafkaMirrorMaker2, which has an alias, is reached."""
+    """Return how a KafkaConnect, or a cluster of a KafkaMirrorMaker2, which has an alias, is reached."""
     trust_key = f"{spec['alias']}-{TRUST_KEY}" if "alias" in spec else TRUST_KEY
     return ClusterAccess(trust_key, _trusted_certificates(spec), _authentication(spec))
 
@@ -197,12 +200,12 @@ class ConnectResource:
 
     @property
     def access(self) -> tuple[ClusterAccess, ...]:
-        """How the workers, and then the connectors, reach their clusters."""
+        """Return how the workers, and then the connectors, reach their clusters."""
         return (self.own_cluster, *self.clusters)
 
     @property
     def component_name(self) -> str:
-        """The name of the service account and the Role, and the prefix of everything else that the operator creates."""
+        """Return the name of the service account and the Role, which begins the names of all other objects."""
         return f"{self.name}-{self.component.suffix}"
 
 
@@ -240,7 +243,7 @@ class ConnectorResource:
 
     @property
     def declared_by(self) -> Reference:
-        """The resource that declares the connector: a KafkaConnector, or the KafkaMirrorMaker2 with its mirrors."""
+        """Return the resource that declares the connector: a KafkaConnector or a KafkaMirrorMaker2."""
         if self.component is KAFKA_CONNECT:
             return self.reference
         return Reference(API_VERSION, self.component.kind, self.namespace, self.cluster or "")
@@ -252,7 +255,7 @@ class ConnectorResource:
 
     @property
     def service_account(self) -> str:
-        """The name of the service account of its workers."""
+        """Return the name of the service account of its workers."""
         return f"{self.cluster}-{self.component.suffix}"
 
 
@@ -278,7 +281,7 @@ _V1BETA2_GROUP = ("connect-cluster", "connect-cluster-configs", "connect-cluster
 
 
 def connect_resource(item: Object) -> ConnectResource:
-    """The view of a KafkaConnect of either version. Only v1 has `groupId`, and requires it.
+    """Return the view of a KafkaConnect of either version. Only v1 has `groupId`, and requires it.
 
     Source: Strimzi KafkaConnectConfiguration and KafkaConnectCluster, 0.45 for v1beta2.
     """

@@ -1,11 +1,13 @@
-"""The files that the container of a worker writes when it starts, and that connectors may read. Pure.
+"""Makes the files that the container of a worker writes when it starts, and reads Secrets for them. Pure.
 
-In Strimzi 0.45 (v1beta2) they contain secret values, and connectors read credentials from them, as in
+In Strimzi 0.45 (v1beta2) the files contain secret values, and connectors read credentials from them, as in
 `${file:/tmp/strimzi-connect.properties:sasl.jaas.config}`. In later versions they contain placeholders. Kafka resolves
-only once, so a connector that reads such a file gets a placeholder instead of a password, and fails.
+only once, so a connector that reads such a file gets a placeholder instead of a password, and fails. No error contains
+a secret value.
 
 Source: Strimzi 0.45 kafka_connect_config_generator.sh, kafka_connect_tls_prepare_certificates.sh,
-kafka_mirror_maker_2_run.sh, kafka_mirror_maker_2_connector_config_generator.sh, KafkaConnectConfiguration.
+kafka_mirror_maker_2_run.sh, kafka_mirror_maker_2_connector_config_generator.sh, KafkaConnectConfiguration; Strimzi 1.2
+ReconcilerUtils.validatedSecret.
 """
 
 import base64
@@ -48,13 +50,13 @@ class InvalidSecretError(Exception):
 
 
 def secret_names(connect: ConnectResource) -> list[str]:
-    """The Secrets that the resource itself refers to."""
+    """Return the Secrets that the resource itself refers to."""
     trusted = {certificate.secret for access in connect.access for certificate in access.tls or ()}
     return sorted(trusted | {credential.secret for credential in _credentials(connect)})
 
 
 def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
-    """The PEM certificates that are trusted for each cluster, by key of the operator's own Secret.
+    """Return the PEM certificates that are trusted for each cluster, by key of the operator's own Secret.
 
     Raises InvalidSecretError.
     """
@@ -81,7 +83,7 @@ def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
 
 
 def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretEntry) -> bytes:
-    """The value of one key. Raises InvalidSecretError."""
+    """Return the value of one key. Raises InvalidSecretError."""
     data = _data(connect, secrets, where.secret)
     if where.key not in data:
         raise InvalidSecretError(f"Items with key(s) [{where.key}] are missing in Secret {where.secret}")
@@ -89,7 +91,7 @@ def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretEnt
 
 
 def contents_digest(secrets: SecretData) -> str:
-    """A digest that changes with the data, so that workers are rolled; it does not reveal a value."""
+    """Return a digest that changes with the data, so that workers are rolled; it does not reveal a value."""
     content = json.dumps({name: dict(data) for name, data in secrets.items()}, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -112,7 +114,7 @@ def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[s
 
 
 def _certificate(where: str, encoded: str) -> str:
-    """The first certificate of a key: Strimzi 1.2 ignores the others."""
+    """Return the first certificate of a key: Strimzi 1.2 ignores the others."""
     try:
         first, *_ = x509.load_pem_x509_certificates(base64.b64decode(encoded))
     except ValueError as error:
@@ -137,7 +139,7 @@ class WorkerFiles:
     store_password: str = field(repr=False)
 
     def properties(self) -> dict[str, str]:
-        """The whole worker configuration, as in a pod. It contains secret values only for an operator before 0.46."""
+        """Return the worker configuration of a pod. It contains secret values only for an operator before 0.46."""
         connect = self.connect
         if not connect.has_values_in_files:
             return worker_properties(connect)
@@ -211,7 +213,7 @@ class WorkerFiles:
 
 
 def truststore(certificates: str, password: str) -> bytes:
-    """A PKCS#12 trust store for Java that contains these PEM certificates."""
+    """Return a PKCS#12 trust store for Java that contains these PEM certificates."""
     entries = [
         pkcs12.PKCS12Certificate(certificate, f"ca-{number}".encode())
         for number, certificate in enumerate(x509.load_pem_x509_certificates(certificates.encode()))
@@ -220,7 +222,7 @@ def truststore(certificates: str, password: str) -> bytes:
 
 
 def keystore(certificates: bytes, key: bytes, password: str, where: str) -> bytes:
-    """A PKCS#12 store with a private key and its certificate chain, both given as PEM. Raises InvalidSecretError."""
+    """Return a PKCS#12 store with a PEM key and its certificate chain. Raises InvalidSecretError."""
     try:
         chain = x509.load_pem_x509_certificates(certificates)
         private = serialization.load_pem_private_key(key, None)

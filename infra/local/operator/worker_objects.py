@@ -1,4 +1,5 @@
-"""The objects that the operator creates for Connect workers, as far as they matter on one machine. Pure.
+"""Makes the objects that the operator creates for Connect workers, as far as they matter on one machine: their account
+and its kubeconfig, their configuration, and the Pods that represent them, by which the API server admits workers.
 
 Their owner is the KafkaConnect or KafkaMirrorMaker2, so the garbage collector deletes them with it.
 """
@@ -67,7 +68,7 @@ def _access(connect: ConnectResource, name: str) -> list[Object]:
 
 
 def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
-    """An object with Strimzi's labels that is deleted with the resource that it is created for."""
+    """Return an object with Strimzi's labels that is deleted with the resource that it is created for."""
     component = connect.component
     owner = {
         "apiVersion": API_VERSION,
@@ -102,7 +103,7 @@ def pod_name(connect: ConnectResource, index: int) -> str:
 
 
 def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: int | None = None) -> Object:
-    """The Pod of one worker. It runs nothing and represents the worker's process.
+    """Return the Pod of one worker. It runs nothing and represents the worker's process.
 
     There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
     judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
@@ -132,7 +133,7 @@ def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: 
 
 
 def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int, Object]:
-    """The Pods whose names are those of this resource's workers, by the index of the worker."""
+    """Return the Pods whose names are those of this resource's workers, by the index of the worker."""
     pods = {}
     for item in items:
         name = item["metadata"]["name"]
@@ -144,7 +145,7 @@ def pods_by_index(connect: ConnectResource, items: Iterable[Object]) -> dict[int
 
 
 def is_there(pod: Object | None) -> bool:
-    """Whether the Pod exists and is not being deleted."""
+    """Return whether the Pod exists and is not being deleted."""
     return pod is not None and "deletionTimestamp" not in pod["metadata"]
 
 
@@ -159,7 +160,7 @@ def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerSt
 
 
 def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
-    """The status that a kubelet would write: the container runs, at this address, and is ready or not."""
+    """Return the status that a kubelet would write: the container runs, at this address, and is ready or not."""
     since = pod["metadata"]["creationTimestamp"]
     met, served = {"status": "True"}, {"status": "True" if ready else "False"}
     container = {
@@ -187,7 +188,7 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
 
 
 def shows(pod: Object, *, ready: bool) -> bool:
-    """Whether the Pod's status already reports this readiness."""
+    """Return whether the Pod's status already reports this readiness."""
     containers = pod.get("status", {}).get("containerStatuses") or []
     return [container.get("ready") for container in containers] == [ready]
 
@@ -199,7 +200,7 @@ class WorkerPods:
     api: KubernetesApi
 
     def of(self, connect: ConnectResource) -> dict[int, Object]:
-        """The Pods of the workers of one resource, by index."""
+        """Return the Pods of the workers of one resource, by index."""
         selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
         return pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
 
@@ -241,14 +242,14 @@ RENEW_BEFORE_SECONDS = TOKEN_LIFETIME_SECONDS / 2
 
 
 def cluster_entry(kubeconfig: Path) -> dict[str, Any]:
-    """How to reach the API server: the cluster of the kubeconfig's current context, without any user."""
+    """Return how to reach the API server: the cluster of the kubeconfig's current context, without any user."""
     document = yaml.load(kubeconfig.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     context = _named(document["contexts"], document["current-context"])["context"]
     return dict(_named(document["clusters"], context["cluster"])["cluster"])
 
 
 def worker_kubeconfig(cluster: Mapping[str, Any], namespace: str, token: str) -> str:
-    """A kubeconfig (JSON is YAML) for one service account."""
+    """Return a kubeconfig (JSON is YAML) for one service account."""
     return json.dumps(
         {
             "apiVersion": "v1",
@@ -267,7 +268,7 @@ def token_in(kubeconfig_text: str) -> str:
 
 
 def is_usable(token: str, service_account_uid: str, now: float) -> bool:
-    """Whether the token belongs to this service account and is still valid long enough; `now` is in epoch seconds."""
+    """Return whether the token is this service account's and valid for long enough; `now` is in epoch seconds."""
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     same = claims["kubernetes.io"]["serviceaccount"]["uid"] == service_account_uid

@@ -1,4 +1,8 @@
-"""Runs Connect workers as processes, and keeps a ledger with which a restarted operator finds them again."""
+"""Decides which Connect workers to start and stop, and runs them as processes, each on the jars of its Kafka version.
+
+A ledger lets a restarted operator find them again. The jars of the stack's own Kafka are always on this machine; those
+of another version are fetched when workers first ask for it.
+"""
 
 import contextlib
 import logging
@@ -71,7 +75,7 @@ class Stop:
 
 
 def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[Start | Stop]:
-    """What to do now. Outdated workers that serve are stopped one at a time, and only while all others serve.
+    """Return what to do now. Outdated workers that serve are stopped one at a time, and only while all others serve.
 
     A worker whose Pod was deleted is stopped, as a kubelet would do, and starts again.
     """
@@ -98,7 +102,7 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
 
 
 def pause_seconds(failures: int) -> float:
-    """The pause before a worker starts again after it ended this often in a row without having served."""
+    """Return the pause before a worker starts again after it ended this often in a row without having served."""
     return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0
 
 
@@ -130,8 +134,9 @@ class Runtime:
         return self.state_dir / "plugins"
 
     def class_path(self, kafka: Path, exported: Exported | None = None) -> tuple[Path, ...]:
-        """The jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so the class
-        path never holds both."""
+        """Return the jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so the
+        class path never holds both.
+        """
         by_reporter = exported is not None and exported.rules is None
         jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
@@ -194,7 +199,7 @@ class WorkerRecord(ProcessRecord):
 
     @property
     def grace_seconds(self) -> float:
-        """How long it may take to end before it is killed."""
+        """Return how long it may take to end before it is killed."""
         return STOP_GRACE_SECONDS if self.archive is None or self.archive.exists() else _WRITING_SECONDS
 
 
@@ -219,12 +224,12 @@ class WorkerProcesses:
         self._link_plugins()
 
     def keys(self) -> set[Key]:
-        """Every component that has a worker or files of an earlier one."""
+        """Return every component that has a worker or files of an earlier one."""
         left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
         return left | {key for key, _ in self._records}
 
     def of(self, key: Key) -> list[WorkerRecord]:
-        """The records of one component in the order of the index, with ended workers."""
+        """Return the records of one component in the order of the index, with ended workers."""
         return sorted(
             (record for record in self._records.values() if record.key == key), key=lambda record: record.index
         )
@@ -321,13 +326,13 @@ class WorkerProcesses:
         self._save()
 
     def folder(self, key: Key) -> Path:
-        """The private folder of one component's workers."""
+        """Return the private folder of one component's workers."""
         folder = self._runtime.folders.joinpath(*key)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
     def files_folder(self, key: Key) -> Path:
-        """The folder for the files that each of the component's workers would keep in its pod's /tmp."""
+        """Return the folder for the files that each of the component's workers would keep in its pod's /tmp."""
         return self.folder(key) / OF_A_POD
 
     def keep(self, key: Key, files: Mapping[str, bytes]) -> None:
@@ -341,7 +346,7 @@ class WorkerProcesses:
             file.unlink()
 
     def log_text(self, record: WorkerRecord, which: str = "") -> str:
-        """The log of the worker, or with `.previous` that of the process before it; empty if there is none."""
+        """Return the log of the worker, or with `.previous` that of the process before it; empty if there is none."""
         file = self.folder(record.key) / f"worker-{record.index}{which}.log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
@@ -377,9 +382,9 @@ class WorkerProcesses:
 
 
 def _port(file: Path, taken: set[int]) -> int:
-    """The port in the worker's last properties, unless it is taken: the worker's id must stay the same, as a pod's
-    does. Connect drops the status of a failed connector if another worker has written one of a later generation. The
-    generations start again when the brokers remove the group, which they do every ten minutes if it has no member.
+    """Return the port in the worker's last properties, unless it is taken: the worker's id must stay the same, as a
+    pod's does. Connect drops the status of a failed connector if another worker has written one of a later generation.
+    The generations start again when the brokers remove the group, which they do every ten minutes if it has no member.
     """
     match = _PORT.search(file.read_text(encoding="utf-8")) if file.exists() else None
     last = int(match[1]) if match else None
@@ -403,7 +408,7 @@ class KafkaJars:
     _failed: dict[str, tuple[float, CannotRunError]] = field(default_factory=dict, init=False)
 
     def folder(self, version: str | None) -> Path:
-        """The jars of one of VERSIONS; without a version, those of the stack's own Kafka. Fetches them if need be.
+        """Return the jars of one of VERSIONS, or of the stack's own Kafka, and fetch them if need be.
 
         Raises CannotRunError.
         """

@@ -1,7 +1,7 @@
 """Derives the properties of a Connect worker from its spec, as Strimzi's operator 1.2 does. Pure.
 
 They never contain secret values: the worker resolves placeholders through the API server as its own service account.
-Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration.
+Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration, KafkaConnectCluster, kafka_connect_run.sh.
 """
 
 import re
@@ -60,12 +60,12 @@ class Exported:
 
 
 def uses_reporter(config: Mapping[str, Any]) -> bool:
-    """Whether `metricsConfig` asks for Strimzi's reporter."""
+    """Return whether `metricsConfig` asks for Strimzi's reporter."""
     return config.get("type") == _REPORTER_TYPE
 
 
 def reporter_properties(config: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, str]:
-    """The worker's properties for its reporter; reporters of the user's `own` configuration stay."""
+    """Return the worker's properties for its reporter; reporters of the user's `own` configuration stay."""
     if not uses_reporter(config):
         return {}
     allowed = (config.get("values") or {}).get("allowList") or _ALLOW_LIST
@@ -78,14 +78,14 @@ def reporter_properties(config: Mapping[str, Any], own: Mapping[str, str]) -> di
 
 
 def on_this_port(properties: Mapping[str, str], exported: Exported | None) -> dict[str, str]:
-    """The properties with the address at which this worker's reporter listens, on loopback only."""
+    """Return the properties with the address at which this worker's reporter listens, on loopback only."""
     if exported is None or _LISTENER not in properties:
         return dict(properties)
     return {**properties, _LISTENER: f"http://127.0.0.1:{exported.port}"}
 
 
 def agent(lib: Path, exported: Exported | None, rules: Path) -> list[str]:
-    """The options of a JVM that runs the JMX exporter with the rules in this file; none if it is not used."""
+    """Return the options of a JVM that runs the JMX exporter with the rules in this file; none if it is not used."""
     if exported is None or exported.rules is None:
         return []
     jar = lib / f"jmx_prometheus_javaagent-{versions.JMX_EXPORTER}.jar"
@@ -93,12 +93,12 @@ def agent(lib: Path, exported: Exported | None, rules: Path) -> list[str]:
 
 
 def container_ports(port: int) -> list[Object]:
-    """The ports of a worker's container. A pod has port 9404 to itself; here it is a port of this machine."""
+    """Return the ports of a worker's container. A pod has port 9404 to itself; here it is a port of this machine."""
     return [{"name": PORT_NAME, "containerPort": port, "protocol": "TCP"}]
 
 
 def port_of(pod: Object) -> int | None:
-    """The port at which the worker of this Pod serves its metrics."""
+    """Return the port at which the worker of this Pod serves its metrics."""
     (container,) = pod["spec"]["containers"]
     ports = (port["containerPort"] for port in container.get("ports") or [] if port.get("name") == PORT_NAME)
     return next(ports, None)
@@ -139,7 +139,7 @@ _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 
 
 def worker_properties(connect: ConnectResource) -> dict[str, str]:
-    """The whole worker configuration in the order in which the operator writes it."""
+    """Return the whole worker configuration in the order in which the operator writes it."""
     config = user_config(connect)
     providers = config.pop("config.providers", None)
     return {
@@ -160,7 +160,7 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
 
 
 def user_config(connect: ConnectResource) -> dict[str, str]:
-    """The properties of spec.config that the operator does not drop."""
+    """Return the properties of spec.config that the operator does not drop."""
     return {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
 
 
@@ -187,7 +187,7 @@ def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, 
 
 
 def in_folder(value: str, folder: Path) -> str:
-    """The text with the path of each file that a worker keeps in its pod's /tmp replaced by its path in `folder`.
+    """Replace the path of each file that a worker keeps in its pod's /tmp by its path in `folder`.
 
     Nothing else differs in a connector's configuration. Example: `${file:/tmp/strimzi-connect.properties:…}`.
     """
@@ -195,17 +195,17 @@ def in_folder(value: str, folder: Path) -> str:
 
 
 def dropped_keys(connect: ConnectResource) -> list[str]:
-    """The keys of spec.config that the operator drops because it owns them."""
+    """Return the keys of spec.config that the operator drops because it owns them."""
     return sorted(key for key in connect.config if _is_forbidden(key))
 
 
 def trust_secret_name(name: str) -> str:
-    """The name of the operator's copy of the trusted certificates; the same for both kinds of resources."""
+    """Return the name of the operator's copy of the trusted certificates; the same for both kinds of resources."""
     return f"{name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
 
 
 def secrets_used(connect: ConnectResource) -> list[str]:
-    """The Secrets that the resource makes the workers read, and that the Role therefore names."""
+    """Return the Secrets that the resource makes the workers read, and that the Role therefore names."""
     names = set()
     for access in connect.access:
         if access.tls:
@@ -224,7 +224,7 @@ def as_properties_file(properties: Mapping[str, str]) -> str:
 
 
 def text(value: Any) -> str:
-    """A configuration value as Connect expects it."""
+    """Return a configuration value as Connect expects it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -237,7 +237,7 @@ def _is_forbidden(key: str) -> bool:
 
 
 def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
-    """The client properties with which the resource of this name trusts a cluster."""
+    """Yield the client properties with which the resource of this name trusts a cluster."""
     if access.tls:
         where = SecretEntry(trust_secret_name(name), access.trust_key)
         yield "ssl.truststore.certificates", _placeholder(namespace, where)
@@ -245,7 +245,7 @@ def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[st
 
 
 def credentials(namespace: str, authentication: Authentication | None) -> Iterator[tuple[str, str]]:
-    """The client properties with which a user logs in."""
+    """Yield the client properties with which a user logs in."""
     match authentication:
         case PasswordLogin(mechanism, username, password):
             yield "sasl.mechanism", mechanism
@@ -271,7 +271,7 @@ def _placeholder(namespace: str, where: SecretEntry) -> str:
 
 
 def for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
-    """The same properties for the worker itself and for each of its clients."""
+    """Return the same properties for the worker itself and for each of its clients."""
     pairs = list(dict(properties).items())
     return {prefix + key: value for prefix in CLIENT_PREFIXES for key, value in pairs}
 

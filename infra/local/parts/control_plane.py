@@ -33,7 +33,7 @@ a Pod."""
 
 
 def etcd_launch(site: StackFacts) -> Launch:
-    """One member on disk. It holds every Secret, so only clients with a certificate of the stack may connect."""
+    """Launch one member on disk. It holds every Secret, so only clients with a certificate of the stack may connect."""
     server = AUTHORITY.issue("etcd")
     client = f"https://127.0.0.1:{site.ports['etcd']}"
     peer = f"https://127.0.0.1:{site.ports['etcd-peer']}"
@@ -59,7 +59,7 @@ def etcd_launch(site: StackFacts) -> Launch:
 
 
 def apiserver_launch(site: StackFacts) -> Launch:
-    """The API server on loopback, with RBAC; it signs service account tokens itself."""
+    """Launch the API server on loopback, with RBAC; it signs service account tokens itself."""
     server, etcd_client = AUTHORITY.issue("kube-apiserver"), AUTHORITY.issue("kube-apiserver-etcd-client")
     signing = AUTHORITY.issue("service-accounts")
     tokens = paths.control_plane() / "tokens.csv"
@@ -88,7 +88,7 @@ def apiserver_launch(site: StackFacts) -> Launch:
 
 
 def controller_manager_launch(site: StackFacts) -> Launch:
-    """The controllers that the stack needs, and no others."""
+    """Launch the controllers that the stack needs, and no others."""
     server = AUTHORITY.issue("kube-controller-manager")
     flags = {
         "kubeconfig": paths.kubeconfig(),
@@ -104,7 +104,7 @@ def controller_manager_launch(site: StackFacts) -> Launch:
 
 
 def kubeconfig(port: int, token: str) -> str:
-    """The administrator's kubeconfig as JSON, with the certificate and the token in it."""
+    """Return the administrator's kubeconfig as JSON, with the certificate and the token in it."""
     authority = base64.b64encode(AUTHORITY.certificate.read_bytes()).decode("ascii")
     cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
     return json.dumps(
@@ -164,7 +164,7 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
 
 
 def api_client(site: StackFacts) -> httpx.Client:
-    """A client of the API server as administrator, with a timeout."""
+    """Return a client of the API server as administrator, with a timeout."""
     return httpx.Client(
         base_url=f"https://127.0.0.1:{site.ports['kube-apiserver']}",
         headers={"Authorization": f"Bearer {site.passwords[ADMIN]}"},

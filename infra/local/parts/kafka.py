@@ -55,7 +55,7 @@ QUICK_AND_SMALL = {
 
 
 def server_properties(region: Region, controller_port: int, keystore: Path, log_dir: Path) -> dict[str, str]:
-    """The properties of a region's node. They contain passwords, so they belong in a private file."""
+    """Return the properties of a region's node. They contain passwords, so they belong in a private file."""
     users = region.users.values()
     admin = region.users[ADMIN]
     known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
@@ -97,7 +97,7 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
 
 
 def kafka_part(alias: str) -> StackServer:
-    """The region `alias` as a part of the stack."""
+    """Return the region `alias` as a part of the stack."""
     name = part_name(alias)
     return StackServer(
         name=name,
@@ -114,7 +114,7 @@ KAFKA_PARTS = tuple(kafka_part(alias) for alias in REGIONS)
 
 
 def new_cluster_id() -> str:
-    """A random cluster id as Kafka writes it: a UUID in URL-safe base64 without padding or a leading dash."""
+    """Return a random cluster id as Kafka writes it: a UUID in URL-safe base64 without padding or a leading dash."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode("ascii").rstrip("=")).startswith("-"):
         continue
     return text

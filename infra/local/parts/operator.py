@@ -21,7 +21,7 @@ class ListedWorker(ProcessRecord):
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """The port of its REST interface, and that of its metrics if it reports any."""
+        """Return the port of its REST interface, and that of its metrics if it reports any."""
         return (self.port,) if self.metrics_port is None else (self.port, self.metrics_port)
 
 
@@ -29,12 +29,12 @@ _Record = TypeVar("_Record", bound=ProcessRecord)
 
 
 def workers() -> list[ListedWorker]:
-    """The Connect workers in the operator's list, running or not."""
+    """Return the Connect workers in the operator's list, running or not."""
     return _listed("workers.json", ListedWorker)
 
 
 def pods() -> list[ProcessRecord]:
-    """The pods of validation Jobs in the operator's list, running or not."""
+    """Return the pods of validation Jobs in the operator's list, running or not."""
     return _listed("pods.json", ProcessRecord)
 
 

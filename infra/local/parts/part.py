@@ -50,8 +50,8 @@ class StackServer:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """An environment without most of the caller's variables: KUBECONFIG or JAVA_TOOL_OPTIONS could change a part. With
-    GOGC, the programs of Kubernetes may trade memory for processor time.
+    """Return an environment without the caller's KUBECONFIG, JAVA_TOOL_OPTIONS and the like, which could change a
+    part. With GOGC, the programs of Kubernetes may trade memory for processor time.
     """
     kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ", "GOGC")
     return {**{name: os.environ[name] for name in kept if name in os.environ}, **more}
@@ -73,7 +73,7 @@ LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 def java_command(
     jdk: Jdk, class_path: Sequence[str | Path], main_class: str, *arguments: str | Path, heap_mib: int
 ) -> tuple[str | Path, ...]:
-    """The command line. SerialGC and the first compiler tier halve the memory and the start time of an idle server."""
+    """Return the command line. SerialGC and the first compiler tier halve an idle server's memory and start time."""
     return (
         jdk.java,
         f"-Xmx{heap_mib}m",

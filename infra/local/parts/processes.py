@@ -60,18 +60,18 @@ def start(
 
 
 def alive(record: ProcessRecord) -> bool:
-    """Whether the recorded process is running; false if another process has its process id."""
+    """Return whether the recorded process is running; false if another process has its process id."""
     return find(record) is not None
 
 
 def exit_code(record: ProcessRecord) -> int | None:
-    """The exit code of a process that this process started, negative for a signal; None if it is unknown."""
+    """Return the exit code of a process that this process started, negative for a signal; None if it is unknown."""
     _reap(record.pid)
     return _exit_codes.get(record.pid)
 
 
 def is_ending(record: ProcessRecord) -> bool:
-    """Whether a process that this process started has only partly ended: its first thread has, but another has not."""
+    """Return whether a process that this one started has ended its first thread but not another."""
     _reap(record.pid)
     return record.pid in _children
 
@@ -112,7 +112,7 @@ def _signal(records: Iterable[ProcessRecord], send: Callable[[psutil.Process], N
 
 
 def family(record: ProcessRecord) -> list[psutil.Process]:
-    """The recorded process and its descendants; empty if it is not running."""
+    """Return the recorded process and its descendants; empty if it is not running."""
     process = find(record)
     if process is None:
         return []
@@ -123,7 +123,7 @@ def family(record: ProcessRecord) -> list[psutil.Process]:
 
 
 def resident_bytes(process: psutil.Process) -> int | None:
-    """The size of the process's resident set, or None if it has ended."""
+    """Return the size of the process's resident set, or None if it has ended."""
     try:
         return int(process.memory_info().rss)
     except psutil.NoSuchProcess:
@@ -131,7 +131,7 @@ def resident_bytes(process: psutil.Process) -> int | None:
 
 
 def last_lines(log: Path | None, count: int = 15) -> str:
-    """The end of a log: at most `count` lines and 64 KiB."""
+    """Return the end of a log: at most `count` lines and 64 KiB."""
     if log is None or not log.exists():
         return ""
     with log.open("rb") as file:
@@ -140,7 +140,7 @@ def last_lines(log: Path | None, count: int = 15) -> str:
 
 
 def find(record: ProcessRecord) -> psutil.Process | None:
-    """The recorded process, or None if it has ended, even if another process has its process id."""
+    """Return the recorded process, or None if it has ended, even if another process has its process id."""
     _reap(record.pid)
     try:
         process = psutil.Process(record.pid)
@@ -163,7 +163,7 @@ FIRST, LAST = 20000, 32000
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this port of 127.0.0.1."""
+    """Return whether a server could listen on this port of 127.0.0.1."""
     with socket.socket() as probe:
         # Servers set it too: connections in TIME_WAIT from the last run do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -175,14 +175,14 @@ def is_free(port: int) -> bool:
 
 
 def is_open(port: int) -> bool:
-    """Whether a server accepts connections on this port of 127.0.0.1."""
+    """Return whether a server accepts connections on this port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_port(taken: Iterable[int] = ()) -> int:
-    """A free port that is not in `taken`: those ports are reserved, even if they are not in use yet."""
+    """Return a free port that is not in `taken`: those ports are reserved, even if they are not in use yet."""
     promised = set(taken)
     choice = random.SystemRandom()
     while True:
@@ -192,7 +192,7 @@ def free_port(taken: Iterable[int] = ()) -> int:
 
 
 def holder(port: int) -> str:
-    """The process that listens on the port, if this user may see it."""
+    """Return the process that listens on the port, if this user may see it."""
     for process in psutil.process_iter(["pid", "name"]):
         try:
             for connection in process.net_connections(kind="tcp"):

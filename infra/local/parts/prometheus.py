@@ -22,7 +22,7 @@ _NAME = "prometheus"
 
 
 def program() -> Path:
-    """The Prometheus server on PATH. Raises CannotRunError with what to install."""
+    """Return the Prometheus server on PATH. Raises CannotRunError with what to install."""
     server = shutil.which(_NAME)
     if server is None:
         raise CannotRunError(
@@ -36,7 +36,7 @@ def program() -> Path:
 
 
 def address(port: int) -> str:
-    """The address of the server on this port."""
+    """Return the address of the server on this port."""
     return f"http://127.0.0.1:{port}"
 
 

@@ -33,7 +33,7 @@ class UnsupportedError(ValueError):
 
 
 def prometheus_config(monitors: Iterable[Object], targets: Path, rules: Path) -> Config:
-    """The whole configuration. `targets` is the file with the discovered targets, `rules` the folder of rule files.
+    """Return the configuration. `targets` is the file with discovered targets, `rules` the folder of rule files.
 
     `replicate exporter` is scraped at its default address, because no object declares it. Raises UnsupportedError.
     """
@@ -46,7 +46,7 @@ def prometheus_config(monitors: Iterable[Object], targets: Path, rules: Path) ->
 
 
 def rule_files(rules: Iterable[Object]) -> dict[str, Config]:
-    """The contents of the rule files by name: one for each PrometheusRule."""
+    """Return the contents of the rule files by name: one for each PrometheusRule."""
     return {
         f"{rule['metadata']['namespace']}-{rule['metadata']['name']}.yaml": {"groups": rule["spec"].get("groups") or []}
         for rule in rules
@@ -54,7 +54,7 @@ def rule_files(rules: Iterable[Object]) -> dict[str, Config]:
 
 
 def discovered(pods: Iterable[Object]) -> list[Config]:
-    """What Prometheus discovers from these Pods: a target for each port of each container."""
+    """Return what Prometheus discovers from these Pods: a target for each port of each container."""
     return [group for pod in pods if pod.get("status", {}).get("podIP") for group in _groups(pod)]
 
 
@@ -105,7 +105,7 @@ def _jobs(monitor: Object, targets: Path) -> Iterator[Config]:
 
 
 def _selected(spec: Object, own_namespace: str, where: str) -> Iterator[Config]:
-    """The rules that keep the Pods that a PodMonitor selects."""
+    """Yield the rules that keep the Pods that a PodMonitor selects."""
     _only(spec["selector"], {"matchLabels", "matchExpressions"}, where)
     namespaces = spec.get("namespaceSelector") or {}
     _only(namespaces, {"any", "matchNames"}, where)

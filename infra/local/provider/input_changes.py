@@ -46,7 +46,7 @@ IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "nam
 
 
 def compare(old: Properties, new: Properties) -> InputChanges:
-    """The changes from old to new inputs. An unknown value counts as changed."""
+    """Return the changes from old to new inputs. An unknown value counts as changed."""
     changes = tuple(InputChange(_text(path), kind, _is_replacing(path, old, new)) for path, kind in _walk((), old, new))
     replaces = any(change.replaces for change in changes)
     return InputChanges(changes, delete_before_replace=replaces and _identity(old) == _identity(new))
@@ -90,7 +90,7 @@ def _walk(path: Path, old: object, new: object) -> Iterator[tuple[Path, Edit]]:
 
 
 def _text(path: Path) -> str:
-    """A property path as Pulumi writes it: a.b[0]["c.d"]."""
+    """Return a property path as Pulumi writes it: a.b[0]["c.d"]."""
     text = ""
     for step in path:
         if isinstance(step, int):

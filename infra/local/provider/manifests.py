@@ -58,7 +58,7 @@ def reference_of_id(identifier: str, inputs: Properties) -> Reference:
 
 
 def manifest(inputs: Properties) -> Object:
-    """The object to apply: without nulls, and with stringData written as data.
+    """Return the object to apply: without nulls, and with stringData written as data.
 
     stringData is write-only: a key removed from it would stay in the object, and it cannot be compared with the object.
     """
@@ -77,7 +77,7 @@ def outputs(inputs: Properties, live: Object) -> Properties:
 
 
 def live_inputs(inputs: Properties, live: Object) -> Properties:
-    """The live values of the properties that the inputs set, so that a refresh shows only their drift."""
+    """Return the live values of the properties that the inputs set, so that a refresh shows only their drift."""
     seen = dict(live)
     strings = inputs.get("stringData")
     if strings is not None:
@@ -88,14 +88,14 @@ def live_inputs(inputs: Properties, live: Object) -> Properties:
 
 
 def unrefined_inputs(live: Object) -> Properties:
-    """The inputs of an imported object: the whole object without what the server wrote."""
+    """Return the inputs of an imported object: the whole object without what the server wrote."""
     server_written = {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
     metadata = {key: value for key, value in live["metadata"].items() if key not in server_written}
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}
 
 
 def deletes_in_foreground(inputs: Properties) -> bool:
-    """Whether the objects that an object owns are deleted before it, which is the default. Only our workers own any."""
+    """Return whether the objects that a resource of workers owns are deleted before it, which is the default."""
     annotations = inputs.get("metadata", {}).get("annotations") or {}
     owner = inputs["kind"] in ("KafkaConnect", "KafkaMirrorMaker2")
     return owner and annotations.get(DELETION, "foreground").lower() == "foreground"

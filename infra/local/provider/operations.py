@@ -1,4 +1,9 @@
-"""The provider's operations on the cluster: preview, create, update, read and delete one object by its inputs."""
+"""Previews, creates, updates, reads and deletes one object by its inputs, as the real Kubernetes provider does, and takes
+over fields from other owners as it does.
+
+Source: pulumi-kubernetes provider/pkg/await/await.go (fixCSAFieldManagers, patchForce, handleSSAErr) and
+fluxcd/pkg/ssa PatchReplaceFieldsManagers.
+"""
 
 import threading
 from collections.abc import Mapping
@@ -26,7 +31,7 @@ _GUIDE = (
 
 
 def take_over(live: Object) -> list[Object]:
-    """The JSON patch that gives the provider the fields that kubectl wrote or that it created itself; may be empty."""
+    """Return the JSON patch, if any, that gives the provider what kubectl wrote or it created itself."""
     entries = live["metadata"].get("managedFields") or []
     ours = [entry for entry in entries if _is_ours(entry)]
     taken = [entry for entry in entries if not _is_ours(entry) and _is_taken_over(entry)]
@@ -42,13 +47,13 @@ def take_over(live: Object) -> list[Object]:
 
 
 def preview_forces(live: Object) -> bool:
-    """Whether a preview forces its fields. An update does not: it first takes over what the provider created."""
+    """Return whether a preview forces its fields. An update does not: it first takes over what the provider created."""
     entries = live["metadata"].get("managedFields") or []
     return any(entry.get("manager") == FIELD_MANAGER and entry["operation"] == "Update" for entry in entries)
 
 
 def said_of_conflict(error: ApiError) -> str:
-    """The provider's message when fields belong to somebody else."""
+    """Return the provider's message when fields belong to somebody else."""
     return (
         f"server-side apply field conflict detected, see {_GUIDE} for troubleshooting help\n"
         f'The resource managed by field manager "{FIELD_MANAGER}" had an apply conflict: {error.message}'
@@ -100,7 +105,7 @@ class Operations:
         self._cancelled.clear()
 
     def with_namespace(self, inputs: Properties) -> Properties:
-        """The inputs, with the namespace `default` if the kind is namespaced and they name none."""
+        """Return the inputs, with the namespace `default` if the kind is namespaced and they name none."""
         metadata = inputs["metadata"]
         if not isinstance(metadata, dict) or metadata.get("namespace") is not None:
             return inputs
@@ -113,7 +118,7 @@ class Operations:
         return {**inputs, "metadata": {**metadata, "namespace": "default"}} if namespaced else inputs
 
     def preview_create(self, inputs: Properties) -> Properties:
-        """The outputs of a creation. The server validates it, unless an input is still unknown."""
+        """Return the outputs of a creation. The server validates it, unless an input is still unknown."""
         if has_unknowns(inputs):
             return inputs
         live = self._api.get(reference(inputs))
@@ -203,7 +208,7 @@ class Operations:
 
 
 def _failed(inputs: Properties, live: Object, said: str) -> NotReadyError:
-    """The provider's words for an update that the API server refused."""
+    """Return the provider's words for an update that the API server refused."""
     what = f'the Kubernetes API server reported that "{reference(inputs).identifier}" failed to fully initialize or'
     return NotReadyError(f"{what} become live: {said}", manifests.outputs(inputs, live))
 

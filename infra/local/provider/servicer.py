@@ -125,7 +125,7 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
 
 
 def problems(inputs: Properties, urn: str) -> list[tuple[str, str]]:
-    """(property, why) for everything that the local provider cannot deploy."""
+    """Return (property, why) for everything that the local provider cannot deploy."""
     if not inputs.get("apiVersion") or not inputs.get("kind") or urn.partition("::")[0].endswith("Patch"):
         return [
             ("", "the local Kubernetes provider deploys plain objects only: no charts, patches, lists or YAML files")
@@ -141,7 +141,7 @@ def problems(inputs: Properties, urn: str) -> list[tuple[str, str]]:
 
 
 def kind_of_urn(urn: str) -> Properties:
-    """The apiVersion and kind from the type token in a URN, `kubernetes:<group>/<version>:<Kind>`."""
+    """Return the apiVersion and kind from the type token in a URN, `kubernetes:<group>/<version>:<Kind>`."""
     token = urn.split("::")[2].rpartition("$")[2]
     _, api_version, kind = token.split(":")
     return {"apiVersion": api_version.removeprefix("core/"), "kind": kind}
