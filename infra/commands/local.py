@@ -25,9 +25,8 @@ from infra.commands.console import out
 from infra.commands.options import InProject, Json, chosen_project
 from infra.local import paths, stack
 from infra.local.endpoints import REGIONS, Endpoints, Region, load_endpoints
-from infra.local.memory import MemoryWatch
 from infra.local.parts.control_plane import KUBE_APISERVER
-from infra.local.stack import PartStatus
+from infra.local.stack import MemoryWatch, PartStatus
 from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, end_offsets, make_example_traffic
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.session import OpenStack

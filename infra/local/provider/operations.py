@@ -1,5 +1,5 @@
-"""Previews, creates, updates, reads and deletes one object by its inputs, as the real Kubernetes provider does, and takes
-over fields from other owners as it does.
+"""Previews, creates, updates, reads and deletes one object by its inputs, as the real Kubernetes provider does; also
+takes over fields from other owners as it does.
 
 Source: pulumi-kubernetes provider/pkg/await/await.go (fixCSAFieldManagers, patchForce, handleSSAErr) and
 fluxcd/pkg/ssa PatchReplaceFieldsManagers.

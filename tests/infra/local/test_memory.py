@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.memory import MemoryWatch, memory_by_process
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
+from infra.local.stack import MemoryWatch, memory_by_process
 from infra.local.state import PartRecord, State, save_state
 from infra.machine.waiting import NotYetError, wait_for
 
