@@ -43,12 +43,12 @@ def drill(
     Example: `replicate drill prod-us-west-2 orders`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.move import failing_back, failover_look
+    from infra.operate.move.groups import open_flow
     from infra.operate.rehearse.drill import Drill
 
-    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.open_flow(opened, flow) as scene:
-        on_source, on_target = failing_back.source_writer(scene), scene.writer()
-        rehearse(Drill(scene, on_source, on_target, records, catch_up_seconds), opened.settings)
+    with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:
+        on_source, on_target = chosen.writer("source"), chosen.writer("target")
+        rehearse(Drill(chosen, on_source, on_target, records, catch_up_seconds), opened.settings)
 
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds
+from infra.commands.console import err, out
+from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds, who
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
@@ -44,10 +45,10 @@ def failback(
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.commands.failback_call import Call, go_back
-    from infra.operate.move import failing_back, failover_look
+    from infra.operate.move.flow_back import fail_back
+    from infra.operate.move.groups import open_flow
+    from infra.operate.move.run import MoveCall
 
-    with OpenStack(read_settings(stack, project.stacks)) as opened, failover_look.open_flow(opened, flow) as scene:
-        go_back(
-            Call(groups or (), dry_run, as_json, export, wait_seconds), scene, lambda: failing_back.source_writer(scene)
-        )
+    call = MoveCall(out, err, who(), groups or (), dry_run, as_json, wait_seconds, export=export)
+    with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:
+        fail_back(call, chosen)

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds
+from infra.commands.console import err, out
+from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds, who
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
@@ -86,10 +87,24 @@ def failover(
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.commands import failover_call
+    from infra.operate.move.disaster import DisasterFailover
+    from infra.operate.move.facts import Mode
+    from infra.operate.move.failover import Failover, refuse_unsuited
+    from infra.operate.move.fence import FencedFailover, lift_only
+    from infra.operate.move.groups import open_flow
+    from infra.operate.move.run import MoveCall
 
-    call = failover_call.Call(
-        stack, flow, mode, groups or (), watch_seconds, wait_seconds, dry_run, as_json, max_lag, fence
-    )
-    with OpenStack(read_settings(stack, project.stacks)) as opened:
-        failover_call.lift_fence(call, opened) if lift_fence else failover_call.fail_over(call, opened)
+    call = MoveCall(out, err, who(), groups or (), dry_run, as_json, wait_seconds, watch_seconds, max_lag)
+    lost = f"If the source is lost: `replicate failover {stack} {flow} --mode disaster --dry-run`."
+    otherwise = "" if lift_fence or mode == "disaster" else lost
+    with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow, otherwise) as chosen:
+        if lift_fence:
+            lift_only(call, chosen)
+            return
+        refuse_unsuited(chosen.parameters, Mode(mode))
+        if mode == "disaster":
+            DisasterFailover(call, chosen).run()
+        elif fence:
+            FencedFailover(call, chosen).run()
+        else:
+            Failover(call, chosen, Mode(mode)).run()

@@ -20,15 +20,13 @@ from components.contract.parameters import SecretReference
 from components.contract.problems import CannotRunError
 from components.render.planned_objects import Manifest
 from infra.commands import app
-from infra.commands.failback_call import Call, go_back
-from infra.commands.failover_call import with_both
 from infra.deploy.engine.failures import engine_failure
 from infra.kubernetes.api import ApiError, KubernetesApi
 from infra.kubernetes.readiness import wait_until_ready
 from infra.machine.steps import run_step
 from infra.operate.connectors.changes import connector_places, planned
 from infra.operate.connectors.operator import carry_out, chosen_places, read_live
-from infra.operate.move.facts import Mode
+from infra.operate.move.flow_back import fail_back
 from infra.operate.move.source_only import export
 from infra.stack.listed_names import read_names
 from infra.stack.session import OpenStack, flow_named
@@ -38,7 +36,7 @@ from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.deploy.adoption.test_moves import plan_of
 from tests.infra.operate.connectors.test_changes import a_request
-from tests.infra.operate.move.night import Operator, Writer, a_call, a_night
+from tests.infra.operate.move.night import Operator, a_call, a_night, fail_over
 from tests.repository import ROOT
 
 FLOW = a_resolved_flow()
@@ -73,15 +71,14 @@ def a_group_without_offsets_on_the_source() -> None:
     night = a_night(FLOW, Cluster(), Cluster(), {})
     night.source.hold("orders", [(0, "")])
     night.target.hold("useast.orders", [(0, "")])
-    with_both(a_call(night, groups=("checkout-web",)), night, Mode.PLANNED)
+    fail_over(night, groups=("checkout-web",))
 
 
 def a_group_without_offsets_on_the_target() -> None:
     night = a_night(FLOW, Cluster(), Cluster(), {})
     night.source.hold("orders", [(0, "")])
     night.target.hold("useast.orders", [(0, "")])
-    call = Call(("checkout-web",), dry_run=True, as_json=False)
-    go_back(call, night, lambda: Writer("useast", night.source.config))
+    fail_back(a_call(groups=("checkout-web",), dry_run=True), night)
 
 
 def a_folder_to_export_to_that_does_not_exist() -> None:

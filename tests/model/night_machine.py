@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.return_positions import PartitionBack
-from infra.operate.move.failback_look import walk_back
+from infra.operate.move.failback import walk_back
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
 from components.kafka.return_positions import Beginning
-from infra.operate.move.flow_back_look import walk_return
+from infra.operate.move.flow_back import walk_return
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of

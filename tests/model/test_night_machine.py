@@ -8,7 +8,7 @@ import pytest
 
 from components.kafka.exact_positions import Walked
 from components.kafka.return_positions import Beginning, PartitionBack, beginning
-from infra.operate.move import flow_back_look, positions
+from infra.operate.move import flow_back, positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
 from tests.model.return_machine import Return
@@ -43,7 +43,7 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
         Night,
         (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
-    "the first record of the new origin is left out": (Return, (flow_back_look, "beginning", begins_too_late)),
+    "the first record of the new origin is left out": (Return, (flow_back, "beginning", begins_too_late)),
     "a second copy on the source is expected to return": (Return, (Walked, "passes_over", lambda *_: False)),
 }
 

@@ -58,7 +58,7 @@ def test_a_group_continues_at_its_exact_record_after_the_source_is_lost(
     assert target.topic_ids([remote]) == {remote: kept.topics["kept"].target_id}
     now_ms = time.time_ns() // 1_000_000
     found = read_target(flow, target, [], Silence("it is down"), None, now_ms, kept)
-    (move,) = disaster_plan(flow, found).moves
+    (move,) = disaster_plan(flow, found).positions
     assert (move.group, move.committed, move.offset, move.read_again) == ("kept-web", 249, 249, 31)
     assert value_at(scene, remote, move.offset) == b"0 249"
 

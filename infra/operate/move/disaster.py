@@ -1,7 +1,9 @@
 """Moves groups when the source is lost: what the target shows, which records are lost or read again, what to commit."""
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,12 +16,17 @@ from components.contract.wording import agreeing, number
 from components.kafka.mirror_records import Checkpoint, latest_checkpoints
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import place_after_loss
-from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition, Precondition
-from infra.operate.move.failover import verdict_precondition
+from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
+from infra.operate.move.failover import next_steps, verdict_precondition
+from infra.operate.move.groups import FAILOVER, OpenFlow
+from infra.operate.move.run import Operation
+from infra.operate.partition_logs import Say
 from infra.operate.status.facts import NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
 from infra.operate.status.kafka_facts import heartbeat_ms
+from infra.operate.status.kubernetes_facts import kept_positions, needed_objects, read_objects, verdict_facts
 
+_THREADS = 4
 #: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
 _NEWEST = 100
 
@@ -341,3 +348,37 @@ def _needed(flow: FlowParameters, found: DisasterFacts, group: Group) -> Iterato
         # `auto.offset.reset`.
         if at.downstream <= end:
             yield NewPosition(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")
+
+
+def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:
+    """Look at what remains when the source is lost."""
+    parameters = opened.parameters
+    silent = why_silent(parameters, opened.reader(parameters.source))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
+    verdict = verdict_facts(opened.flow, objects)
+    now_ms = time.time_ns() // 1_000_000
+    kept = kept_positions(opened.flow, objects)
+    return read_target(parameters, opened.reader(parameters.target), names, silent, verdict, now_ms, kept)
+
+
+class DisasterFailover(Operation[GroupPlan]):
+    """A failover that uses only what the target knows."""
+
+    direction = FAILOVER
+    asking = "asking Kubernetes and the target"
+    facts: DisasterFacts
+
+    def look(self, _: Say) -> GroupPlan:
+        self.facts = look_at_target(self.opened, self.call.groups)
+        return disaster_plan(self.flow, self.facts)
+
+    def carry_out(self, plan: GroupPlan) -> None:
+        call, flow = self.call, self.flow
+        with call.progress("failing over") as say:
+            self.commit(plan.positions, say)
+        call.done(f"{number(len(plan.positions), 'position')} committed on {flow.target.alias}")
+        for line in next_steps(flow, Mode.DISASTER, consumed_topics(flow, self.facts)):
+            call.say(line)
+        stop = f"`replicate stop {self.stack} {flow.name}`"
+        call.say(f"Before {flow.source.alias} comes back, stop the flow, so that no connector moves a group: {stop}")

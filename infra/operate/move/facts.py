@@ -1,6 +1,6 @@
 """What was seen about a flow before a failover, and what would be committed, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -8,10 +8,13 @@ from typing import Literal, TypeAlias
 from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import Side
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
 
 #: Whether a number of records read again is exact or a bound.
 Bound: TypeAlias = Literal["exactly", "at least", "at most"]
+#: How many positions the text shows.
+_SHOWN = 40
 
 
 class Mode(StrEnum):
@@ -33,6 +36,9 @@ class Group:
     members_on_target: int
     committed: Mapping[TopicPartition, int]
     on_target: Mapping[TopicPartition, int]
+
+    def offsets(self, side: Side) -> Mapping[TopicPartition, int]:
+        return self.committed if side == "source" else self.on_target
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,18 @@ class NewPosition:
     read_again: int = 0
     bound: Bound = "exactly"
 
+    @property
+    def text(self) -> str:
+        """The position as a line, such as "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, …"."""
+        return f"{self.group}: {self.source} at {self.committed} -> {self.target} at {self.offset}, {self._read_again}"
+
+    @property
+    def _read_again(self) -> str:
+        if not self.read_again:
+            return "some records may be read again" if self.bound == "at least" else "nothing read again"
+        bound = "" if self.bound == "exactly" else f"{self.bound} "
+        return f"{bound}{number(self.read_again, 'record')} read again"
+
 
 @dataclass(frozen=True)
 class LeftAlone:
@@ -99,21 +117,60 @@ class LeftAlone:
 
 @dataclass(frozen=True)
 class CheckedPlan:
-    """The preconditions of something."""
+    """The preconditions of a move; subclasses add what would be changed if all are met."""
 
     preconditions: tuple[Precondition, ...]
 
     @property
     def unmet(self) -> tuple[Precondition, ...]:
-        return tuple(each for each in self.preconditions if each.met is False)
+        return tuple(precondition for precondition in self.preconditions if precondition.met is False)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what would be changed, one line each."""
+        yield from ()
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what would be left as it is."""
+        yield from ()
+
+    def document(self, *, committed: bool) -> dict[str, object]:
+        """Return the plan as JSON, version 1. `committed` says whether it was carried out."""
+        shown = [{"name": each.name, "value": each.value, "met": each.met} for each in self.preconditions]
+        return {"version": 1, "committed": committed, "preconditions": shown}
 
 
 @dataclass(frozen=True)
 class GroupPlan(CheckedPlan):
     """The preconditions, and what would be committed if all are met."""
 
-    moves: tuple[NewPosition, ...]
+    positions: tuple[NewPosition, ...]
     left_alone: tuple[LeftAlone, ...]
+
+    def lines(self) -> Iterator[str]:
+        for position in self.positions[:_SHOWN]:
+            yield position.text
+        if len(self.positions) > _SHOWN:
+            yield f"and {len(self.positions) - _SHOWN} more positions, which `--json` lists"
+
+    def warnings(self) -> Iterator[str]:
+        for alone in self.left_alone:
+            yield f"group {alone.group} is left alone: {alone.why}"
+
+    def document(self, *, committed: bool) -> dict[str, object]:
+        positions = [
+            {
+                "group": position.group,
+                "source": str(position.source),
+                "sourceOffset": position.committed,
+                "target": str(position.target),
+                "targetOffset": position.offset,
+                "readAgain": position.read_again,
+                "readAgainIs": position.bound,
+            }
+            for position in self.positions
+        ]
+        left_alone = [{"group": alone.group, "why": alone.why} for alone in self.left_alone]
+        return {**super().document(committed=committed), "positions": positions, "leftAlone": left_alone}
 
 
 def unproven(positions: Mapping[TopicPartition, object]) -> str:

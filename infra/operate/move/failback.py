@@ -1,19 +1,25 @@
-"""What the facts mean for a failback: its preconditions, and the positions to commit on the source. Pure."""
+"""Moves groups back to the source: what a failback looks at, its preconditions and positions, what it changes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
-from components.kafka.return_positions import PartitionBack
+from components.kafka.return_positions import PartitionBack, positions_back
+from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, unproven
 from infra.operate.move.failover import LeftAloneError, groups_precondition, moves_of, refuse_running
-from infra.operate.move.fence import not_seen
-from infra.operate.move.source_only import SourceOnly
+from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
+from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
+from infra.operate.move.positions import LEADS
+from infra.operate.move.run import POINT_OF_NO_RETURN, Operation
+from infra.operate.move.source_only import SourceOnly, source_only
+from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 
 #: How many ranges of records that only the source has are listed.
 _LISTED = 20
@@ -144,3 +150,129 @@ def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
         back = f"fail over with a flow from {flow.target.alias} to {flow.source.alias}."
         way = f"run `replicate failover` of `{reverse[0]}`." if reverse else back
         raise RefusedError("failback-unsuited", what, where, why, way)
+
+
+def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts:
+    """Look at everything. Raises NoAnswerError, and CannotRunError for a group that never consumed on the target."""
+    flow = opened.parameters
+    readers = opened.readers()
+    source, target = readers["source"], readers["target"]
+    topics = flow.replicated(source.topics())
+    remote = {flow.replication_policy.remote_partition(each): each for each in source.partitions(topics)}
+    existing = {each: remote[each] for each in target.partitions({each.topic for each in remote}) if each in remote}
+    say("asking for the groups on both sides")
+    groups = read_groups(flow, FAILBACK, readers, names, existing.values())
+    # Partitions without a group may also have records that only the source has.
+    wanted: dict[TopicPartition, set[int]] = {each: set() for each in existing.values()}
+    for group in groups:
+        for partition, offset in group.on_target.items():
+            wanted[existing[partition]].add(offset)
+    own = target.logs(target.partitions(topics))
+    own_records: dict[str, int] = {}
+    for partition, log in own.items():
+        own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
+    left_at = {each: {group.committed.get(each, 0) for group in groups} for each in existing.values()}
+    found = read_positions_back(flow, source, target, wanted, left_at, say)
+    backs = {each: back for each, back in found.items() if isinstance(back, PartitionBack)}
+    tails = {each: back.only_here for each, back in backs.items()}
+    gaps = {each: back.gaps for each, back in backs.items()}
+    alone = source_only(source, tails, gaps, say, committed=flow.exactly_once)
+    unknown = {each: why for each, why in found.items() if isinstance(why, NotProvenError) and not wanted[each]}
+    positions = {each: back for each, back in found.items() if wanted[each]}
+    return FailbackFacts(groups, positions, own_records, alone, unknown)
+
+
+def reverse_flows(opened: OpenFlow) -> list[str]:
+    """The stack's flows from the target to the source."""
+    ends = (opened.flow.settings.target, opened.flow.settings.source)
+    flows = flows_without_addresses(opened.settings.topology, None)
+    return [flow.name for flow in flows if (flow.settings.source, flow.settings.target) == ends]
+
+
+def read_positions_back(
+    flow: FlowParameters,
+    source: KafkaReader,
+    target: KafkaReader,
+    committed: Mapping[TopicPartition, Iterable[int]],
+    left_at: Mapping[TopicPartition, Collection[int]],
+    say: Say,
+) -> dict[TopicPartition, PartitionBack | NotProvenError]:
+    """The positions on the source of offsets that were committed on the target, by source partition.
+
+    Groups had committed `left_at` on the source before they left. Each partition is read once, however many offsets
+    there are. Raises NoAnswerError.
+    """
+
+    def walk(origin: PartitionLog, copies: PartitionLog, offsets: list[int]) -> PartitionBack | NotProvenError:
+        return walk_back(origin, copies, offsets, left_at[origin.partition])
+
+    return walk_partitions(flow, source, target, committed, say, walk)
+
+
+def walk_back(
+    origin: PartitionLog,
+    copies: PartitionLog,
+    committed: list[int],
+    left_at: Collection[int],
+    leads: Sequence[int | None] = LEADS,
+) -> PartitionBack | NotProvenError:
+    """Walk from a little before the lowest position; if nothing is proven, from further back."""
+    if not committed and not copies.log.end:
+        return PartitionBack({}, origin.log)
+    why = NotProvenError("the remote partition no longer has any records")
+    lowest = committed[0] if committed else copies.log.end
+    for lead in leads:
+        start = copies.log.start if lead is None else max(copies.log.start, lowest - lead)
+        first = next(copies.records(min(start, copies.log.end)), None)
+        if first is not None:
+            # If the record was sent again, its first copy is further back and has the same timestamp.
+            start = min(start, copies.not_before(first))
+            # Timestamps may be out of order: the last walk reads everything.
+            begin = origin.log.start if start == copies.log.start else origin.not_before(first)
+            records = copies.records(start), origin.records(begin)
+            try:
+                back = positions_back(
+                    committed, *records, origin.log.end, remote_start=copies.log.start, left_at=left_at
+                )
+                if not back.passed_over or start == copies.log.start:
+                    return back
+            except NotProvenError as error:
+                why = error
+        if start == copies.log.start:
+            break
+    return why
+
+
+class Failback(Operation[GroupPlan]):
+    """A failback of a flow whose topics have different names on both sides."""
+
+    direction = FAILBACK
+    asking = "asking Kafka"
+    facts: FailbackFacts
+    denied: Sequence[str] | None = None
+
+    def look(self, say: Say) -> GroupPlan:
+        self.facts = look_back(self.opened, self.call.groups, say)
+        self.denied = visible_fence(self.opened)
+        return plan_back(self.flow, self.facts, reverse_flows(self.opened), self.denied)
+
+    def records_to_export(self) -> tuple[KafkaReader, Sequence[SourceOnly]]:
+        return self.opened.reader(self.flow.source), self.facts.source_only
+
+    def carry_out(self, plan: GroupPlan) -> None:
+        call, source, facts = self.call, self.flow.source, self.facts
+        readers = self.opened.readers()
+        expect_unchanged(self.opened, FAILBACK, readers, facts.groups, facts.positions, plan.positions)
+        call.say(POINT_OF_NO_RETURN)
+        with call.progress("committing") as say:
+            self.commit(plan.positions, say)
+        call.done(f"{number(len(plan.positions), 'position')} committed on {source.alias} and read back")
+        if self.denied:
+            lift(self.opened.topic_acls("source"), owner_of(self.opened))
+            call.done(f"writes to {named(self.denied)} on {source.alias} are allowed again")
+        call.say(f"Start the consumers and then the producers on {source.alias}: {source.bootstrap_servers}")
+        resume = f"`replicate resume {self.stack} {self.flow.name}`"
+        call.say(f"If the failover or you stopped connectors of the flow, start them: {resume}")
+
+    def details(self) -> Mapping[str, object]:
+        return {"sourceOnly": [records.document() for records in self.facts.source_only]}

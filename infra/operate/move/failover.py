@@ -1,30 +1,252 @@
-"""What the facts mean for a failover: its preconditions, and the positions to commit. Pure."""
+"""Moves groups while both clusters answer: what a failover looks at, its preconditions and positions, what it changes.
 
-from collections.abc import Callable, Iterable, Iterator
+Until the first offset is committed, everything is undone if the source moved.
+"""
 
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from components.clients.errors import NoAnswerError
 from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
+from components.contract.problems import CannotRunError, RefusedError
 from components.contract.report import Verdict
 from components.contract.wording import agreeing, named, number
 from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Policy
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from infra.operate.connectors.changes import (
+    ConnectorChange,
+    ConnectorPlace,
+    StateRequest,
+    connector_in,
+    connector_places,
+    planned,
+)
+from infra.operate.connectors.operator import carry_out, read_live
 from infra.operate.move.facts import (
     Bound,
     FailoverFacts,
     Group,
     GroupPlan,
+    Growth,
     LeftAlone,
     Mode,
     NewPosition,
     Precondition,
     unproven,
 )
+from infra.operate.move.groups import FAILOVER, OpenFlow, Readers, changed_meanwhile, expect_unchanged, read_groups
+from infra.operate.move.positions import read_positions
+from infra.operate.move.run import POINT_OF_NO_RETURN, MoveCall, Operation, topics_of
+from infra.operate.partition_logs import Say
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
+from infra.operate.status.kubernetes_facts import connector_facts, needed_objects, read_objects, verdict_facts
+
+_THREADS = 4
+#: States in which a checkpoint connector writes nothing.
+_QUIET = frozenset({"stopped", "paused"})
 
 #: How many partitions a message names.
 _NAMED = 3
+
+
+class Failover(Operation[GroupPlan]):
+    """A planned or continuous failover."""
+
+    direction = FAILOVER
+    facts: FailoverFacts
+
+    def __init__(self, call: MoveCall, opened: OpenFlow, mode: Mode) -> None:
+        super().__init__(call, opened)
+        self.mode, self.planned = mode, mode is Mode.PLANNED
+
+    def look(self, say: Say) -> GroupPlan:
+        call = self.call
+        if self.planned and call.max_lag and not call.dry_run:
+            self.wait_until_replicated(call.max_lag, say)
+        seconds = call.watch_seconds if self.planned else 0
+        return self.look_once(seconds, call.max_lag if call.dry_run else 0, say)
+
+    def look_once(self, seconds: float, max_lag: int, say: Say) -> GroupPlan:
+        """Look while the source is watched for this long, and plan."""
+        self.facts = look(self.opened, self.call.groups, seconds, say)
+        return plan(self.flow, self.mode, self.facts, time.time_ns() // 1_000_000, max_lag)
+
+    def wait_until_replicated(self, max_lag: int, say: Say) -> None:
+        """Wait until every record is replicated, unless there are too many or another precondition is unmet.
+
+        The preconditions are checked afterwards, so a timeout is not an error by itself.
+        """
+
+        def probe() -> None:
+            if waiting := only_waits(self.look_once(0, max_lag, say), self.facts):
+                say(f"{number(waiting, 'record')} not yet replicated")
+                raise NotYetError(f"{number(waiting, 'record')} not yet replicated")
+
+        with contextlib.suppress(DeadlineError):
+            wait_for("every record to be replicated", probe, self.call.wait_seconds, interval_seconds=1)
+
+    def carry_out(self, plan: GroupPlan) -> None:
+        """Stop what would move groups back, look one last time, and commit."""
+        call, source, target = self.call, self.flow.source.alias, self.flow.target.alias
+        with call.progress("failing over") as say:
+            stopped = self._stop_checkpoints(say)
+            for place in stopped:
+                call.done(f"{place.name} is STOPPED, so it moves no group back")
+            try:
+                self.last_look(plan)
+            except (CannotRunError, NoAnswerError):
+                self._resume_checkpoints(stopped, say)
+                raise
+            self.committing()
+            call.say(POINT_OF_NO_RETURN)
+            self.commit(plan.positions, say)
+        call.done(f"{number(len(plan.positions), 'position')} committed on {target} and read back")
+        for line in next_steps(self.flow, self.mode, topics_of(plan.positions)):
+            call.say(line)
+        resume = f"`replicate resume {self.stack} {self.flow.name}`"
+        if self.planned:
+            back = f"When the groups are back on {source}, start it: {resume}"
+            call.say(f"Leave the checkpoint connector stopped. {back}")
+        else:
+            left = f"If groups remain on {source}, start the checkpoint connector for them"
+            call.say(f"{left} once the consumers run on {target}: {resume}")
+
+    def last_look(self, plan: GroupPlan) -> None:
+        """Raise RefusedError if the source or a group moved since the plan was made."""
+        facts, readers = self.facts, self.opened.readers()
+        if self.planned:
+            self._expect_ends(readers)
+        expect_unchanged(self.opened, FAILOVER, readers, facts.groups, facts.positions, plan.positions)
+
+    def committing(self) -> None:
+        """Note that the first commit follows."""
+
+    def _expect_ends(self, readers: Readers) -> None:
+        """Raise RefusedError, which names the partition, if a producer ignored the stop."""
+        ends = self.facts.ends
+        now = readers["source"].logs(ends)
+        partition = min((partition for partition, log in now.items() if log.end != ends[partition]), default=None)
+        if partition is None:
+            return
+        was, end = ends[partition], now[partition].end
+        told = f"it ends at {end}, and ended at {was}"
+        if end < was:
+            raise changed_meanwhile(self.opened, f"{partition} lost records: {told}", "find out why")
+        raise changed_meanwhile(self.opened, f"a producer wrote to {partition}: {told}", "stop it")
+
+    def _stop_checkpoints(self, say: Say) -> tuple[ConnectorPlace, ...]:
+        """Stop the flow's running checkpoint connectors, so that none moves a group back; return those stopped now.
+
+        Also wait for any that was already told to stop, for example by a run that was killed.
+        """
+        places = [place for place in connector_places(self.opened.flow) if place.role == "checkpoint"]
+        with self.opened.kubernetes() as api:
+            live = read_live(api, places)
+            wanted = {place: connector_in(place, live[place.resource])[0] for place in places}
+            running = [place for place, state in wanted.items() if state not in _QUIET]
+            changes = planned(self._request("stopped"), running, live)
+            already = [place for place in places if place not in running]
+            waits = [ConnectorChange(place.resource, (), {place.name: wanted[place]}) for place in already]
+            carry_out(api, [*changes, *waits], places, self.call.wait_seconds, say)
+        return tuple(running)
+
+    def _resume_checkpoints(self, places: Sequence[ConnectorPlace], say: Say) -> None:
+        if not places:
+            return
+        with self.opened.kubernetes() as api:
+            changes = planned(self._request("running"), places, read_live(api, places))
+            carry_out(api, changes, places, self.call.wait_seconds, say)
+
+    def _request(self, state: str) -> StateRequest:
+        return StateRequest(self.stack, self.flow.name, state, self.call.user, datetime.now(UTC))
+
+
+def look(
+    opened: OpenFlow,
+    names: Sequence[str],
+    watch_seconds: float,
+    say: Say,
+    since: Mapping[TopicPartition, OffsetRange] | None = None,
+) -> FailoverFacts:
+    """Look at everything. The source's ends are watched while positions are computed, and for at least this long. With
+    `since`, records after these ends also count as written during that time.
+    """
+    parameters = opened.parameters
+    readers = opened.readers()
+    source, target = readers["source"], readers["target"]
+    partitions = source.partitions(parameters.replicated(source.topics()))
+    policy = parameters.replication_policy
+    existing = set(target.partitions({policy.remote(each.topic) for each in partitions}))
+    there = [each for each in partitions if policy.remote_partition(each) in existing]
+    began, before = time.monotonic(), {**source.logs(partitions), **(since or {})}
+    say("asking for the groups on both sides")
+    groups = read_groups(parameters, FAILOVER, readers, names, there)
+    wanted = _wanted(groups, there, before)
+    positions = read_positions(parameters, source, target, wanted, say, _left(parameters, groups, wanted))
+    _wait(watch_seconds - (time.monotonic() - began), say)
+    # A flow with `exactlyOnce` copies no record of a transaction before it is committed. The stable ends are read
+    # first.
+    stable = source.logs(partitions, committed=parameters.exactly_once)
+    after = source.logs(partitions)
+    grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
+    return FailoverFacts(
+        connector_facts(opened.flow, objects),
+        verdict_facts(opened.flow, objects),
+        groups,
+        positions,
+        {each: log.end for each, log in after.items()},
+        tuple(policy.remote_partition(each) for each in partitions if each not in there),
+        tuple(each for each in grown if each.before != each.after),
+        tuple(each for each, log in after.items() if stable[each].end < log.end),
+        round(time.monotonic() - began, 1),
+    )
+
+
+def _wanted(
+    groups: Sequence[Group], partitions: Sequence[TopicPartition], logs: Mapping[TopicPartition, OffsetRange]
+) -> dict[TopicPartition, set[int]]:
+    """The offsets whose positions are needed, in every partition. The position of the source's end proves that its last
+    records are on the target.
+    """
+    wanted = {each: {logs[each].end} for each in partitions}
+    for group in groups:
+        for partition, offset in group.committed.items():
+            if offset <= logs[partition].end:
+                wanted[partition].add(offset)
+    return wanted
+
+
+def _left(
+    flow: FlowParameters, groups: Sequence[Group], wanted: Mapping[TopicPartition, set[int]]
+) -> dict[TopicPartition, set[tuple[int, int]]]:
+    """The offsets of groups that have consumed on the target before, each with its offset there."""
+    found: dict[TopicPartition, set[tuple[int, int]]] = {each: set() for each in wanted}
+    for group in groups:
+        for partition, offset in group.committed.items():
+            there = group.on_target.get(flow.replication_policy.remote_partition(partition))
+            if there is not None and offset in wanted[partition]:
+                found[partition].add((offset, there))
+    return found
+
+
+def _wait(seconds: float, say: Say) -> None:
+    """Wait this long without asking anything."""
+    ends = time.monotonic() + seconds
+
+    def probe() -> None:
+        if (left := ends - time.monotonic()) > 0:
+            say(f"watching the source for writers, {left:.0f} s more")
+            raise NotYetError("the time has not passed")
+
+    wait_for("the time to pass", probe, max(0.0, seconds) + 1)
 
 
 def plan(
@@ -280,3 +502,15 @@ def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
         what = f"`--mode continuous` needs the policy `default`, and the flow has `{flow.policy.value}`"
         why = "Topics have the same name on both sides, so that a consumer cannot read what both clusters produced."
         raise RefusedError("mode-unsuited", what, where, why, "stop the producers, and use `--mode planned`.")
+
+
+def next_steps(flow: FlowParameters, mode: Mode, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """What to start, and where; `groups` are the source's topics by group."""
+    policy = flow.replication_policy
+    yield f"Start the consumers on {flow.target.alias}: {flow.target.bootstrap_servers}"
+    for group, consumed in groups.items():
+        names = sorted({name for topic in consumed for name in (policy.remote(topic), topic)})
+        yield f"  {group} subscribes to {', '.join(names)}"
+    topics = sorted({topic for consumed in groups.values() for topic in consumed})
+    verb = "Move" if mode is Mode.CONTINUOUS else "Then start"
+    yield f"{verb} the producers on {flow.target.alias}, where they write to {', '.join(topics)}"

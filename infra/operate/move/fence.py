@@ -2,6 +2,7 @@
 again. Marks beside the denials show what an interrupted run left. Only denials with a flow's mark are deleted.
 """
 
+import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +34,10 @@ from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.move.facts import Precondition
-from infra.operate.move.failover_look import OpenFlow
+from infra.operate.move.facts import GroupPlan, Mode, Precondition
+from infra.operate.move.failover import Failover, look, plan
+from infra.operate.move.groups import OpenFlow
+from infra.operate.move.run import MoveCall
 from infra.operate.partition_logs import Say
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
@@ -113,41 +116,43 @@ def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPar
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
-def owner_of(scene: OpenFlow) -> str:
+def owner_of(opened: OpenFlow) -> str:
     """The owner that the marks of a flow's fence name."""
-    return f"{scene.settings.stack}/{scene.flow.name}"
+    return f"{opened.settings.stack}/{opened.flow.name}"
 
 
-def lift_call(scene: OpenFlow) -> str:
+def lift_call(opened: OpenFlow) -> str:
     """The command that only lifts the fence of a flow."""
-    return f"`replicate failover {scene.settings.stack} {scene.flow.name} --lift-fence`"
+    return f"`replicate failover {opened.settings.stack} {opened.flow.name} --lift-fence`"
 
 
-def fenced_topics(scene: OpenFlow) -> list[str]:
+def fenced_topics(opened: OpenFlow) -> list[str]:
     """The flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
-    topics = scene.parameters.replicated(scene.reader(scene.parameters.source).topics())
-    refuse_unfenceable(scene.flow, topics, flows_without_addresses(scene.settings.topology))
+    topics = opened.parameters.replicated(opened.reader(opened.parameters.source).topics())
+    refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.settings.topology))
     return topics
 
 
-def fence_facts(scene: OpenFlow, topics: Sequence[str]) -> Precondition:
+def fence_facts(opened: OpenFlow, topics: Sequence[str]) -> Precondition:
     """Whether the topics can be fenced. Raises NoAnswerError."""
-    principal = kafka_principal(scene.flow.source) or ""
-    return fence_precondition(scene.parameters, principal, topics, owner_of(scene), scene.topic_acls("source").access())
+    principal = kafka_principal(opened.flow.source) or ""
+    return fence_precondition(
+        opened.parameters, principal, topics, owner_of(opened), opened.topic_acls("source").access()
+    )
 
 
 @dataclass
 class Fence:
     """An active fence. Nothing may be written after `since`; `before` is where the source's logs ended."""
 
-    scene: OpenFlow
+    opened: OpenFlow
     since: datetime
     before: Mapping[TopicPartition, OffsetRange]
     kept: bool = False
 
     @property
     def reader(self) -> KafkaReader:
-        return self.scene.reader(self.scene.parameters.source)
+        return self.opened.reader(self.opened.parameters.source)
 
     def settle(self, wait_seconds: float, quiet_seconds: float, say: Say) -> None:
         """Wait until writes in flight are done; from then on no record is allowed. Raises RefusedError if the source
@@ -183,10 +188,10 @@ class Fence:
         """Raise RefusedError if the source has grown to these ends."""
         if not (grown := growth(self.before, now)):
             return
-        source = self.scene.parameters.source.alias
+        source = self.opened.parameters.source.alias
         what = f"somebody still writes to {source}: {grown} since {self.since:%H:%M:%SZ}"
         why = "The fence's ACL denies every user except the brokers' super users (`super.users`)."
-        where = f"flow {self.scene.flow.name}"
+        where = f"flow {self.opened.flow.name}"
         if self.kept:
             remedy = (
                 "stop this producer. The positions are committed; groups read these records once they are replicated."
@@ -196,66 +201,66 @@ class Fence:
 
 
 @contextmanager
-def fenced(scene: OpenFlow, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
+def fenced(opened: OpenFlow, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
     """Deny writes to the topics while the body runs. Afterwards they stay denied only if the fence is `kept`; otherwise
     it is lifted, whatever happens.
     """
-    acls, owner = scene.topic_acls("source"), owner_of(scene)
+    acls, owner = opened.topic_acls("source"), owner_of(opened)
     entries, fence = acls.access().entries, None
     try:
         acls.add(missing_marks(topics, owner, entries))
         acls.add(missing_denials(topics, entries))
-        source = scene.reader(scene.parameters.source)
-        fence = Fence(scene, datetime.now(UTC), source.logs(source.partitions(topics)))
+        source = opened.reader(opened.parameters.source)
+        fence = Fence(opened, datetime.now(UTC), source.logs(source.partitions(topics)))
         tell(f"writes to {named(topics)} on {source.alias} are denied")
         yield fence
     finally:
         if fence is None or not fence.kept:
-            _take_back(scene, acls, owner, tell)
+            _take_back(opened, acls, owner, tell)
 
 
-def _take_back(scene: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None:
+def _take_back(opened: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None:
     try:
         topics = lift(acls, owner)
     except (CannotRunError, NoAnswerError) as error:
         what = f"producers may not be able to write to {acls.alias}: the fence was not lifted"
-        remedy = f"as soon as {acls.alias} answers, run {lift_call(scene)}."
+        remedy = f"as soon as {acls.alias} answers, run {lift_call(opened)}."
         why = f"{str(error).removesuffix('.')}."
-        raise CannotRunError("fence-left", what, f"flow {scene.flow.name}", why, remedy) from error
+        raise CannotRunError("fence-left", what, f"flow {opened.flow.name}", why, remedy) from error
     if topics:
         tell(f"the fence was removed: writes to {named(topics)} on {acls.alias} are allowed again")
 
 
-def standing(scene: OpenFlow) -> list[str]:
+def fenced_by_flow(opened: OpenFlow) -> list[str]:
     """The topics on the source that this flow's fence denies.
 
     Raises NoAnswerError, and CannotRunError if the login may not change ACLs.
     """
-    acls = scene.topic_acls("source")
+    acls = opened.topic_acls("source")
     found = acls.access()
     if found.has_authorizer and not found.may_change:
         why = "The connectors' user needs Alter on the cluster to find a fence and to lift it."
         remedy = "allow it as you did for `--fence`, and run the command again."
         what = "the connectors' user may not change ACLs"
         raise CannotRunError("fence-unknown", what, acls.alias, why, remedy)
-    return marked_topics(owner_of(scene), found.entries)
+    return marked_topics(owner_of(opened), found.entries)
 
 
-def owned_by(scene: OpenFlow) -> list[str] | None:
+def visible_fence(opened: OpenFlow) -> list[str] | None:
     """The topics on the source that this flow's fence denies; None if this login cannot see them."""
-    entries = _entries(scene, "source")
-    return None if entries is None else marked_topics(owner_of(scene), entries)
+    entries = _entries(opened, "source")
+    return None if entries is None else marked_topics(owner_of(opened), entries)
 
 
-def owners_on(scene: OpenFlow, side: Side, topics: Collection[str]) -> list[str] | None:
+def owners_on(opened: OpenFlow, side: Side, topics: Collection[str]) -> list[str] | None:
     """All owners of fences on these topics on one side; None if this login cannot see them."""
-    entries = _entries(scene, side)
+    entries = _entries(opened, side)
     return None if entries is None else owners(topics, entries)
 
 
-def _entries(scene: OpenFlow, side: Side) -> tuple[AclEntry, ...] | None:
+def _entries(opened: OpenFlow, side: Side) -> tuple[AclEntry, ...] | None:
     try:
-        found = scene.topic_acls(side).access()
+        found = opened.topic_acls(side).access()
     except CannotRunError:
         # This machine cannot use the login.
         return None
@@ -271,3 +276,68 @@ def lift(acls: TopicAcls, owner: str) -> list[str]:
     acls.delete(denials_to_lift(owner, entries))
     acls.delete(marks_to_lift(owner, entries))
     return marked_topics(owner, entries)
+
+
+class FencedFailover(Failover):
+    """A planned failover that denies all writes to the source before it commits."""
+
+    fence: Fence | None = None
+
+    def __init__(self, call: MoveCall, opened: OpenFlow) -> None:
+        super().__init__(call, opened, Mode.PLANNED)
+        self.topics: Sequence[str] = ()
+
+    def run(self) -> None:
+        call, flow, opened = self.call, self.flow, self.opened
+        self.topics = fenced_topics(opened)
+        with call.progress(self.asking) as say:
+            precondition = fence_facts(opened, self.topics)
+            self.facts = look(opened, call.groups, 0, say)
+        now_ms = time.time_ns() // 1_000_000
+        before = plan(flow, self.mode, self.facts, now_ms, call.max_lag or sys.maxsize, precondition)
+        if call.dry_run or before.unmet:
+            self.finish(before)
+            return
+        with fenced(opened, self.topics, call.done) as fence:
+            self.fence = fence
+            with call.progress("watching the source") as say:
+                fence.settle(call.wait_seconds, call.watch_seconds, say)
+                self.wait_until_replicated(sys.maxsize, say)
+                after = self.look_once(call.watch_seconds, 0, say)
+            self.finish(after)
+            lift = f"until `replicate failback` has succeeded; {lift_call(opened)} allows them now"
+            call.say(f"Writes to {named(self.topics)} on {flow.source.alias} stay denied {lift}")
+            fence.expect_held()
+
+    def look_once(self, seconds: float, max_lag: int, say: Say) -> GroupPlan:
+        assert self.fence is not None
+        self.facts = look(self.opened, self.call.groups, seconds, say, self.fence.before)
+        self.fence.expect_held()
+        return plan(self.flow, self.mode, self.facts, time.time_ns() // 1_000_000, max_lag)
+
+    def last_look(self, plan: GroupPlan) -> None:
+        assert self.fence is not None
+        self.fence.expect_held()
+        super().last_look(plan)
+
+    def committing(self) -> None:
+        """Keep the fence from the first commit on."""
+        assert self.fence is not None
+        self.fence.kept = True
+
+    def details(self) -> Mapping[str, object]:
+        return {"fenced": list(self.topics) if self.fence is not None and self.fence.kept else []}
+
+
+def lift_only(call: MoveCall, opened: OpenFlow) -> None:
+    """Allow the writes that the flow's fence denies, and do nothing else."""
+    source, topics = opened.parameters.source.alias, fenced_by_flow(opened)
+    if not topics:
+        call.say(f"flow {opened.flow.name} has no fence on {source}")
+        return
+    if call.dry_run:
+        call.say(f"writes to {named(topics)} on {source} are denied by the fence")
+        call.say("nothing was changed")
+        return
+    lift(opened.topic_acls("source"), owner_of(opened))
+    call.done(f"writes to {named(topics)} on {source} are allowed again")

@@ -1,20 +1,33 @@
-"""Where a flow back with the identity policy starts after a failover: preconditions and offsets. Pure."""
+"""Sets where a flow back with the identity policy starts, after a failover and before it has copied anything.
+
+The groups then return with a failover of that flow.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from components.contract.parameters import FlowParameters
+from components.clients.reader import KafkaReader
+from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import agreeing, named, number
 from components.kafka.connectors import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import TopicPartition
-from components.kafka.return_positions import Beginning
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.replication_policy import Policy
+from components.kafka.return_positions import Beginning, beginning
+from infra.operate.connectors.changes import ConnectorPlace, StateRequest
+from infra.operate.connectors.operator import connector_report, disown, read_live
 from infra.operate.move.facts import CheckedPlan, Precondition, unproven
-from infra.operate.move.failback import on_one_side
-from infra.operate.move.fence import not_seen
-from infra.operate.move.source_only import SourceOnly
+from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
+from infra.operate.move.fence import lift, not_seen, owners_on
+from infra.operate.move.groups import FAILBACK, OpenFlow
+from infra.operate.move.run import MoveCall, Operation
+from infra.operate.move.source_only import SourceOnly, source_only
+from infra.operate.offsets.change import PURPOSE, Run, config_map_reference, left_behind
 from infra.operate.offsets.plan import Known, OffsetChange
+from infra.operate.offsets.reader import OffsetsReader
+from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,17 @@ class FlowBackFacts:
 class FlowBackPlan(CheckedPlan):
     """The preconditions, and the offsets to set if all are met; none if Connect has them already."""
 
-    moves: tuple[OffsetChange, ...]
+    changes: tuple[OffsetChange, ...]
+
+    def lines(self) -> Iterator[str]:
+        yield from (change.text for change in self.changes)
+
+    def document(self, *, committed: bool) -> dict[str, object]:
+        changes = [
+            {"connector": change.connector, "partition": str(change.partition), "now": change.now, "then": change.then}
+            for change in self.changes
+        ]
+        return {**super().document(committed=committed), "offsets": changes}
 
 
 def plan_return(
@@ -43,21 +66,21 @@ def plan_return(
     old origin; None if they could not be seen. Raises RefusedError for a flow that has already replicated.
     """
     known, begins = looked.known, _begins(looked)
-    moves = []
+    changes = []
     for partition, begin in sorted(begins.items()):
         stored, wanted = known.stored_of(partition), stored_for(begin.offset)
         if stored not in (None, wanted):
             raise _has_run(flow, f"{partition} is replicated up to {stored}")
         if stored != wanted and not known.stays(partition, begin.offset):
             connector = known.connectors[partition.topic]
-            moves.append(OffsetChange(connector, partition, known.next_of(partition), begin.offset, wanted))
+            changes.append(OffsetChange(connector, partition, known.next_of(partition), begin.offset, wanted))
     preconditions = (
         _stopped(flow, running),
         *_proof(flow, looked),
         *_old_only(flow, looked),
         *_fenced(flow, fences),
     )
-    return FlowBackPlan(preconditions, tuple(moves))
+    return FlowBackPlan(preconditions, tuple(changes))
 
 
 def _begins(looked: FlowBackFacts) -> dict[TopicPartition, Beginning]:
@@ -117,3 +140,141 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
         )
         why = "this command allows them again, because the flow has to write there: keep the producers there stopped"
         yield Precondition("fence", f"{value}; {why}", met=None)
+
+
+#: How many of the old origin's last records are compared first; None is its whole log.
+_LASTS = (100_000, None)
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    opened: OpenFlow
+
+    def of(self, cluster: ClusterParameters) -> KafkaReader:
+        return self.opened.reader(cluster)
+
+
+def offsets_reader(opened: OpenFlow) -> OffsetsReader:
+    """The offsets of the flow's source connectors."""
+    return OffsetsReader(opened.flow, opened.parameters, _Clusters(opened))
+
+
+def look_at_return(opened: OpenFlow, say: Say) -> FlowBackFacts:
+    """Compare both clusters in every partition of the flow. Raises NoAnswerError and CannotRunError."""
+    flow = opened.parameters
+    new, old = opened.reader(flow.source), opened.reader(flow.target)
+    reader = offsets_reader(opened)
+    known = reader.known([place.name for place in reader.places])
+    there = set(old.partitions({each.topic for each in known.logs}))
+    shared = [each for each in known.logs if each in there]
+    found = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, walk_return)
+    found |= {each: Beginning(log.start, log.size, None, None) for each, log in known.logs.items() if each not in there}
+    tails = {}
+    for partition, log in old.logs(shared, committed=flow.exactly_once).items():
+        if isinstance(begin := found[partition], Beginning):
+            tails[partition] = OffsetRange(log.start if begin.last_common is None else begin.last_common + 1, log.end)
+    return FlowBackFacts(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
+
+
+def walk_return(
+    new: PartitionLog, old: PartitionLog, _: Sequence[int] = (), lasts: Sequence[int | None] = _LASTS
+) -> Beginning | NotProvenError:
+    """Compare the old origin's last records; if they are not enough to decide, compare all of them."""
+    try:
+        for last in filter(None, lasts):
+            if old.log.size > last and (found := _by_last(new, old, last)) is not None:
+                return found
+        found = beginning(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
+    except NotProvenError as error:
+        return error
+    return found or NotProvenError("nothing was compared")
+
+
+def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> Beginning | None:
+    records = list(old.records(old.log.end - last))
+    if not records:
+        return None
+    begin = new.not_before(records[0])
+    found = beginning(records, new.records(begin), begin, whole=False)
+    newest_ms = max(each.time_ms for each in records)
+    if found is None or old.reader.offset_at(old.partition, newest_ms + 1) is not None:
+        return None
+    # A record can be a copy of one that was not compared, unless it is newer than every record of the old origin.
+    return found if found.oldest_ms is None or found.oldest_ms > newest_ms else None
+
+
+def not_stopped(opened: OpenFlow, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
+    """The connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
+    with opened.kubernetes() as api:
+        live = read_live(api, places)
+    states = {place.name: connector_report(place, live[place.resource]).state for place in places}
+    return tuple(name for name, state in states.items() if state != "STOPPED")
+
+
+def set_beginning(opened: OpenFlow, call: MoveCall, changes: Sequence[OffsetChange], say: Say) -> None:
+    """Set the offsets of the stopped source connectors, and read them back; without changes, only remove leftovers.
+
+    Raises CannotRunError.
+    """
+    reader = offsets_reader(opened)
+    moved = {change.connector for change in changes}
+    by, now = f"{call.user}{PURPOSE}", datetime.now(UTC)
+    request = StateRequest(opened.settings.stack, opened.flow.name, "stopped", by, now)
+    with opened.kubernetes() as api:
+        left = left_behind(api, reader.places)
+        if concerned := [place for place in reader.places if place.name in moved or place in left]:
+            Run(api, reader, request, "alter", call.wait_seconds, say).set(concerned, lambda: changes)
+            return
+        # A call that was killed at its very end leaves these two.
+        for place in reader.places:
+            api.delete(config_map_reference(place))
+            disown(api, place.resource)
+
+
+class FlowBack(Operation[FlowBackPlan]):
+    """Sets the offsets at which a flow back begins: after the last record that came from the other side."""
+
+    direction = FAILBACK
+    facts: FlowBackFacts
+    fences: Sequence[str] | None = None
+
+    def run(self) -> None:
+        if self.call.groups:
+            why = "This step sets the offsets at which the flow begins, so it affects every group."
+            remedy = f"leave out `--group` here, and give it to `replicate failover` of {self.flow.name} afterwards."
+            raise RefusedError("failback-unsuited", "`--group` is given", f"flow {self.flow.name}", why, remedy)
+        super().run()
+
+    def look(self, say: Say) -> FlowBackPlan:
+        running = not_stopped(self.opened, offsets_reader(self.opened).places)
+        self.facts = look_at_return(self.opened, say)
+        topics = {partition.topic for partition in self.facts.beginnings}
+        self.fences = owners_on(self.opened, "target", topics)
+        return plan_return(self.flow, self.facts, running, self.fences)
+
+    def records_to_export(self) -> tuple[KafkaReader, Sequence[SourceOnly]]:
+        return self.opened.reader(self.flow.target), self.facts.old_only
+
+    def carry_out(self, plan: FlowBackPlan) -> None:
+        call, flow = self.call, self.flow
+        call.say("setting offsets; if this is interrupted, run the command again")
+        with call.progress("asking the operator") as say:
+            set_beginning(self.opened, call, plan.changes, say)
+        call.done(f"{number(len(plan.changes), 'offset')} set, and read back from Connect")
+        for owner in self.fences or ():
+            lift(self.opened.topic_acls("target"), owner)
+            call.done(f"the fence of {owner} on {flow.target.alias} is lifted")
+        call.say("Now start the source connector: remove `state: stopped` from the topology, and deploy it")
+        call.say(f"Then stop the producers and consumers, and type `replicate failover {self.stack} {flow.name}`")
+
+    def details(self) -> Mapping[str, object]:
+        return {"sourceOnly": [records.document() for records in self.facts.old_only]}
+
+
+def fail_back(call: MoveCall, opened: OpenFlow) -> None:
+    """Move groups back, or with the policy `identity` set where the flow back begins. Raises RefusedError."""
+    refuse_unsuited_back(opened.parameters, reverse_flows(opened))
+    if opened.parameters.policy is Policy.IDENTITY:
+        FlowBack(call, opened).run()
+    else:
+        Failback(call, opened).run()

@@ -1,108 +1,212 @@
-"""Carries out a planned or continuous failover whose preconditions are met, and can be run again at any time.
+"""A flow whose groups move, and what every move does with groups: read them, compare them again, commit for them.
 
-No state is kept between two runs: a new run finds what an interrupted one did. Until the first offset is committed,
-everything is undone if the source moved.
+A failover moves groups from the source to the target, a failback from the target to the source; the `Direction` says
+which. No state is kept between two runs: a new run finds what an interrupted one did.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeAlias
 
-from components.contract.problems import RefusedError
-from infra.operate.connectors.changes import (
-    ConnectorChange,
-    ConnectorPlace,
-    StateRequest,
-    connector_in,
-    connector_places,
-    planned,
-)
-from infra.operate.connectors.operator import carry_out, read_live
-from infra.operate.move.facts import FailoverFacts, GroupPlan, NewPosition
-from infra.operate.move.failover_look import OpenFlow, read_groups
-from infra.operate.move.group_moves import commit_moves
+from components.clients.errors import NoAnswerError
+from components.clients.login import Purpose
+from components.clients.reader import KafkaReader
+from components.clients.writer import GroupWriter, TopicAcls
+from components.contract.parameters import ClusterParameters, FlowParameters
+from components.contract.problems import CannotRunError, RefusedError
+from components.flows.resolved import ResolvedFlow
+from components.kafka.positions import TopicPartition
+from components.kafka.replication_policy import SIDES, Side
+from components.properties.definitions import nearest
+from components.render.job_parameters import connector_login
+from infra.kubernetes.api import KubernetesApi
+from infra.operate.connectors.operator import cluster_of
+from infra.operate.move.facts import Group, NewPosition
 from infra.operate.partition_logs import Say
+from infra.stack.session import QUICK, OpenStack
+from infra.stack.settings import StackSettings
 
-#: States in which a checkpoint connector writes nothing.
-_QUIET = frozenset({"stopped", "paused"})
+_READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
+_FENCING = Purpose("The command changes ACLs with the login of the connectors.")
+
+Readers: TypeAlias = Mapping[Side, KafkaReader]
 
 
 @dataclass(frozen=True)
-class Who:
-    """Who fails over, and how long the operator may take."""
+class Direction:
+    """The command that moves groups, the side that they leave, and the side on which they continue."""
 
-    name: str
-    seconds: float
+    command: str
+    origin: Side
+    destination: Side
 
 
-def stop_checkpoints(scene: OpenFlow, who: Who, say: Say) -> tuple[ConnectorPlace, ...]:
-    """Stop the flow's running checkpoint connectors, so that none moves a group back; returns those stopped now. Also
-    wait for any that was already told to stop, for example by a run that was killed.
+FAILOVER = Direction("failover", "source", "target")
+FAILBACK = Direction("failback", "target", "source")
+
+
+@dataclass(frozen=True)
+class OpenFlow:
+    """A flow, its Kubernetes cluster and its Kafka clusters."""
+
+    stack: OpenStack
+    flow: ResolvedFlow
+    parameters: FlowParameters
+
+    @property
+    def settings(self) -> StackSettings:
+        return self.stack.settings
+
+    @property
+    def api(self) -> KubernetesApi:
+        """The flow's cluster, to look at it."""
+        return self.stack.kubernetes.within(QUICK)
+
+    def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
+        """The flow's cluster, to change connectors; inside, an ApiError becomes a CannotRunError."""
+        return cluster_of(self.stack)
+
+    def reader(self, cluster: ClusterParameters) -> KafkaReader:
+        """Return the reader of a cluster, which asks for its topics again."""
+        reader = self.stack.kafka(KafkaReader, cluster, _READING)
+        reader.forget()
+        return reader
+
+    def readers(self) -> Readers:
+        """Return the readers of both sides."""
+        return {"source": self.reader(self.parameters.source), "target": self.reader(self.parameters.target)}
+
+    def topic_acls(self, side: Side) -> TopicAcls:
+        """Return the ACLs of topics, which the connectors' user may change only if it was given the right."""
+        return self.stack.kafka(TopicAcls, connector_login(self.flow, side), _FENCING)
+
+    def writer(self, side: Side) -> GroupWriter:
+        """Return what commits on one side with the connectors' login, which needs the right to do so for each group."""
+        purpose = Purpose(f"The command commits offsets on the {side} with the login of the connectors.")
+        return self.stack.kafka(GroupWriter, connector_login(self.flow, side), purpose)
+
+
+@contextmanager
+def open_flow(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[OpenFlow]:
+    """Open a flow. Inside, a NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
+    flow = stack.flow(name)
+    try:
+        yield OpenFlow(stack, flow, stack.parameters(flow))
+    except NoAnswerError as error:
+        why = "Positions are computed from what the clusters say now."
+        check = f"`replicate status {stack.name}` shows what answers"
+        remedy = f"correct it and run the command again; {check}. {otherwise}"
+        raise CannotRunError("not-answered", str(error), f"flow {name}", why, remedy.strip()) from None
+
+
+def read_groups(
+    flow: FlowParameters,
+    direction: Direction,
+    readers: Readers,
+    names: Sequence[str],
+    partitions: Collection[TopicPartition],
+) -> tuple[Group, ...]:
+    """Return the named groups, or else those that the flow selects, with commits on the side that they leave.
+
+    Only commits in these source partitions and their remote partitions count. Raises CannotRunError for a named group
+    without any.
     """
-    places = [place for place in connector_places(scene.flow) if place.role == "checkpoint"]
-    with scene.kubernetes() as api:
-        live = read_live(api, places)
-        wanted = {place: connector_in(place, live[place.resource])[0] for place in places}
-        running = [place for place, state in wanted.items() if state not in _QUIET]
-        changes = planned(_request(scene, who, "stopped"), running, live)
-        told = [
-            ConnectorChange(place.resource, (), {place.name: wanted[place]}) for place in places if place not in running
-        ]
-        carry_out(api, [*changes, *told], places, who.seconds, say)
-    return tuple(running)
+    remote = flow.replication_policy.remote_partition
+    places = {"source": frozenset(partitions), "target": frozenset(map(remote, partitions))}
 
+    def committed(side: Side, groups: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+        offsets = readers[side].committed(groups)
+        return {
+            group: {partition: offset for partition, offset in by_partition.items() if partition in places[side]}
+            for group, by_partition in offsets.items()
+        }
 
-def resume_checkpoints(scene: OpenFlow, who: Who, places: Sequence[ConnectorPlace], say: Say) -> None:
-    """Undo `stop_checkpoints`."""
-    if not places:
-        return
-    with scene.kubernetes() as api:
-        changes = planned(_request(scene, who, "running"), places, read_live(api, places))
-        carry_out(api, changes, places, who.seconds, say)
-
-
-def _request(scene: OpenFlow, who: Who, state: str) -> StateRequest:
-    return StateRequest(scene.settings.stack, scene.flow.name, state, who.name, datetime.now(UTC))
-
-
-def expect_unchanged(scene: OpenFlow, plan: GroupPlan, looked: FailoverFacts, *, ends: bool) -> None:
-    """Look one last time before the point of no return. Raises RefusedError if a group moved or, with `ends`, the
-    source. A producer that ignored the stop is identified by the partition it wrote to.
-    """
-    source, target = scene.reader(scene.parameters.source), scene.reader(scene.parameters.target)
-    if ends:
-        now = source.logs(looked.ends)
-        grown = [each for each, log in now.items() if log.end != looked.ends[each]]
-        if grown:
-            partition = min(grown)
-            was, end = looked.ends[partition], now[partition].end
-            told = f"it ends at {end}, and ended at {was}"
-            if end < was:
-                raise _changed(scene, f"{partition} lost records: {told}", "find out why")
-            raise _changed(scene, f"a producer wrote to {partition}: {told}", "stop it")
-    names = sorted({move.group for move in plan.moves})
-    now_groups = read_groups(scene.parameters, source, target, names, frozenset(looked.ends))
-    before = {group.name: group for group in looked.groups}
-    positions = {(move.group, move.target): move.offset for move in plan.moves}
-    for group in now_groups:
-        ahead = [at for at, offset in group.on_target.items() if offset > positions.get((group.name, at), offset)]
-        if ahead:
-            what = f"group {group.name} is at {group.on_target[ahead[0]]} in {ahead[0]}, after its position"
-            raise _changed(scene, what, "find out who moved it")
-        if group.committed != before[group.name].committed or group.members_on_source or group.members_on_target:
-            raise _changed(scene, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
-
-
-def _changed(scene: OpenFlow, what: str, remedy: str) -> RefusedError:
-    why = "The positions were computed for the earlier state. Nothing was committed."
-    return RefusedError(
-        "changed-meanwhile", what, f"flow {scene.flow.name}", why, f"{remedy}, and run the command again."
+    known = readers[direction.origin].groups()
+    chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
+    commits = {direction.origin: committed(direction.origin, chosen)}
+    for name in names:
+        if not commits[direction.origin].get(name):
+            raise _without_commit(flow, direction, name, known)
+    leaving = [group for group, offsets in sorted(commits[direction.origin].items()) if offsets]
+    members = {side: readers[side].members(leaving) for side in SIDES}
+    commits[direction.destination] = committed(direction.destination, leaving)
+    return tuple(
+        Group(
+            name,
+            members["source"][name],
+            members["target"][name],
+            commits["source"].get(name, {}),
+            commits["target"].get(name, {}),
+        )
+        for name in leaving
     )
 
 
-def commit(scene: OpenFlow, moves: Sequence[NewPosition], say: Say) -> None:
-    """Commit the positions on the target, one group after the other, and read them back."""
-    if not moves:
-        return
-    target = scene.reader(scene.parameters.target)
-    commit_moves(scene.writer(), target, moves, f"replicate failover {scene.flow.name}", say)
+def _without_commit(flow: FlowParameters, direction: Direction, name: str, known: Sequence[str]) -> CannotRunError:
+    alias = getattr(flow, direction.origin).alias
+    topics = "topics" if direction.origin == "source" else "remote topics"
+    what = f"group `{name}` has no committed offset on the {topics} of flow `{flow.name}`"
+    why = f"Without an offset on the {direction.origin}, there is no position to compute."
+    similar = nearest(name, known)
+    remedy = f"name `{similar}`." if similar and name not in known else "name a group that consumes these topics."
+    return CannotRunError("unknown-group", what, alias, why, remedy)
+
+
+def expect_unchanged(
+    opened: OpenFlow,
+    direction: Direction,
+    readers: Readers,
+    groups: Sequence[Group],
+    partitions: Collection[TopicPartition],
+    positions: Sequence[NewPosition],
+) -> None:
+    """Raise RefusedError if a group runs, or has moved since it was read.
+
+    This is the last look before positions are committed.
+    """
+    names = sorted({position.group for position in positions})
+    before = {group.name: group for group in groups}
+    new = {(position.group, position.target): position.offset for position in positions}
+    for group in read_groups(opened.parameters, direction, readers, names, partitions):
+        earlier = before[group.name]
+        for partition, offset in group.offsets(direction.destination).items():
+            was = earlier.offsets(direction.destination).get(partition, 0)
+            if offset > max(new.get((group.name, partition), offset), was):
+                what = f"group {group.name} is at {offset} in {partition}, after its position"
+                raise changed_meanwhile(opened, what, "find out who moved it")
+        moved = group.offsets(direction.origin) != earlier.offsets(direction.origin)
+        if moved or group.members_on_source or group.members_on_target:
+            raise changed_meanwhile(opened, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
+
+
+def changed_meanwhile(opened: OpenFlow, what: str, remedy: str) -> RefusedError:
+    """Return the refusal to commit positions that were computed for an earlier state."""
+    why = "The positions were computed for the earlier state. Nothing was committed."
+    where = f"flow {opened.flow.name}"
+    return RefusedError("changed-meanwhile", what, where, why, f"{remedy}, and run the command again.")
+
+
+def commit_positions(
+    writer: GroupWriter, reader: KafkaReader, positions: Sequence[NewPosition], command: str, say: Say
+) -> None:
+    """Commit for one group after the other, and read the offsets back.
+
+    `command` and the time are stored as the offsets' metadata. Raises CannotRunError, and RefusedError if a different
+    offset is there afterwards.
+    """
+    by_group: dict[str, dict[TopicPartition, int]] = {}
+    for position in positions:
+        by_group.setdefault(position.group, {})[position.target] = position.offset
+    tag = f"{command} at {datetime.now(UTC).isoformat(timespec='seconds')}"
+    for number, (group, offsets) in enumerate(by_group.items(), start=1):
+        say(f"committing for {group} ({number} of {len(by_group)})")
+        writer.commit(group, offsets, tag)
+    committed = reader.committed(by_group)
+    for position in positions:
+        if (now := committed.get(position.group, {}).get(position.target)) != position.offset:
+            what = f"{position.group} is at {now} in {position.target}, not at {position.offset}"
+            why = "Somebody moved the group while its position was being committed."
+            remedy = "stop the group, and run the command again."
+            raise RefusedError("read-back-differs", what, reader.alias, why, remedy)

@@ -24,8 +24,7 @@ from components.kafka.record_identity import Headers, identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
 from infra.operate.move.failover import LeftAloneError, group_moves, refuse_unsuited
-from infra.operate.move.failover_look import OpenFlow, read_groups
-from infra.operate.move.group_moves import commit_moves
+from infra.operate.move.groups import FAILOVER, OpenFlow, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_record import DrillRecord, DrillStep
@@ -96,7 +95,7 @@ class Drill:
     `catch_up_seconds` is how long those records may take to reach the target.
     """
 
-    scene: OpenFlow
+    opened: OpenFlow
     on_source: GroupWriter
     on_target: GroupWriter
     records: int
@@ -105,7 +104,7 @@ class Drill:
 
     @property
     def flow(self) -> FlowParameters:
-        return self.scene.parameters
+        return self.opened.parameters
 
     @property
     def group(self) -> str:
@@ -128,9 +127,9 @@ def run(drill: Drill, say: Say) -> DrillRecord:
 
     Raises CannotRunError, NoAnswerError, and RefusedError for a flow that cannot be rehearsed now.
     """
-    flow, scene = drill.flow, drill.scene
+    flow, opened = drill.flow, drill.opened
     refuse_unsuited(flow, Mode.PLANNED)
-    source, target = scene.reader(flow.source), scene.reader(flow.target)
+    source, target = opened.reader(flow.source), opened.reader(flow.target)
     say("removing what an earlier drill left")
     drill.remove_group()
     try:
@@ -151,10 +150,10 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
             raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
         drill.on_source.commit(group, chosen, f"replicate drill {flow.name}")
     with drill.timed("positions"):
-        (found,) = read_groups(flow, source, target, [group], frozenset(chosen))
+        (found,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [group], chosen)
         moves = _moves(flow, found, source, target, say)
     with drill.timed("commit"):
-        commit_moves(drill.on_target, target, moves, f"replicate drill {flow.name}", say)
+        commit_positions(drill.on_target, target, moves, f"replicate drill {flow.name}", say)
     with drill.timed("read"):
         counts = _counted(drill, source, target, moves, logs, say)
     return _record(drill, moves, counts)

@@ -15,14 +15,17 @@ from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.parameters import ClusterParameters
 from components.kafka.positions import TopicPartition
 from components.render.deployments import deployments
-from infra.commands.failover_call import Call, fail_over
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.operate.move.facts import Mode
+from infra.operate.move.failover import Failover
+from infra.operate.move.fence import FencedFailover
+from infra.operate.move.groups import open_flow
 from infra.operate.status.look import look
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader
-from tests.infra.operate.move.night import Acls, Operator
+from tests.infra.operate.move.night import Acls, Operator, a_call
 from tests.infra.stacks import write_stack
 
 GROUP, ORDERS, REMOTE = "checkout-app", TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -94,11 +97,6 @@ def stack(tmp_path: Path) -> CountingStack:
     return opened
 
 
-def a_call(**given: Any) -> Call:
-    wanted = {"watch_seconds": 0, "wait_seconds": 5, "dry_run": False, "as_json": False}
-    return Call(**{"stack": "test", "flow": "orders", "mode": "planned", "groups": (), **wanted, **given})
-
-
 def test_a_status_makes_one_client_for_each_login(stack: CountingStack) -> None:
     look([stack])
     assert stack.clients == {"reader": 4}
@@ -108,7 +106,9 @@ def test_a_status_makes_one_client_for_each_login(stack: CountingStack) -> None:
 @pytest.mark.parametrize("fence", [False, True])
 def test_a_failover_makes_one_client_for_each_login(stack: CountingStack, fence: bool) -> None:
     """A new client for every question would log in, and read Secrets, five times a second while a fence settles."""
-    fail_over(a_call(fence=fence, watch_seconds=1 if fence else 0), stack)
+    call = a_call(watch_seconds=1 if fence else 0)
+    with open_flow(stack, "orders") as opened:
+        (FencedFailover(call, opened) if fence else Failover(call, opened, Mode.PLANNED)).run()
     assert Reader("uswest", stack.brokers["uswest"].config).committed([GROUP])[GROUP][REMOTE] == 4
     assert stack.clients == {"reader": 2, "writer": 1, **({"acls": 1} if fence else {})}
     assert set(stack.operator.secrets.values()) == {1}

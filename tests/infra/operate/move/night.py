@@ -18,10 +18,15 @@ from components.kafka.replication_policy import Side
 from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
-from infra.commands.failover_call import Call
+from infra.commands.console import err, out
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operate.connectors.changes import connector_places
-from infra.operate.move.failover_look import OpenFlow
+from infra.operate.move.disaster import DisasterFailover
+from infra.operate.move.facts import Mode
+from infra.operate.move.failover import Failover
+from infra.operate.move.fence import FencedFailover
+from infra.operate.move.groups import OpenFlow
+from infra.operate.move.run import MoveCall
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
@@ -169,8 +174,9 @@ class Night(OpenFlow):
             raise NoAnswerError(f"Kafka cluster {alias}: ACLs could not be asked")
         return self.acls if alias == self.acls.alias else Acls(alias)
 
-    def writer(self) -> GroupWriter:
-        writer = Writer("uswest", self.target.config)
+    def writer(self, side: Side) -> GroupWriter:
+        cluster = self.source if getattr(self.parameters, side).alias == "useast" else self.target
+        writer = Writer(getattr(self.parameters, side).alias, cluster.config)
         writer.killed_before = self.killed_before[0] if self.killed_before else ""
         return writer
 
@@ -209,6 +215,14 @@ def a_night(
     return Night(OpenStack(settings), flow, flow_parameters(flow), source, target, operator, members, set(), [])
 
 
-def a_call(night: Night, **given: Any) -> Call:
-    wanted = {"groups": (), "watch_seconds": 0, "wait_seconds": 5, "dry_run": False, "as_json": False}
-    return Call(**{"stack": night.stack.name, "flow": "orders", "mode": "planned", **wanted, **given})
+def a_call(**given: Any) -> MoveCall:
+    return MoveCall(out, err, "night", **{"watch_seconds": 0, "wait_seconds": 5, **given})
+
+
+def fail_over(night: Night, mode: Mode = Mode.PLANNED, **given: Any) -> None:
+    call = a_call(**given)
+    (DisasterFailover(call, night) if mode is Mode.DISASTER else Failover(call, night, mode)).run()
+
+
+def fail_over_fenced(night: Night, **given: Any) -> None:
+    FencedFailover(a_call(**given), night).run()

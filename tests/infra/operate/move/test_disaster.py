@@ -13,15 +13,14 @@ from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import KeptPosition, Span
 from components.render.job_parameters import flow_parameters
-from infra.commands.failover_call import after_disaster
-from infra.operate.move import failover_look
+from infra.operate.move import disaster
 from infra.operate.move.disaster import DisasterFacts, PartitionTail, Silence, consumed_topics, disaster_plan
-from infra.operate.move.facts import Group, GroupPlan, LeftAlone, NewPosition
+from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition
 from infra.operate.status.facts import VerdictFacts
 from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.move.night import a_call, a_night
+from tests.infra.operate.move.night import a_night, fail_over
 from tests.infra.readmes import shown
 
 NOW_MS = round(datetime(2026, 1, 31, 3, 0, tzinfo=UTC).timestamp() * 1000)
@@ -58,18 +57,18 @@ def test_losses_are_reported_for_each_topic_and_re_reads_for_each_group() -> Non
         "record after its newest record on uswest, which is 75.0 s old"
     ]
     assert values(found, "read again") == ["checkout-web: at most 40 records; its offsets are known as of 90.0 s ago"]
-    assert found.moves == ()
+    assert found.positions == ()
     assert consumed_topics(FLOW, evidence()) == {"checkout-web": ["orders"]}
 
 
 def test_a_checkpoint_is_committed_if_the_group_has_no_offset_on_the_target() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),)))
-    assert found.moves == (NewPosition("checkout-web", ORDERS, 412, REMOTE, 398, 32, "at most"),)
+    assert found.positions == (NewPosition("checkout-web", ORDERS, 412, REMOTE, 398, 32, "at most"),)
 
 
 def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 2, {}, {}),)))
-    assert (found.moves, found.left_alone) == (
+    assert (found.positions, found.left_alone) == (
         (),
         (LeftAlone("checkout-web", "it runs on uswest with 2 members already"),),
     )
@@ -136,7 +135,7 @@ def test_a_checkpoint_past_the_end_of_the_remote_partition_is_not_committed() ->
     found = disaster_plan(
         FLOW, evidence(groups=(Group("checkout-web", 0, 0, {}, {}),), tails={ORDERS: PartitionTail(397, 0)})
     )
-    assert found.moves == ()
+    assert found.positions == ()
     assert values(found, "read again") == [
         "checkout-web: it has no valid position on uswest, so it starts at its `auto.offset.reset`"
     ]
@@ -166,7 +165,7 @@ NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
 def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
     """The checkpoint says that the group was at 405; the span says where that record is on the target."""
     found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE))
-    assert found.moves == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
+    assert found.positions == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 395, 35, "at most"),)
     assert values(found, "exact") == [
         "1 of 1 position to commit comes from the validation of 2026-01-31T02:00:00+00:00"
     ]
@@ -185,11 +184,11 @@ def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
 )
 def test_only_an_offset_that_mirror_maker_committed_is_replaced(current: int, moves: int) -> None:
     synced = evidence(**HELD, **COARSE, groups=(Group("checkout-web", 0, 0, {}, {REMOTE: current}),))
-    assert [each.offset for each in disaster_plan(FLOW, synced).moves] == [395] * moves
+    assert [each.offset for each in disaster_plan(FLOW, synced).positions] == [395] * moves
     unsynced = FLOW.model_copy(
         update={"checkpoints": FLOW.checkpoints.model_copy(update={"sync_group_offsets": False})}
     )
-    assert disaster_plan(unsynced, synced).moves == ()
+    assert disaster_plan(unsynced, synced).positions == ()
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,7 @@ def test_only_an_offset_that_mirror_maker_committed_is_replaced(current: int, mo
 )
 def test_published_positions_that_may_be_outdated_are_not_used(changed: dict[str, Any]) -> None:
     found = disaster_plan(FLOW, evidence(**{**HELD, **COARSE, **changed}, groups=NOWHERE))
-    assert [each.offset for each in found.moves] == [300]
+    assert [each.offset for each in found.positions] == [300]
 
 
 SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(150, 140, 0)})
@@ -240,7 +239,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
     written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
     at = Checkpoint(405, 300, written_ms)
     given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
-    (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).moves
+    (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).positions
     assert (move.committed, move.offset, move.read_again) == (committed, offset, 430 - offset)
 
 
@@ -250,7 +249,7 @@ def test_a_group_is_not_placed_before_the_start_of_the_log(kept: KeptPositions |
     deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
     for current in ({}, {REMOTE: 300}):
         found = disaster_plan(FLOW, evidence(**deleted, groups=(Group("checkout-web", 0, 0, {}, current),)))
-        assert found.moves == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)
+        assert found.positions == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)
         assert not any(each.startswith("1 position") for each in values(found, "exact")), "nobody has proven that"
 
 
@@ -265,7 +264,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     checkpoint = Checkpoint(405, 300, NOW_MS - 90_000)
     verdict = VerdictFacts(Verdict.PASS, datetime.fromisoformat(KEPT.time), current=True)
     found = evidence(**HELD, checkpoints={("checkout-web", REMOTE): checkpoint}, groups=NOWHERE, verdict=verdict)
-    monkeypatch.setattr(failover_look, "look_at_target", lambda *_: found)
+    monkeypatch.setattr(disaster, "look_at_target", lambda *_: found)
     target = Cluster()
     target.hold(REMOTE.topic, [(0, "")])
     night = a_night(a_resolved_flow(), Cluster(), target, {})
@@ -274,9 +273,9 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     )
     dry_run = " ".join(shown("does not answer: Connection refused").split())
     committed = " ".join(shown("✓ 1 position committed on uswest\n").split())
-    after_disaster(a_call(night, mode="disaster", dry_run=True), night)
+    fail_over(night, Mode.DISASTER, dry_run=True)
     assert " ".join(capsys.readouterr().out.split()) == dry_run
-    after_disaster(a_call(night, mode="disaster"), night)
+    fail_over(night, Mode.DISASTER)
     plan, _, _ = dry_run.partition("nothing was changed")
     assert " ".join(capsys.readouterr().out.split()) == plan + committed.removeprefix("… ")
     assert night.positions(REMOTE) == {"checkout-web": 395}

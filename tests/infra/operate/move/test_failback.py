@@ -8,10 +8,9 @@ import pytest
 
 from components.clients.writer import Access, GroupWriter
 from components.contract.problems import RefusedError
-from infra.commands.failback_call import Call, go_back
-from infra.commands.failover_call import with_fence
+from infra.operate.move import flow_back
 from tests.components.clients.brokers import Reader
-from tests.infra.operate.move.night import KilledError, Night, Writer, a_call
+from tests.infra.operate.move.night import KilledError, Night, a_call, fail_over_fenced
 from tests.infra.operate.move.test_failover import GROUPS, ORDERS, REMOTE, night
 
 __all__ = ["night"]
@@ -32,9 +31,8 @@ def on_source(night: Night) -> dict[str, int]:
 
 
 def fail_back(night: Night, *, dry_run: bool = False, killed_before: str = "", export: Path | None = None) -> None:
-    writer = Writer("useast", night.source.config)
-    writer.killed_before = killed_before
-    go_back(Call((), dry_run, as_json=False, export=export), night, lambda: writer)
+    night.killed_before[:] = [killed_before]
+    flow_back.fail_back(a_call(dry_run=dry_run, export=export), night)
 
 
 @pytest.mark.parametrize("came_to", [5, 8, 10, 11, 13, 15])
@@ -67,7 +65,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
 
 def test_a_failback_lifts_the_fence_of_the_failover(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     before = list(night.acls.entries)
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     fail_back(night, dry_run=True)
     said = capsys.readouterr().out
     assert (

@@ -36,13 +36,13 @@ def looked(**given: Any) -> FailbackFacts:
 def test_a_group_returns_to_the_record_that_it_had_reached_on_the_target() -> None:
     found = plan_back(FLOW, looked(), ())
     assert (found.unmet, found.left_alone) == ((), ())
-    assert found.moves == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 412),)
+    assert found.positions == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 412),)
 
 
 def test_a_group_does_not_read_again_what_it_consumed_before_the_failover() -> None:
     """In a disaster, the last records that the group consumed on the source never reached the target."""
     found = plan_back(FLOW, looked(groups=(a_group(committed={ORDERS: 420}),)), ())
-    assert [move.offset for move in found.moves] == [420]
+    assert [move.offset for move in found.positions] == [420]
 
 
 def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced() -> None:
@@ -52,7 +52,7 @@ def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced
         looked(positions={ORDERS: back(positions={398: PositionBack(398, 412, unless_before=405)}, began={390: 399})}),
         (),
     )
-    assert found.moves == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 405, 7, "at most"),)
+    assert found.positions == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 405, 7, "at most"),)
 
 
 @pytest.mark.parametrize(

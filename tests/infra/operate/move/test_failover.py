@@ -14,14 +14,13 @@ from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
 from components.kafka.positions import TopicPartition
 from components.kafka.proven_positions import Span
 from components.topology.parsing import parse_topology
-from infra.commands.failover_call import after_disaster, with_both
 from infra.kubernetes.api import Reference
-from infra.operate.move import failover_look
+from infra.operate.move import disaster, failover
 from infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.components.clients.brokers import Cluster
-from tests.infra.operate.move.night import KilledError, Night, a_call, a_night
+from tests.infra.operate.move.night import KilledError, Night, a_night, fail_over
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
 GROUPS = {"checkout-app": 4, "checkout-web": 10}
@@ -50,7 +49,7 @@ def night() -> Night:
 def test_every_group_continues_at_the_record_that_it_had_reached(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
     assert night.operator.state(night.checkpoint) == "STOPPED"
     assert night.operator.state("orders-source") == "RUNNING"
@@ -60,7 +59,7 @@ def test_every_group_continues_at_the_record_that_it_had_reached(
 
 
 def test_a_dry_run_changes_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
-    with_both(a_call(night, dry_run=True), night, Mode.PLANNED)
+    fail_over(night, dry_run=True)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
     assert "checkout-web: orders-0 at 10 -> useast.orders-0 at 13, nothing read again" in capsys.readouterr().out
 
@@ -68,21 +67,21 @@ def test_a_dry_run_changes_nothing(night: Night, capsys: pytest.CaptureFixture[s
 def test_the_failover_is_undone_if_a_producer_writes_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.source.hold("orders", [(99, "")])
     with pytest.raises(RefusedError, match="a producer wrote to orders-0: it ends at 13, and ended at 12"):
-        with_both(a_call(night), night, Mode.PLANNED)
+        fail_over(night)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
 def test_the_failover_is_undone_if_a_group_starts_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.members.update({"checkout-web": 1})
     with pytest.raises(RefusedError, match="group checkout-web runs"):
-        with_both(a_call(night), night, Mode.PLANNED)
+        fail_over(night)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
 def test_the_checkpoint_connector_runs_again_if_the_source_dies_after_the_look(night: Night) -> None:
     night.operator.before_patch = lambda: night.dead.add("useast")
     with pytest.raises(NoAnswerError, match="useast does not answer"):
-        with_both(a_call(night), night, Mode.PLANNED)
+        fail_over(night)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
@@ -90,7 +89,7 @@ def test_a_group_that_was_moved_on_the_target_after_the_look_is_not_moved_back(n
     writer = GroupWriter("uswest", night.target.config)
     night.operator.before_patch = lambda: writer.commit("checkout-web", {REMOTE: 14}, "")
     with pytest.raises(RefusedError, match="group checkout-web is at 14 in useast"):
-        with_both(a_call(night), night, Mode.PLANNED)
+        fail_over(night)
     assert night.positions(REMOTE) == {"checkout-web": 14}
 
 
@@ -100,7 +99,7 @@ def test_the_failover_waits_for_a_checkpoint_connector_that_has_not_stopped_yet(
         if body["metadata"]["name"] == night.checkpoint:
             body["spec"]["state"] = "stopped"
     with pytest.raises(CannotRunError, match="orders-checkpoint is RUNNING"):
-        with_both(a_call(night, wait_seconds=0), night, Mode.PLANNED)
+        fail_over(night, wait_seconds=0)
     assert night.positions(REMOTE) == {}
 
 
@@ -113,10 +112,10 @@ def test_a_run_that_was_killed_is_finished_by_the_next(night: Night) -> None:
     for before in ("", "checkout-app", "checkout-web"):
         night.killed_before[:] = [before]
         with pytest.raises(KilledError):
-            with_both(a_call(night), night, Mode.PLANNED)
+            fail_over(night)
     assert night.positions(REMOTE) == {"checkout-app": 4}
     night.killed_before.clear()
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
 
 
@@ -125,8 +124,8 @@ def test_unreplicated_records_block_a_planned_failover_but_not_a_continuous_one(
 ) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
-        with_both(a_call(night), night, Mode.PLANNED)
-    with_both(a_call(night, mode="continuous"), night, Mode.CONTINUOUS)
+        fail_over(night)
+    fail_over(night, Mode.CONTINUOUS)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
     assert night.operator.state(night.checkpoint) == "STOPPED"
     said = " ".join(capsys.readouterr().out.split())
@@ -137,33 +136,33 @@ def test_a_planned_failover_waits_for_records_within_the_maximum_lag(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
     night.source.hold("orders", [(12, "")])
-    with_both(a_call(night, max_lag=1, dry_run=True), night, Mode.PLANNED)
+    fail_over(night, max_lag=1, dry_run=True)
     assert "! drained       1 record not on the target yet: 1 of orders-0, which the command waits for" in (
         capsys.readouterr().out
     )
     # At the second look, the target has the record.
     night.on_target[:] = [lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
-    with_both(a_call(night, max_lag=1), night, Mode.PLANNED)
+    fail_over(night, max_lag=1)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 13}
 
 
 def test_a_lag_above_the_maximum_is_refused_before_anything_is_changed(night: Night) -> None:
     night.source.hold("orders", [(12, ""), (13, "")])
     with pytest.raises(RefusedError, match="drained: 2 records not on the target yet: 2 of orders-0"):
-        with_both(a_call(night, max_lag=1, wait_seconds=600), night, Mode.PLANNED)
+        fail_over(night, max_lag=1, wait_seconds=600)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
 
 
 def test_a_failover_is_refused_if_records_do_not_arrive_in_time(night: Night) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet: 1 of orders-0"):
-        with_both(a_call(night, max_lag=5, wait_seconds=0), night, Mode.PLANNED)
+        fail_over(night, max_lag=5, wait_seconds=0)
     assert night.positions(REMOTE) == {}
 
 
 def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 14}, "")
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 14}
     assert (
         "group checkout-web is left alone: it is at 14 in useast.orders-0, past its new position 13"
@@ -177,7 +176,7 @@ def test_a_disaster_failover_reports_re_reads_and_next_steps_from_the_target_alo
     GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 9}, "")
     night.target.hold("useast.heartbeats", [])
     night.dead.add("useast")
-    after_disaster(a_call(night, mode="disaster"), night)
+    fail_over(night, Mode.DISASTER)
     said = " ".join(capsys.readouterr().out.split())
     assert "✓ source Kafka cluster useast does not answer: Connection refused" in said
     assert "read again checkout-web: at most 6 records" in said
@@ -201,7 +200,7 @@ def test_a_disaster_failover_ignores_published_positions_if_topic_ids_are_unknow
     night.operator.objects[reference] = {"binaryData": {POSITIONS: base64.b64encode(packed).decode()}}
     night.target.hold("useast.heartbeats", [])
     night.dead.add("useast")
-    after_disaster(a_call(night, mode="disaster", dry_run=True), night)
+    fail_over(night, Mode.DISASTER, dry_run=True)
     said = " ".join(capsys.readouterr().out.split())
     assert "! exact none: the published positions cannot be used: Kafka cluster uswest" in said
 
@@ -213,8 +212,8 @@ def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer
     def silent(*_: object) -> None:
         raise NoAnswerError("Kafka cluster useast does not answer: Connection refused")
 
-    monkeypatch.setattr(failover_look, "look", silent)
-    monkeypatch.setattr(failover_look, "look_at_target", silent)
+    monkeypatch.setattr(failover, "look", silent)
+    monkeypatch.setattr(disaster, "look_at_target", silent)
     answer = replicate("failover", "prod-us-west-2", "orders", "--mode", mode)
     hint = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
     assert answer.returncode == 2
@@ -224,14 +223,14 @@ def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer
 
 def test_a_disaster_failover_is_refused_while_the_source_answers(night: Night) -> None:
     with pytest.raises(RefusedError, match="useast answers, so exact positions can be computed"):
-        after_disaster(a_call(night, mode="disaster"), night)
+        fail_over(night, Mode.DISASTER)
 
 
 def test_a_disaster_failover_is_refused_if_the_source_only_refuses_the_login(night: Night) -> None:
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
     night.source.config = {**night.source.config, **login, "sasl.password": "not-the-one"}
     with pytest.raises(RefusedError, match=r"useast refuses the login: .* The source is not lost"):
-        after_disaster(a_call(night, mode="disaster"), night)
+        fail_over(night, Mode.DISASTER)
 
 
 ONE_WAY = {"source": "useast", "target": "uswest", **SELECTED}
@@ -248,7 +247,7 @@ PARTS = {**ONE_WAY, "topics": [], "connectors": {"sources": {"all": {"topics": [
 )
 def test_every_shape_fails_over(replication: dict[str, object], remote: str) -> None:
     night = a_night_of(of_topology(replication), remote)
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(TopicPartition(remote, 0)) == {"checkout-app": 4, "checkout-web": 13}
     assert night.operator.state(night.checkpoint) == "STOPPED"
 
@@ -261,7 +260,7 @@ def test_a_pair_announces_what_is_read_again(capsys: pytest.CaptureFixture[str])
     target.hold("orders", [(3, ""), (4, ""), (0, here), (1, here), (2, here)])
     flow = of_topology({"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]})
     night = a_night(flow, source, target, {"app": {ORDERS: 4}, "web": {ORDERS: 5}})
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(ORDERS) == {"app": 1, "web": 5}
     assert "app: orders-0 at 4 -> orders-0 at 1, at least 3 records read again" in capsys.readouterr().out
 
@@ -278,12 +277,12 @@ def test_a_returning_group_of_a_pair_does_not_read_again_what_it_consumed_before
     night = a_night(flow, source, target, {"app": {ORDERS: 4}, "web": {ORDERS: 2}})
     GroupWriter("uswest", target.config).commit("app", {ORDERS: 3}, "")
     GroupWriter("uswest", target.config).commit("web", {ORDERS: 0}, "")
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
     said = capsys.readouterr().out
     assert (
         "! returning     app: records consumed on uswest are not read again; to start from the offsets on useast "
         "alone, delete the group on uswest"
     ) in said
-    with_both(a_call(night), night, Mode.PLANNED)
+    fail_over(night)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}

@@ -14,8 +14,8 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition
-from infra.operate.move.failover import plan, refuse_unsuited
-from infra.operate.move.text import document, next_steps, position_line, print_plan, topics_of
+from infra.operate.move.failover import next_steps, plan, refuse_unsuited
+from infra.operate.move.run import print_plan, topics_of
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import shown
@@ -56,7 +56,7 @@ def looked(**given: Any) -> FailoverFacts:
 
 def test_the_groups_of_a_healthy_flow_are_moved() -> None:
     found = plan(FLOW, Mode.PLANNED, looked(), NOW_MS)
-    assert (found.unmet, found.moves, found.left_alone) == ((), (MOVE,), ())
+    assert (found.unmet, found.positions, found.left_alone) == ((), (MOVE,), ())
     printed = StringIO()
     print_plan(found, Console(file=printed, width=300))
     assert printed.getvalue().splitlines() == [
@@ -154,7 +154,7 @@ def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why
     other = a_group(name="checkout-app")
     found = plan(FLOW, Mode.PLANNED, looked(groups=(a_group(**given), other)), NOW_MS)
     assert found.left_alone == (LeftAlone("checkout-web", why),)
-    assert [move.group for move in found.moves] == ["checkout-app"]
+    assert [move.group for move in found.positions] == ["checkout-app"]
     assert found.unmet == ()
 
 
@@ -186,8 +186,8 @@ def test_a_group_is_left_alone_if_the_target_lost_records_that_it_has_not_consum
 
 def test_the_number_of_re_reads_is_a_minimum_if_records_are_indistinguishable() -> None:
     equal = walked(positions={412: ExactPosition(412, 398, read_again=2, at_least=True)})
-    (move,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: equal}), NOW_MS).moves
-    assert position_line(move).endswith("useast.orders-0 at 398, at least 2 records read again")
+    (move,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: equal}), NOW_MS).positions
+    assert move.text.endswith("useast.orders-0 at 398, at least 2 records read again")
 
 
 def test_a_group_is_left_alone_if_only_the_target_still_holds_unread_records() -> None:
@@ -219,7 +219,7 @@ def test_a_stopped_checkpoint_connector_does_not_block_a_failover(mode: Mode) ->
 def test_a_continuous_failover_is_planned_while_producers_write_to_the_source() -> None:
     busy = looked(grown=(Growth(ORDERS, 500, 503),), positions={ORDERS: walked(waiting=3)})
     found = plan(FLOW, Mode.CONTINUOUS, busy, NOW_MS)
-    assert (found.unmet, found.moves) == ((), (MOVE,))
+    assert (found.unmet, found.positions) == ((), (MOVE,))
 
 
 def test_a_missing_verdict_is_reported_but_is_not_a_precondition() -> None:
@@ -238,7 +238,7 @@ def test_the_next_steps_name_addresses_and_topics() -> None:
 
 
 def test_the_document_lists_every_position() -> None:
-    found = document(plan(FLOW, Mode.PLANNED, looked(), NOW_MS), committed=False)
+    found = plan(FLOW, Mode.PLANNED, looked(), NOW_MS).document(committed=False)
     assert found["committed"] is False
     assert found["positions"] == [
         {

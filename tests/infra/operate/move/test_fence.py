@@ -12,12 +12,11 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import resolve_flows
 from components.kafka.acls import AclEntry
 from components.topology.parsing import parse_topology
-from infra.commands.failover_call import lift_only, with_fence
-from infra.operate.move.fence import owner_of
+from infra.operate.move.fence import lift_only, owner_of
 from infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
-from tests.infra.operate.move.night import KilledError, Night, a_call
+from tests.infra.operate.move.night import KilledError, Night, a_call, fail_over_fenced
 from tests.infra.operate.move.test_failover import REMOTE, SELECTED, a_night_of
 
 MOVED = {"checkout-app": 4, "checkout-web": 13}
@@ -36,7 +35,7 @@ def write_once(night: Night) -> Callable[[], None]:
 
 
 def test_writes_to_the_source_stay_denied_after_the_failover(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
     said = capsys.readouterr().out
     assert "✓ writes to orders on useast are denied" in said
@@ -45,19 +44,19 @@ def test_writes_to_the_source_stay_denied_after_the_failover(night: Night, capsy
         "`replicate failover night orders --lift-fence` allows them now"
     ) in said
     # A second run changes nothing.
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
 
 
 def test_a_dry_run_denies_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     before = list(night.acls.entries)
-    with_fence(a_call(night, fence=True, dry_run=True), night)
+    fail_over_fenced(night, dry_run=True)
     assert (night.positions(REMOTE), night.acls.entries) == ({}, before)
     assert "✓ fence         everyone (`User:*`) will be denied to write to orders on useast" in capsys.readouterr().out
 
 
 def test_the_document_names_what_is_denied(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
-    with_fence(a_call(night, fence=True, as_json=True), night)
+    fail_over_fenced(night, as_json=True)
     document = json.loads(capsys.readouterr().out)
     assert (document["committed"], document["fenced"]) == (True, ["orders"])
 
@@ -71,7 +70,7 @@ def test_a_producer_that_bypasses_the_fence_undoes_the_failover(
     with pytest.raises(
         RefusedError, match=r"somebody still writes to useast: orders grew by 2 records since \d\d:\d\d:\d\dZ"
     ):
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.entries) == ({}, before)
     assert night.operator.state(night.checkpoint) == "RUNNING"
     assert "the fence was removed: writes to orders on useast are allowed again" in capsys.readouterr().out
@@ -82,7 +81,7 @@ def test_a_producer_that_bypasses_the_fence_is_detected_until_the_last_step(nigh
     with pytest.raises(
         RefusedError, match="fence-bypassed: somebody still writes to useast: orders grew by 1 record since"
     ):
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.denied) == ({}, [])
     assert night.operator.state(night.checkpoint) == "RUNNING"
 
@@ -96,14 +95,14 @@ def test_a_fenced_failover_waits_for_records_accepted_before_the_denial(night: N
 
     night.acls.after_change = arrive
     night.on_target[:] = [lambda: None, lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     assert night.positions(REMOTE) == MOVED
 
 
 def test_the_fence_is_removed_if_records_do_not_arrive_in_time(night: Night) -> None:
     night.source.hold("orders", [(12, "")])
     with pytest.raises(RefusedError, match="drained: 1 record not on the target yet"):
-        with_fence(a_call(night, fence=True, wait_seconds=0), night)
+        fail_over_fenced(night, wait_seconds=0)
     assert (night.positions(REMOTE), night.acls.denied) == ({}, [])
 
 
@@ -111,7 +110,7 @@ def test_a_lag_above_the_maximum_is_refused_before_writes_are_denied(night: Nigh
     night.source.hold("orders", [(12, ""), (13, "")])
     night.acls.after_change = pytest.fail
     with pytest.raises(RefusedError, match="drained: 2 records not on the target yet"):
-        with_fence(a_call(night, fence=True, max_lag=1), night)
+        fail_over_fenced(night, max_lag=1)
 
 
 def test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it(night: Night) -> None:
@@ -132,7 +131,7 @@ def test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it(ni
     with pytest.raises(
         CannotRunError, match=r"fence-left: .*run `replicate failover night orders --lift-fence`"
     ) as left:
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert ".." not in str(left.value)
     assert night.acls.denied == ["orders"]
 
@@ -140,13 +139,13 @@ def test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it(ni
 def test_a_run_that_was_killed_is_finished_by_the_next(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     night.killed_before[:] = ["checkout-web"]
     with pytest.raises(KilledError):
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.denied) == ({"checkout-app": 4}, ["orders"])
     night.killed_before.clear()
-    with_fence(a_call(night, fence=True, dry_run=True), night)
+    fail_over_fenced(night, dry_run=True)
     said = "an earlier run denied everyone (`User:*`) to write to orders on useast; `--lift-fence` allows it again"
     assert f"✓ fence         {said}" in capsys.readouterr().out
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     assert (night.positions(REMOTE), night.acls.denied) == (MOVED, ["orders"])
 
 
@@ -157,7 +156,7 @@ def test_a_refused_run_also_removes_what_a_killed_run_left_of_the_fence(night: N
     night.acls.entries += [mark, DENIAL][:left]
     night.on_target[:] = [lambda: None, write_once(night)]
     with pytest.raises(RefusedError, match="fence-bypassed"):
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert night.acls.entries == before
 
 
@@ -166,15 +165,15 @@ def test_a_denial_of_somebody_else_stays(night: Night) -> None:
     before = list(night.acls.entries)
     night.on_target[:] = [lambda: None, write_once(night)]
     with pytest.raises(RefusedError, match="fence-bypassed"):
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert night.acls.entries == before
 
 
 def test_the_fence_of_another_flow_stays(night: Night) -> None:
     mark = DENIAL._replace(principal="Fence:night/orders-to-eu")
     night.acls.entries += [mark, DENIAL]
-    with_fence(a_call(night, fence=True), night)
-    lift_only(a_call(night), night)
+    fail_over_fenced(night)
+    lift_only(a_call(), night)
     assert night.acls.entries[-2:] == [mark, DENIAL]
 
 
@@ -182,12 +181,12 @@ def test_lift_fence_removes_the_fence_and_keeps_the_committed_positions(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = list(night.acls.entries)
-    with_fence(a_call(night, fence=True), night)
+    fail_over_fenced(night)
     capsys.readouterr()
-    lift_only(a_call(night, dry_run=True), night)
+    lift_only(a_call(dry_run=True), night)
     assert night.acls.denied == ["orders"]
-    lift_only(a_call(night), night)
-    lift_only(a_call(night), night)
+    lift_only(a_call(), night)
+    lift_only(a_call(), night)
     assert capsys.readouterr().out.splitlines() == [
         "writes to orders on useast are denied by the fence",
         "nothing was changed",
@@ -229,7 +228,7 @@ def test_a_fence_is_refused_on_a_cluster_that_cannot_deny_writes(
     if entries is not None:
         night.acls.entries[:] = entries
     with pytest.raises(RefusedError) as error:
-        with_fence(a_call(night, fence=True), night)
+        fail_over_fenced(night)
     assert said in error.value.what
     assert night.positions(REMOTE) == {}
 
@@ -237,7 +236,7 @@ def test_a_fence_is_refused_on_a_cluster_that_cannot_deny_writes(
 def test_lift_fence_is_an_error_if_the_user_may_not_change_acls(night: Night) -> None:
     night.acls.found = Access(may_change=False)
     with pytest.raises(CannotRunError, match="fence-unknown"):
-        lift_only(a_call(night), night)
+        lift_only(a_call(), night)
 
 
 ONE_WAY = {"kind": "flow", "source": "useast", "target": "uswest", **SELECTED}
@@ -267,9 +266,7 @@ def test_a_fence_that_would_also_affect_replication_is_refused(replications: dic
     night = a_night_of(flow)
     night.acls.after_change = pytest.fail
     with pytest.raises(RefusedError, match=said):
-        with_fence(
-            a_call(night, fence=True), replace(night, stack=OpenStack(replace(night.settings, topology=topology)))
-        )
+        fail_over_fenced(replace(night, stack=OpenStack(replace(night.settings, topology=topology))))
 
 
 @pytest.mark.parametrize(

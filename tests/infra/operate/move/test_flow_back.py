@@ -18,14 +18,11 @@ from components.flows.resolved import resolve_flows
 from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
-from infra.commands.failback_call import Call, go_back
-from infra.commands.failover_call import with_both
 from infra.kubernetes.api import Object, Reference
-from infra.operate.move.facts import Mode
-from infra.operate.move.flow_back_look import offsets_reader
+from infra.operate.move.flow_back import fail_back, offsets_reader
 from tests.builders import a_topology
 from tests.components.clients.brokers import Cluster, Reader
-from tests.infra.operate.move.night import KilledError, Night, Operator, a_call, a_night
+from tests.infra.operate.move.night import KilledError, Night, Operator, a_call, a_night, fail_over
 
 ORDERS = TopicPartition("orders", 0)
 BACK = {
@@ -83,9 +80,6 @@ class WithConnect(Operator):
 class FlowBack(Night):
     """The scene of the flow back."""
 
-    def writer(self) -> GroupWriter:
-        return GroupWriter("useast", self.source.config)
-
     @property
     def connect(self) -> WithConnect:
         assert isinstance(self.operator, WithConnect)
@@ -120,10 +114,7 @@ def scene() -> FlowBack:
 
 
 def begin(scene: FlowBack, *, dry_run: bool = False) -> None:
-    def no_writer() -> GroupWriter:
-        raise AssertionError("this step commits for no group")
-
-    go_back(Call((), dry_run, as_json=False, wait_seconds=5), scene, no_writer)
+    fail_back(a_call(dry_run=dry_run), scene)
 
 
 def test_a_dry_run_shows_where_the_flow_begins_and_changes_nothing(
@@ -153,7 +144,7 @@ def test_the_flow_begins_after_the_last_copy_and_the_groups_return(
     source["spec"]["state"] = "running"
     scene.operator.report(source)
     scene.source.hold("orders", [(each, "") for each in range(100, 105)])
-    with_both(a_call(scene), scene, Mode.PLANNED)
+    fail_over(scene)
     # useast holds 0 to 11 and 100 to 104: checkout-app has not read 5 and later, checkout-web 102 and later.
     assert scene.groups() == {"checkout-app": 5, "checkout-web": 14}
     assert "! only target   2 records on useast did not come from uswest: 2 of orders-0" in capsys.readouterr().out
