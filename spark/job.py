@@ -15,9 +15,9 @@ from components.contract.report import (
     CheckOutcome,
     Depth,
     Finding,
+    FindingSeverity,
     FlowOutcome,
     Report,
-    Severity,
     TopicIds,
     accepting,
 )
@@ -147,7 +147,9 @@ def _spark_lost(error: Exception, session: SessionOptions) -> CannotRunError:
 
 
 def _finding(error: CannotRunError) -> Finding:
-    return Finding(error.code, Severity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}")
+    return Finding(
+        error.code, FindingSeverity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}"
+    )
 
 
 def _now() -> str:

@@ -267,7 +267,7 @@ def series() -> str:
         (f"`{one.name}`", ", ".join(f"`{each}`" for each in one.more), one.meaning)
         for one in exported_series.ABOUT_FLOWS
     ]
-    rows.append((f"`{exported_series.LOOKED.name}`", "only `stack`", exported_series.LOOKED.meaning))
+    rows.append((f"`{exported_series.LOOK_TIME.name}`", "only `stack`", exported_series.LOOK_TIME.meaning))
     return table(("series", "more labels", "meaning"), rows)
 
 

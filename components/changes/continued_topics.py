@@ -10,7 +10,7 @@ DefaultReplicationPolicy, IdentityReplicationPolicy.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.effect import Effect, Impact, counted, listed, verb
 from components.changes.stack_change import ContinuedTopics, StackChange, same_cluster
 from components.changes.topics import into_existing
 
@@ -79,12 +79,12 @@ def _replicated_again(pair: ContinuedTopics, lost: _LostOffsets) -> Effect:
     flow, topics = pair.after.flow, pair.topics
     if pair.after.start_from == "latest":
         what = f"{skips_to_the_end(topics)}: {listed(topics)}; {lost.reason}"
-        return Effect(Severity.DATA, lost.code, flow, lost.key, what)
+        return Effect(Impact.DATA, lost.code, flow, lost.key, what)
     again = f"{counted(topics, 'topic')} {verb(topics, 'is', 'are')} replicated again from the beginning"
     same_names = all(pair.before.policy.remote(topic) == pair.after.policy.remote(topic) for topic in topics)
     twice = lost.code != "target-cluster-changes" and same_names
     suffix = ". Records that are already in the remote topics will be there twice" if twice else ""
-    return Effect(Severity.RE_READ, lost.code, flow, lost.key, f"{again}: {listed(topics)}; {lost.reason}{suffix}")
+    return Effect(Impact.RE_READ, lost.code, flow, lost.key, f"{again}: {listed(topics)}; {lost.reason}{suffix}")
 
 
 def _other_source(pair: ContinuedTopics) -> Iterator[Effect]:
@@ -96,7 +96,7 @@ def _other_source(pair: ContinuedTopics) -> Iterator[Effect]:
             f"another cluster, Connect's offsets for {counted(pair.topics, 'topic')} point to other records there, and "
             "records are skipped or replicated twice"
         )
-        yield Effect(Severity.DATA, "source-cluster-changes", after.flow, "source", what)
+        yield Effect(Impact.DATA, "source-cluster-changes", after.flow, "source", what)
 
 
 _ONLY_NEW_RECORDS = "contain only records produced from now on"
@@ -135,7 +135,7 @@ def _source_alias(change: StackChange, pair: ContinuedTopics) -> Effect:
         consequence = f"{topics} replicated again into the same remote topics, where every record is then stored twice"
     renaming = f"{before.source_alias} is now called {after.source_alias}"
     what = f"{renaming}, and Connect keeps offsets by the source's alias: {consequence}"
-    return Effect(Severity.DATA, "source-alias-changes", after.flow, "source", what)
+    return Effect(Impact.DATA, "source-alias-changes", after.flow, "source", what)
 
 
 def _new_remote_topics(pair: ContinuedTopics, topics: list[str]) -> str:
@@ -160,7 +160,7 @@ def _remote_names(change: StackChange, pair: ContinuedTopics, topics: list[str])
         f"{_new_remote_topics(pair, topics)}; those with the new names {filled}{_orphaned_groups(change, pair)}"
         f"{into_existing(after, topics)}"
     )
-    return Effect(Severity.DATA, code, after.flow, key, what)
+    return Effect(Impact.DATA, code, after.flow, key, what)
 
 
 def _orphaned_groups(change: StackChange, pair: ContinuedTopics) -> str:
@@ -170,9 +170,9 @@ def _orphaned_groups(change: StackChange, pair: ContinuedTopics) -> str:
 
 def _target_alias(pair: ContinuedTopics) -> Effect:
     before, after = pair.before, pair.after
-    severity, consequence = Severity.NONE, "remote topics and Connect's offsets do not depend on it"
+    severity, consequence = Impact.NONE, "remote topics and Connect's offsets do not depend on it"
     if after.guarded:
-        severity = Severity.DATA
+        severity = Impact.DATA
         consequence = (
             "the loop guard drops records marked with the new alias, so records that are still marked with the old one "
             "pass it and are replicated in circles"

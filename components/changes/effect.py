@@ -10,8 +10,8 @@ from components.kafka.topic_names import is_name
 _NAMED_AT_MOST = 5
 
 
-class Severity(StrEnum):
-    """The severity of an effect, mildest first.
+class Impact(StrEnum):
+    """How severe an effect is, mildest first.
 
     none: records and offsets continue as before. restart: replication stops for seconds, or for minutes while workers
     come and go, and resumes where it stopped. re-read: records are replicated twice, or consumers would reread records
@@ -25,7 +25,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        return list(Severity).index(self)
+        return list(Impact).index(self)
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class Effect:
     one that begins with the flow's name if only the objects are known.
     """
 
-    severity: Severity
+    severity: Impact
     code: str
     flow: str
     where: str
     what: str
 
 
-def gravest(severities: Iterable[Severity]) -> Severity:
+def gravest(severities: Iterable[Impact]) -> Impact:
     """Return the highest severity; `none` without any."""
-    return max(severities, key=lambda severity: severity.rank, default=Severity.NONE)
+    return max(severities, key=lambda severity: severity.rank, default=Impact.NONE)
 
 
 def counted(names: Sequence[str], noun: str) -> str:

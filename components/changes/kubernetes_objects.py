@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Severity, listed
+from components.changes.effect import Effect, Impact, listed
 from components.changes.stack_change import StackChange
 from components.contract.wording import number
 from components.render.planned_objects import Manifest
@@ -38,10 +38,10 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
             f"namespace {namespace} is deleted with everything in it, including objects of others, while workers still "
             "run there: replication stops until it exists again"
         )
-        yield Effect(Severity.DATA, "namespace-deleted", used_after[namespace].first_flow, "namespace.create", what)
+        yield Effect(Impact.DATA, "namespace-deleted", used_after[namespace].first_flow, "namespace.create", what)
     for namespace in sorted((new.keys() - old.keys()) & used_before.keys()):
         what = f"namespace {namespace} is created by this stack; `up` fails if it exists already"
-        yield Effect(Severity.NONE, "namespace-created", new[namespace].first_flow, "namespace.create", what)
+        yield Effect(Impact.NONE, "namespace-created", new[namespace].first_flow, "namespace.create", what)
     for namespace in sorted(new.keys() & old.keys()):
         if new[namespace].name != old[namespace].name:
             owner, earlier_owner = new[namespace].first_flow, old[namespace].first_flow
@@ -50,14 +50,14 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
                 "before it deletes others, so it fails because the namespace still exists; "
                 f"give `{owner}` another namespace"
             )
-            yield Effect(Severity.NONE, "namespace-taken-over", owner, "namespace.create", what)
+            yield Effect(Impact.NONE, "namespace-taken-over", owner, "namespace.create", what)
 
 
 def _quotas(before: Mapping[str, Manifest], after: Mapping[str, Manifest], flow: str) -> Iterator[Effect]:
     old, new = ({key: quota["spec"] for key, quota in side.items()} for side in (before, after))
     if old != new:
         what = "the namespace's quota changes: running pods stay, but new pods must fit into the new quota"
-        yield Effect(Severity.NONE, "quota-changes", flow, "quota", what)
+        yield Effect(Impact.NONE, "quota-changes", flow, "quota", what)
 
 
 def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deployment: str) -> Iterator[Effect]:
@@ -65,11 +65,11 @@ def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deploy
         old, new = before.get(user), after.get(user)
         if new is None:
             what = f"the User Operator deletes user `{user}` and its ACLs: clients that log in as it are refused"
-            yield Effect(Severity.DATA, "user-removed", deployment, "", what)
+            yield Effect(Impact.DATA, "user-removed", deployment, "", what)
         elif old is None:
             acls = number(len(_acls(new)), "ACL")
             what = f"the User Operator creates user `{user}` with {acls} and removes any other ACLs of that user"
-            yield Effect(Severity.NONE, "user-added", deployment, "", what)
+            yield Effect(Impact.NONE, "user-added", deployment, "", what)
         else:
             yield from _changed_user(user, old, new, deployment)
 
@@ -77,13 +77,13 @@ def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deploy
 def _changed_user(user: str, old: Manifest, new: Manifest, deployment: str) -> Iterator[Effect]:
     if removed := [acl for acl in _acls(old) if acl not in _acls(new)]:
         what = f"user `{user}` loses {number(len(removed), 'ACL')} that no flow needs any longer: {listed(removed)}"
-        yield Effect(Severity.NONE, "acls-removed", deployment, "", what)
+        yield Effect(Impact.NONE, "acls-removed", deployment, "", what)
     if added := [acl for acl in _acls(new) if acl not in _acls(old)]:
         what = f"user `{user}` gets {number(len(added), 'ACL')}: {listed(added)}"
-        yield Effect(Severity.NONE, "acls-added", deployment, "", what)
+        yield Effect(Impact.NONE, "acls-added", deployment, "", what)
     if old["spec"].get("authentication") != new["spec"].get("authentication"):
         what = f"user `{user}` authenticates differently: connectors are refused until they use its new credentials"
-        yield Effect(Severity.RESTART, "user-logs-in-otherwise", deployment, "", what)
+        yield Effect(Impact.RESTART, "user-logs-in-otherwise", deployment, "", what)
 
 
 def _acls(user: Manifest) -> list[str]:
@@ -114,7 +114,7 @@ def monitoring_effects(change: StackChange) -> Iterator[Effect]:
         ):
             if names:
                 what = f"{word} {verb} in {kind} {listed(names)}; this restarts nothing"
-                yield Effect(Severity.NONE, f"monitoring-{verb}", "", "monitoring", what)
+                yield Effect(Impact.NONE, f"monitoring-{verb}", "", "monitoring", what)
 
 
 #: Kind of an object -> kind of change -> the sentence about it.
@@ -156,4 +156,4 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
                 what = (
                     f"{sentences[verb].format(flows=listed(flows))}; the validation itself has no effect on replication"
                 )
-                yield Effect(Severity.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)
+                yield Effect(Impact.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.effect import Effect, Impact, counted, listed, verb
 from components.changes.stack_change import StackChange, effects_on_sources, is_covered
 
 _LAG = "offset.lag.max"
@@ -31,10 +31,10 @@ def translation_effects(change: StackChange) -> Iterator[Effect]:
 def _checkpoint_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
     if after is not None:
         what = _translated(after.names("groups"))
-        yield Effect(Severity.NONE, "checkpoints-start", after.flow, "connectors.checkpoint", what)
+        yield Effect(Impact.NONE, "checkpoints-start", after.flow, "connectors.checkpoint", what)
     if before is not None:
         what = _orphaned(before.names("groups"), before.target_alias)
-        yield Effect(Severity.DATA, "checkpoints-stop", before.flow, "connectors.checkpoint", what)
+        yield Effect(Impact.DATA, "checkpoints-stop", before.flow, "connectors.checkpoint", what)
 
 
 def _translated(groups: Sequence[str]) -> str:
@@ -51,19 +51,19 @@ def _orphaned(groups: Sequence[str], target: str) -> str:
 def _groups(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
     old, new = before.names("groups"), after.names("groups")
     if started := [group for group in new if not is_covered(group, old)]:
-        yield Effect(Severity.NONE, "groups-start", after.flow, "groups", _translated(started))
+        yield Effect(Impact.NONE, "groups-start", after.flow, "groups", _translated(started))
     if stopped := [group for group in old if not is_covered(group, new)]:
         kept = [group for group in new if group not in old and is_covered(group, stopped)]
         still = f". {listed(kept)} {verb(kept, 'is', 'are')} still translated" if kept else ""
         what = _orphaned(stopped, after.target_alias) + still
-        yield Effect(Severity.DATA, "groups-stop", after.flow, "groups", what)
+        yield Effect(Impact.DATA, "groups-stop", after.flow, "groups", what)
     old, new = before.names("groups.exclude"), after.names("groups.exclude")
     if added := [pattern for pattern in new if pattern not in old]:
         what = f"offsets of groups that match {listed(added)} are orphaned: they are no longer translated"
-        yield Effect(Severity.DATA, "groups-stop", after.flow, "groupsExclude", what)
+        yield Effect(Impact.DATA, "groups-stop", after.flow, "groupsExclude", what)
     if removed := [pattern for pattern in old if pattern not in new]:
         what = f"offsets of groups that match {listed(removed)} start being translated"
-        yield Effect(Severity.NONE, "groups-start", after.flow, "groupsExclude", what)
+        yield Effect(Impact.NONE, "groups-start", after.flow, "groupsExclude", what)
 
 
 def _group_offsets(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -75,10 +75,10 @@ def _group_offsets(before: DeployedConnector, after: DeployedConnector) -> Itera
             f"offsets of {groups} are no longer committed on {after.target_alias}: after a failover, consumers resume "
             "from the offsets that are now committed there and reread everything since"
         )
-        yield Effect(Severity.RE_READ, "group-offsets-stop", after.flow, "syncGroupOffsets", what)
+        yield Effect(Impact.RE_READ, "group-offsets-stop", after.flow, "syncGroupOffsets", what)
     if (old, new) == ("false", "true"):
         what = f"translated offsets of {groups} are committed on {after.target_alias} while no member is active there"
-        yield Effect(Severity.NONE, "group-offsets-start", after.flow, "syncGroupOffsets", what)
+        yield Effect(Impact.NONE, "group-offsets-start", after.flow, "syncGroupOffsets", what)
 
 
 def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -89,7 +89,7 @@ def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Ef
             "translated until it restarts"
         )
         where = f"connectors.checkpoint.config.{_REFRESH}"
-        yield Effect(Severity.RE_READ, "groups-not-refreshed", after.flow, where, what)
+        yield Effect(Impact.RE_READ, "groups-not-refreshed", after.flow, where, what)
 
 
 def _offset_syncs(change: StackChange, before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -98,24 +98,24 @@ def _offset_syncs(change: StackChange, before: DeployedConnector, after: Deploye
     (old_side, old_topic), (new_side, new_topic) = _offset_syncs_topic(before), _offset_syncs_topic(after)
     if old_topic and not new_topic:
         what = f"offset syncs stop: {offsets} are orphaned, and checkpoints no longer advance"
-        yield Effect(Severity.DATA, "offset-syncs-stop", after.flow, "offsetSyncs.enabled", what)
+        yield Effect(Impact.DATA, "offset-syncs-stop", after.flow, "offsetSyncs.enabled", what)
     elif new_topic and not old_topic:
         what = f"offset syncs start in `{new_topic}` with the next records: earlier offsets are not translated"
-        yield Effect(Severity.NONE, "offset-syncs-start", after.flow, "offsetSyncs.enabled", what)
+        yield Effect(Impact.NONE, "offset-syncs-start", after.flow, "offsetSyncs.enabled", what)
     elif (old_side, old_topic) != (new_side, new_topic):
         what = (
             f"offset syncs move from `{old_topic}` on the {old_side} to `{new_topic}` on the {new_side}, which has no "
             f"history: {offsets} do not advance on {after.target_alias} until the groups pass the first new sync"
         )
         where = _cause_of_the_move(before, after) if old_side == new_side else "offsetSyncs.location"
-        yield Effect(Severity.RE_READ, "offset-syncs-move", after.flow, where, what)
+        yield Effect(Impact.RE_READ, "offset-syncs-move", after.flow, where, what)
     elif new_topic and before.config.get(_LAG) != after.config.get(_LAG):
         old_lag, new_lag = (connector.config.get(_LAG, "100") for connector in (before, after))
         what = (
             f"`{_LAG}` is {new_lag} instead of {old_lag}: at most that many records pass between two offset syncs, and "
             "a group at the end of a partition rereads no more than that"
         )
-        yield Effect(Severity.NONE, "offset-lag-changes", after.flow, "offsetSyncs.lagMax", what)
+        yield Effect(Impact.NONE, "offset-lag-changes", after.flow, "offsetSyncs.lagMax", what)
 
 
 def _cause_of_the_move(before: DeployedConnector, after: DeployedConnector) -> str:

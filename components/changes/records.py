@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Severity, counted, listed
+from components.changes.effect import Effect, Impact, counted, listed
 from components.changes.stack_change import StackChange, effects_on_sources
 from components.kafka.plugins import CONVERTER_KEYS
 from components.render.connector_config import RESERVED_NAMES
@@ -47,7 +47,7 @@ def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effe
             f"records from {after.target_alias} are no longer dropped: if the topics are replicated back under the "
             "same names, every record circulates endlessly"
         )
-    yield Effect(Severity.DATA, code, after.flow, "loopGuard", what)
+    yield Effect(Impact.DATA, code, after.flow, "loopGuard", what)
 
 
 def _transforms(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -59,7 +59,7 @@ def _transforms(before: DeployedConnector, after: DeployedConnector) -> Iterator
             f"records are transformed differently from now on ({listed(changed)}); records already in the remote "
             "topics stay unchanged"
         )
-        yield Effect(Severity.DATA, "transforms-change", after.flow, "transforms", what)
+        yield Effect(Impact.DATA, "transforms-change", after.flow, "transforms", what)
 
 
 def _user_chain(connector: DeployedConnector) -> list[str]:
@@ -84,16 +84,16 @@ def _start_from(before: DeployedConnector, after: DeployedConnector) -> Iterator
             f"partitions that were never replicated start from {after.start_from} instead of {before.start_from}; all "
             "others continue where they are"
         )
-        yield Effect(Severity.NONE, "start-from-changes", after.flow, "startFrom", what)
+        yield Effect(Impact.NONE, "start-from-changes", after.flow, "startFrom", what)
 
 
 def _isolation(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
     old, new = (connector.config.get(_ISOLATION, "read_uncommitted") for connector in (before, after))
     if old == new:
         return
-    severity, consequence = Severity.DATA, "are replicated from now on"
+    severity, consequence = Impact.DATA, "are replicated from now on"
     if new == "read_committed":
-        severity = Severity.NONE
+        severity = Impact.NONE
         consequence = "are skipped from now on, and an open transaction holds back the records that follow it"
     what = f"records of aborted transactions in {counted(after.topics, 'topic')} {consequence}"
     yield Effect(severity, "isolation-changes", after.flow, "exactlyOnce", what)
@@ -106,16 +106,16 @@ def _heartbeat_replication(before: DeployedConnector, after: DeployedConnector) 
     if after.is_on(_HEARTBEATS):
         code, replicates = "heartbeats-replicated", "replicates"
     what = f"connector `{after.name}` {replicates} heartbeats to {after.target_alias}"
-    yield Effect(Severity.NONE, code, after.flow, "replicateHeartbeats", what)
+    yield Effect(Impact.NONE, code, after.flow, "replicateHeartbeats", what)
 
 
 def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
     key = "connectors.heartbeat"
     if before is not None and after is None:
         what = "heartbeats stop: when no records are produced, nothing will show that the flow works"
-        yield Effect(Severity.NONE, "heartbeats-stop", before.flow, key, what)
+        yield Effect(Impact.NONE, "heartbeats-stop", before.flow, key, what)
     if after is not None and before is None:
-        yield Effect(Severity.NONE, "heartbeats-start", after.flow, key, "heartbeats start")
+        yield Effect(Impact.NONE, "heartbeats-start", after.flow, key, "heartbeats start")
     if before is None or after is None:
         return
     if before.workers.kind == after.workers.kind == "KafkaConnect" and before.beside_source != after.beside_source:
@@ -124,10 +124,10 @@ def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnec
             f"heartbeats are sent by workers `{after.workers.name}`, which belong to {cluster}, instead of "
             f"`{before.workers.name}`"
         )
-        yield Effect(Severity.NONE, "heartbeats-move", after.flow, key, what)
+        yield Effect(Impact.NONE, "heartbeats-move", after.flow, key, what)
     if before.workers.kind != after.workers.kind:
         what = (
             f"heartbeats come from `{after.name}` under {after.workers.kind} instead of `{before.name}`; a "
             "KafkaMirrorMaker2 produces them to the target, every other connector to the source"
         )
-        yield Effect(Severity.NONE, "heartbeats-move", after.flow, key, what)
+        yield Effect(Impact.NONE, "heartbeats-move", after.flow, key, what)

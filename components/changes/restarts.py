@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers
-from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.effect import Effect, Impact, counted, listed, verb
 from components.changes.stack_change import StackChange
 from components.contract.wording import number
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
@@ -58,36 +58,36 @@ def _restart(flow: str, connectors: list[tuple[DeployedConnector, list[str]]]) -
     restart = f"{counted(names, 'connector')} {verb(names, 'restarts', 'restart')}"
     if keys and all(key.endswith(_REVISION) for key in keys):
         what = f"{restart} to read the new credentials: {listed(names)}"
-        return Effect(Severity.RESTART, "credentials-are-read-anew", flow, "", what)
+        return Effect(Impact.RESTART, "credentials-are-read-anew", flow, "", what)
     because = listed(keys) if keys else "a ConfigMap or a credential has a new name"
-    return Effect(Severity.RESTART, "connector-restarts", flow, "connectors", f"{restart}: {listed(names)} ({because})")
+    return Effect(Impact.RESTART, "connector-restarts", flow, "connectors", f"{restart}: {listed(names)} ({because})")
 
 
 def _state(before: DeployedConnector, after: DeployedConnector) -> Effect:
     key = f"connectors.{'sources.' + after.part if after.part else after.role}.state"
     if after.state == "running":
         what = f"connector `{after.name}` resumes where it stopped"
-        return Effect(Severity.RESTART, "connector-resumes", after.flow, key, what)
+        return Effect(Impact.RESTART, "connector-resumes", after.flow, key, what)
     severity, consequence = _inactive(after)
     what = f"connector `{after.name}` is {after.state}: {consequence}"
     if before.state != "running":
-        severity = Severity.NONE
+        severity = Impact.NONE
         what = f"connector `{after.name}` is {after.state} instead of {before.state}: it still does nothing"
     code = "connector-stops" if after.state == "stopped" else "connector-pauses"
     return Effect(severity, code, after.flow, key, what)
 
 
-def _inactive(connector: DeployedConnector) -> tuple[Severity, str]:
+def _inactive(connector: DeployedConnector) -> tuple[Impact, str]:
     """What a connector that no longer runs leaves undone, and how severe that is."""
     match connector.role:
         case "source":
             topics = f"{counted(connector.topics, 'topic')} {verb(connector.topics, 'is', 'are')}"
             lost = "records that the source's retention deletes in the meantime are lost to the target"
-            return Severity.DATA, f"{topics} no longer replicated, and {lost}"
+            return Impact.DATA, f"{topics} no longer replicated, and {lost}"
         case "checkpoint":
             groups = counted(connector.names("groups"), "group")
-            return Severity.RE_READ, f"offsets of {groups} are no longer translated"
-    return Severity.NONE, "heartbeats stop"
+            return Impact.RE_READ, f"offsets of {groups} are no longer translated"
+    return Impact.NONE, "heartbeats stop"
 
 
 _DELAY = "scheduled.rebalance.max.delay.ms"
@@ -121,7 +121,7 @@ def _renamed(earlier: Iterable[DeployedWorkers], after: DeployedWorkers, flow: s
                 f"`{after.group}`, then those of `{before.name}` leave it. {_tasks_of_leaver(after)}, then continue "
                 "where they stopped"
             )
-            yield Effect(Severity.RESTART, "workers-renamed", flow, "connect.name", what)
+            yield Effect(Impact.RESTART, "workers-renamed", flow, "connect.name", what)
 
 
 def _regrouped(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
@@ -131,7 +131,7 @@ def _regrouped(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> It
             f"the worker group changes from `{before.group}` to `{after.group}`. While the workers restart one by "
             "one, both groups run the connectors, so records of those minutes are replicated twice"
         )
-        yield Effect(Severity.RE_READ, "worker-group-changes", flow, "connect.groupId", what)
+        yield Effect(Impact.RE_READ, "worker-group-changes", flow, "connect.groupId", what)
 
 
 def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
@@ -141,13 +141,13 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
             "`replicate up` refuses, because Pulumi's provider would fail half-way: deploy `strimzi: '0.51/v1beta2'` "
             "first, with an operator from 0.49 to 0.51 (GitOps tools need no such step)"
         )
-        yield Effect(Severity.RESTART, "api-switch-in-one-step", flow, "strimzi", what)
+        yield Effect(Impact.RESTART, "api-switch-in-one-step", flow, "strimzi", what)
     elif before.api_version != after.api_version:
         what = (
             f"{after.kind} `{after.name}` changes from {before.api_version} to {after.api_version} and is updated in "
             "place; the running operator must serve the new version"
         )
-        yield Effect(Severity.NONE, "api-version-changes", flow, "strimzi", what)
+        yield Effect(Impact.NONE, "api-version-changes", flow, "strimzi", what)
     if before.namespace != after.namespace:
         what = (
             f"objects are created in namespace {after.namespace}, where the Secrets that they reference must exist, "
@@ -159,7 +159,7 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
                 ". Together with the old KafkaConnectors the operator deletes the connectors that both worker groups "
                 "share, and restores them when it next reconciles, every two minutes by default"
             )
-        yield Effect(Severity.RESTART, "namespace-changes", flow, "namespace", what)
+        yield Effect(Impact.RESTART, "namespace-changes", flow, "namespace", what)
 
 
 def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
@@ -172,9 +172,7 @@ def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterato
         restart = f"its worker restarts ({listed(changed)})"
         if after.replicas > 1:
             restart = f"its {after.replicas} workers restart one by one ({listed(changed)}). {_tasks_of_leaver(after)}"
-        yield Effect(
-            Severity.RESTART, "connect-rolls", flow, "connect", f"{after.kind} `{after.name}` rolls: {restart}"
-        )
+        yield Effect(Impact.RESTART, "connect-rolls", flow, "connect", f"{after.kind} `{after.name}` rolls: {restart}")
     if before.replicas != after.replicas and 0 in (before.replicas, after.replicas):
         yield _all_workers(before, after, flow)
     elif before.replicas != after.replicas:
@@ -185,10 +183,10 @@ def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterato
             f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers{others}. "
             f"{tasks}{joint} where they stopped"
         )
-        yield Effect(Severity.RESTART, "connect-scales", flow, "connect.replicas", what)
+        yield Effect(Impact.RESTART, "connect-scales", flow, "connect.replicas", what)
     if before.logging != after.logging:
         what = f"{after.kind} `{after.name}` changes its logging without a restart"
-        yield Effect(Severity.NONE, "logging-changes", flow, "connect.logging", what)
+        yield Effect(Impact.NONE, "logging-changes", flow, "connect.logging", what)
 
 
 def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Effect:
@@ -196,12 +194,12 @@ def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> 
     scales = f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers"
     if after.replicas:
         what = f"{scales}: its connectors continue where they stopped"
-        return Effect(Severity.RESTART, "connect-scales", flow, "connect.replicas", what)
+        return Effect(Impact.RESTART, "connect-scales", flow, "connect.replicas", what)
     what = (
         f"{scales}: none of its connectors runs, nothing is replicated, and records that the source's retention "
         "deletes in the meantime are lost to the target"
     )
-    return Effect(Severity.DATA, "workers-stop", flow, "connect.replicas", what)
+    return Effect(Impact.DATA, "workers-stop", flow, "connect.replicas", what)
 
 
 def _tasks_of_leaver(workers: DeployedWorkers) -> str:
@@ -228,10 +226,10 @@ def _exactly_once(before: DeployedWorkers, after: DeployedWorkers, flow: str) ->
             "workers change from `disabled` to `enabled` in one step: new workers would fence out the old ones that "
             "still run, so `up` refuses it; deploy `preparing` first"
         )
-        yield Effect(Severity.DATA, "exactly-once-in-one-step", flow, "exactlyOnce", what)
+        yield Effect(Impact.DATA, "exactly-once-in-one-step", flow, "exactlyOnce", what)
     elif old != new and new == "enabled":
         what = "records and source offsets are written in one transaction from now on: a worker that dies repeats none"
-        yield Effect(Severity.NONE, "exactly-once-begins", flow, "exactlyOnce", what)
+        yield Effect(Impact.NONE, "exactly-once-begins", flow, "exactlyOnce", what)
     elif old == "enabled" != new:
         what = "delivery is at least once from now on: a worker that dies repeats its last records"
-        yield Effect(Severity.RE_READ, "exactly-once-ends", flow, "exactlyOnce", what)
+        yield Effect(Impact.RE_READ, "exactly-once-ends", flow, "exactlyOnce", what)

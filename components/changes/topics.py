@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Severity, counted, listed, verb
+from components.changes.effect import Effect, Impact, counted, listed, verb
 from components.changes.stack_change import StackChange, is_covered
 from components.kafka.topic_names import is_name
 
@@ -32,7 +32,7 @@ def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
         f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
         f"{into_existing(connector, topics)}"
     )
-    return Effect(Severity.NONE, "topics-start", connector.flow, connector.topics_key, what)
+    return Effect(Impact.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
 
 def _start(connector: DeployedConnector, topics: list[str]) -> str:
@@ -73,7 +73,7 @@ def _stopped(change: StackChange, connector: DeployedConnector, topics: list[str
         f"{stay} on {connector.target_alias} but {get} no more records from {connector.source_alias}{offsets}"
         f"{_still_replicated(change, connector, topics)}"
     )
-    return Effect(Severity.DATA, "topics-stop", connector.flow, connector.topics_key, what)
+    return Effect(Impact.DATA, "topics-stop", connector.flow, connector.topics_key, what)
 
 
 def _still_replicated(change: StackChange, connector: DeployedConnector, topics: list[str]) -> str:
@@ -90,7 +90,7 @@ def _added(change: StackChange, connector: DeployedConnector, topics: list[str])
         f"replication from {connector.source_alias} to {connector.target_alias} begins: {counted(topics, 'topic')} "
         f"from {_start(connector, topics)}{translated}{into_existing(connector, topics)}"
     )
-    return Effect(Severity.NONE, "replication-added", connector.flow, connector.topics_key, what)
+    return Effect(Impact.NONE, "replication-added", connector.flow, connector.topics_key, what)
 
 
 def _removed(change: StackChange, connector: DeployedConnector, topics: list[str]) -> Effect:
@@ -100,7 +100,7 @@ def _removed(change: StackChange, connector: DeployedConnector, topics: list[str
         f"replication from {connector.source_alias} to {connector.target_alias} ends: {counted(topics, 'topic')} "
         f"{verb(topics, 'is', 'are')} no longer replicated{offsets}; remote topics and committed offsets stay in Kafka"
     )
-    return Effect(Severity.DATA, "replication-removed", connector.flow, "", what)
+    return Effect(Impact.DATA, "replication-removed", connector.flow, "", what)
 
 
 def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -113,13 +113,13 @@ def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator
             f"topics that match {listed(added)} are excluded from now on: their remote topics stay on "
             f"{after.target_alias} but get no more records from {after.source_alias}"
         )
-        yield Effect(Severity.DATA, "exclusions-added", after.flow, "topicsExclude", what)
+        yield Effect(Impact.DATA, "exclusions-added", after.flow, "topicsExclude", what)
     if removed := [pattern for pattern in old if not is_covered(pattern, new)]:
         what = (
             f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
             f"{into_existing(after, removed)}"
         )
-        yield Effect(Severity.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
+        yield Effect(Impact.NONE, "exclusions-removed", after.flow, "topicsExclude", what)
 
 
 def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -129,4 +129,4 @@ def _refresh(before: DeployedConnector, after: DeployedConnector) -> Iterator[Ef
             f"connector `{after.name}` no longer looks for new topics and partitions: those created later are not "
             "replicated until it restarts"
         )
-        yield Effect(Severity.DATA, "topics-not-refreshed", after.flow, f"connectors.source.config.{_REFRESH}", what)
+        yield Effect(Impact.DATA, "topics-not-refreshed", after.flow, f"connectors.source.config.{_REFRESH}", what)

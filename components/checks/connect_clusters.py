@@ -8,7 +8,7 @@ from typing import Any
 from components.checks.heartbeats import sending_workers
 from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import group_id, heartbeat_workers_name
 from components.kafka.connectors import EMIT_CHECKPOINTS
 from components.kafka.topic_names import is_name
@@ -72,7 +72,7 @@ def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Itera
 
 def _worker_names(flow: ExpandedFlow, sender: str) -> Iterable[str]:
     """Names of a flow's workers; in some versions the heartbeats of a KafkaMirrorMaker2 have their own workers."""
-    if flow.shape is Shape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
+    if flow.shape is FlowShape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
         return dict.fromkeys((flow.workers, sender, heartbeat_workers_name(flow.workers)))
     return dict.fromkeys((flow.workers, sender))
 

@@ -7,7 +7,7 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.operators import strimzi
 from components.flows.resolved import ResolvedFlow
 from components.render.connector_config import chooses_heartbeats
-from components.render.heartbeat_workers import LeftBehind, heartbeat_workers, left_behind, login_left_behind
+from components.render.heartbeat_workers import ProducerConflict, heartbeat_workers, login_conflicts, producer_conflicts
 from components.topology.clusters import KeystoreTrust
 from components.topology.model import Topology
 
@@ -35,7 +35,7 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
     if resolved is None or resolved.source.tls is None or not isinstance(resolved.source.tls.trust, KeystoreTrust):
         return
     source = flow.settings.source
-    if conflicts := left_behind(resolved):
+    if conflicts := producer_conflicts(resolved):
         reasons = " and ".join(_reason(reason, resolved) for reason in conflicts)
         yield Problem(
             flow.where("connectors.heartbeat"),
@@ -48,15 +48,15 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
         )
 
 
-def _reason(reason: LeftBehind, flow: ResolvedFlow) -> str:
+def _reason(reason: ProducerConflict, flow: ResolvedFlow) -> str:
     """Settings of the target's workers that conflict with the source's settings."""
     match reason:
-        case LeftBehind.TRUST:
+        case ProducerConflict.TRUST:
             return "PEM certificates, which Kafka refuses together with a truststore file"
-        case LeftBehind.CERTIFICATE:
+        case ProducerConflict.CERTIFICATE:
             return "a keystore file, which Kafka refuses together with a PEM key"
-        case LeftBehind.LOGIN:
-            properties = ", ".join(f"`{key}`" for key in login_left_behind(flow))
+        case ProducerConflict.LOGIN:
+            properties = ", ".join(f"`{key}`" for key in login_conflicts(flow))
             return f"{properties}, which the login to `{flow.settings.source}` cannot unset"
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from components.contract.problems import Problem, Severity
 from components.contract.wording import agreeing
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, each_source, source_key, topic_selection
 from components.kafka.cycles import (
@@ -112,7 +112,7 @@ def _loop(cycle: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
     if not topic:
         why += " It could not be decided whether any topic passes every flow of the ring."
     instead = f"set `policy: default` on {_names(identity)}, or " if mixed else "use `kind: prefixlessPair`, or "
-    if any(flow.shape is Shape.PREFIXLESS_PAIR for flow in identity):
+    if any(flow.shape is FlowShape.PREFIXLESS_PAIR for flow in identity):
         instead = ""
     return Problem(
         ring[0].where("policy" if ring[0] in identity else "loopGuard"),
@@ -127,7 +127,7 @@ def _loop(cycle: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
 
 def _unguarded(ring: Sequence[ExpandedFlow]) -> str:
     unguarded = [flow for flow in ring if not flow.settings.loop_guard]
-    others = [flow for flow in unguarded if flow.shape is not Shape.FLOW]
+    others = [flow for flow in unguarded if flow.shape is not FlowShape.FLOW]
     return _names(unguarded) + (f" (as `kind: flow`: {_names(others)})" if others else "")
 
 
@@ -211,7 +211,7 @@ def _marker_touched(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> P
         knows = f"The loop guard adds this header so that the flow back to `{alias}` recognizes and drops the record."
     lost = "Without it, each record would circulate endlessly."
     # A pair's transforms are also in front of the guard of the flow back, which would drop every record.
-    in_front_of_both = flow.shape is Shape.PREFIXLESS_PAIR and touch.place == "before"
+    in_front_of_both = flow.shape is FlowShape.PREFIXLESS_PAIR and touch.place == "before"
     if use.writes and alias == flow.settings.source and not in_front_of_both:
         lost = "With `loopGuard: true`, this flow adds the header itself."
         if guard is flow:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.patterns import matches_any
 from components.render.alerts import translates
 from components.render.metrics import (
@@ -58,7 +58,7 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Proble
         return
     where, what = flow.where("objectives.readAgain"), f"nothing watches the objective of {records} records"
     if not (translates(flow.settings) and flow.settings.groups):
-        pair = flow.shape is Shape.PREFIXLESS_PAIR
+        pair = flow.shape is FlowShape.PREFIXLESS_PAIR
         why = f"{'A pair' if pair else 'The flow'} translates no offsets, so nothing measures what its groups would "
         why += "read again."
         otherwise = "" if pair else ", or let the checkpoint connector run for the flow's `groups`"

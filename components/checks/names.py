@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from components.checks.heartbeats import sending_workers
 from components.contract.problems import Problem
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import (
     STORAGE_ROLES,
     connect_name,
@@ -122,7 +122,7 @@ def topic_too_long(where: str, remote: str, remedy: str = _SHORTER_REMOTE_NAME) 
 def _check_lengths(topology: Topology, flow: ExpandedFlow, namespace: str) -> Iterator[Problem]:
     sender = sending_workers(topology, flow)
     name = connect_name(flow.workers, flow.settings)
-    mirrors = flow.shape is Shape.MIRROR_MAKER2
+    mirrors = flow.shape is FlowShape.MIRROR_MAKER2
     derived = [f"{name}{_LONGEST_MIRROR_SUFFIX if mirrors else _LONGEST_SUFFIX}"]
     if sender != flow.workers:
         derived.append(f"{sender}{_LONGEST_SUFFIX}")
@@ -251,7 +251,7 @@ def _check_storage_topics(deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]
 def _check_resources(topology: Topology, deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]:
     seen: dict[tuple[str, ...], ExpandedFlow] = {}
     for flow in deployed:
-        kind = "KafkaMirrorMaker2" if flow.shape is Shape.MIRROR_MAKER2 else "KafkaConnect"
+        kind = "KafkaMirrorMaker2" if flow.shape is FlowShape.MIRROR_MAKER2 else "KafkaConnect"
         name = connect_name(flow.workers, flow.settings)
         namespace = namespace_name(flow.workers, flow.settings)
         other = seen.setdefault((_region(topology, flow), namespace, kind, name), flow)
@@ -288,7 +288,7 @@ def _check_connectors(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iter
 def _connectors(topology: Topology, flow: ExpandedFlow) -> Iterator[_Given]:
     """The KafkaConnectors of a flow; the operator creates and names the connectors of a KafkaMirrorMaker2."""
     connectors = flow.settings.connectors
-    mirror = flow.shape is Shape.MIRROR_MAKER2
+    mirror = flow.shape is FlowShape.MIRROR_MAKER2
     for part in () if mirror else source_parts(flow.settings):
         key = f"connectors.sources.{part}" if part else "connectors.source"
         yield _Given(connector_name(flow.name, flow.settings, "source", part), flow, key, flow.name)
@@ -308,7 +308,7 @@ def _region(topology: Topology, flow: ExpandedFlow) -> str:
 
 def _check_unused(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """A name, a label or an annotation of a connector that has no KafkaConnector of its own."""
-    of_operator = flow.shape is Shape.MIRROR_MAKER2
+    of_operator = flow.shape is FlowShape.MIRROR_MAKER2
     divided = bool(flow.settings.connectors.sources)
     unused = {
         "source": of_operator or divided,

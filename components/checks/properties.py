@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from components.checks.property_values import check_credential, check_hostnames, check_value
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.replication_policy import Side
 from components.properties.clients import split_prefix
 from components.properties.definitions import CONNECTORS, Owner
@@ -257,7 +257,7 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
     }
     for path, (owner, config) in configs.items():
         is_one_source = path.startswith("connectors.sources.")
-        of_pair = flow.shape is Shape.PREFIXLESS_PAIR
+        of_pair = flow.shape is FlowShape.PREFIXLESS_PAIR
         place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, is_one_source, of_pair)
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():

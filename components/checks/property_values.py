@@ -10,7 +10,7 @@ from components.flows.expansion import ExpandedFlow
 from components.flows.naming import namespace_name
 from components.properties.definitions import Definition, PropertyType
 from components.properties.values import type_problem, value_text
-from components.render.secrets import Reference, user_references
+from components.render.secrets import ObjectReference, user_references
 from components.topology.clusters import Properties, PropertyValue
 
 #: Ending of a connector property that Kafka accepts with any number -> the value below 1 that works, and why others do
@@ -132,7 +132,7 @@ def check_references(flow: ExpandedFlow) -> Iterator[Problem]:
         yield from check_reference(flow.where(key), reference, here)
 
 
-def check_reference(where: str, reference: Reference, here: str) -> Iterator[Problem]:
+def check_reference(where: str, reference: ObjectReference, here: str) -> Iterator[Problem]:
     """One object that a placeholder names is in the namespace of the workers."""
     if reference.namespace == here:
         return

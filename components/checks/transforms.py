@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from components.checks.property_values import check_credentials
 from components.contract.problems import Problem, Severity
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.heartbeats import EVERYTHING, Heartbeats
 from components.flows.naming import replication_policy
 from components.flows.selections import each_source, source_key, topic_selection
@@ -292,7 +292,7 @@ def _half_refused(source: _Source, failure: ConverterFails) -> Problem:
         f"end the chain with a transform that writes bytes, such as `{VENDOR_TRANSFORMS}ConvertToBytes"
         f"${half.capitalize()}`, with the same predicate"
     )
-    if source.flow.shape is Shape.FLOW:
+    if source.flow.shape is FlowShape.FLOW:
         remedy += f"; or, if the flow has `replicateHeartbeats: false`, set `transforms.converters.{half}: {_JSON}`"
     remedy += "."
     if failure.name in TYPED_CONVERTERS:

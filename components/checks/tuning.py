@@ -12,7 +12,7 @@ from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
 from components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
 from components.render.client_settings import client_settings, flow_clients, with_defaults
-from components.render.config_layers import LayerName, Setting, layer, merged
+from components.render.config_layers import EffectiveSetting, LayerName, layer, merged
 from components.render.connector_config import changeable_layers
 from components.topology.model import Preset
 
@@ -57,14 +57,14 @@ def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
         yield from _check_delivery(flow, part, produces)
 
 
-def _settings(flow: ExpandedFlow, part: str, client: Client, version: str) -> Mapping[str, Setting]:
+def _settings(flow: ExpandedFlow, part: str, client: Client, version: str) -> Mapping[str, EffectiveSetting]:
     connector = merged(changeable_layers(flow, "source", part))
     worker = merged([layer(LayerName.WORKER, flow.settings.connect.config, flow.where("connect.config"))])
     return with_defaults(client, client_settings(client, connector, worker, version), version)
 
 
 def _check_ceilings(
-    flow: ExpandedFlow, part: str, consumes: Mapping[str, Setting], produces: Mapping[str, Setting]
+    flow: ExpandedFlow, part: str, consumes: Mapping[str, EffectiveSetting], produces: Mapping[str, EffectiveSetting]
 ) -> Iterator[Problem]:
     tuning = flow.settings.tuning
     if tuning.round_trip_milliseconds is None or tuning.bytes_per_second_per_partition is None:
@@ -94,7 +94,7 @@ def _check_ceilings(
         yield Problem(where, "produce-ceiling", *words, severity=Severity.WARNING)
 
 
-def _limits(settings: Mapping[str, Setting], *names: str) -> list[_Limit]:
+def _limits(settings: Mapping[str, EffectiveSetting], *names: str) -> list[_Limit]:
     """Limits set by these properties. A buffer of -1 is no limit: the operating system sizes it."""
     numbers = {name: _number(settings, name) for name in names}
     return [_Limit(name, number) for name, number in numbers.items() if number is not None and number > 0]
@@ -137,7 +137,7 @@ def _raise(way: _Way, limit: _Limit, needed: int) -> str:
     )
 
 
-def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting]) -> Iterator[Problem]:
+def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, EffectiveSetting]) -> Iterator[Problem]:
     in_flight = _number(produces, _IN_FLIGHT) or 1
     where = flow.where(f"connectors.sources.{part}.config" if part else "connectors.source.config")
     idempotent = str(produces["enable.idempotence"].value).lower() == "true"
@@ -172,7 +172,7 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting])
         )
 
 
-def _check_delivery(flow: ExpandedFlow, part: str, produces: Mapping[str, Setting]) -> Iterator[Problem]:
+def _check_delivery(flow: ExpandedFlow, part: str, produces: Mapping[str, EffectiveSetting]) -> Iterator[Problem]:
     """Source: KafkaProducer.configureDeliveryTimeout; Connect always sets the timeout."""
     delivery, linger, request = (_number(produces, name) for name in (_DELIVERY, "linger.ms", "request.timeout.ms"))
     if delivery is None or linger is None or request is None or delivery >= linger + request:
@@ -191,7 +191,7 @@ def _connector(part: str) -> str:
     return f"the source connector `{part}`" if part else "the source connector"
 
 
-def _number(settings: Mapping[str, Setting], name: str) -> int | None:
+def _number(settings: Mapping[str, EffectiveSetting], name: str) -> int | None:
     """A property as a whole number; None for a placeholder, whose value is not known here."""
     try:
         return int(str(settings[name].value))

@@ -5,7 +5,7 @@ from typing import Any
 
 from components.checks.property_values import check_reference
 from components.contract.problems import Problem
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.operators import Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import CONNECTOR_CLASSES
@@ -50,7 +50,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     for side in sides:
         yield from _check_custom(resolved, side)
         yield from _check_trust(resolved, side)
-    if flow.shape is not Shape.MIRROR_MAKER2:
+    if flow.shape is not FlowShape.MIRROR_MAKER2:
         yield from _check_names(flow, mounts(resolved, sides))
 
 
@@ -137,7 +137,7 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
 
 def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     cluster, alias = flow.cluster(side), flow.alias(side)
-    mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
+    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
     trust = cluster.tls.trust if cluster.tls else None
     if isinstance(trust, SecretPattern) and trust.key is None and _read_by_connectors(flow, side):
         yield Problem(
@@ -162,7 +162,7 @@ def _read_by_connectors(flow: ResolvedFlow, side: Side) -> bool:
 
     In a KafkaMirrorMaker2 the operator configures them.
     """
-    if flow.expanded.shape is Shape.MIRROR_MAKER2:
+    if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
         heartbeats = flow.settings.connectors.heartbeat.enabled and flow.api is StrimziApi.V1
         return heartbeats and side == "source"
     return side == "source" or not flow.strimzi.keeps_values

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
+    CredentialReference,
     PasswordAuthentication,
-    Reference,
 )
 from components.contract.problems import CannotRunError
 
 _CRITICAL_ONLY = 2
 #: The value of a credential.
-Read = Callable[[Reference], str]
+Read = Callable[[CredentialReference], str]
 ClientConfig = dict[str, str | int | float | bool]
 
 

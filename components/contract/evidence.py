@@ -28,7 +28,7 @@ from pydantic import (
     model_validator,
 )
 
-from components.contract.parameters import Model
+from components.contract.parameters import DocumentPart
 from components.contract.wording import agreeing
 from components.kafka.proven_positions import KeptPosition, Span
 
@@ -112,7 +112,7 @@ class ProvenTopic:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ParityEvidence:
     """The proven topics of a flow, by name on the source. `digest` is that of the model that was deployed."""
 
     digest: str
@@ -148,7 +148,7 @@ class _EvidenceDocument(BaseModel):
     topics: dict[str, _EvidenceTopic]
 
 
-def packed_evidence(evidence: Evidence) -> bytes:
+def packed_evidence(evidence: ParityEvidence) -> bytes:
     """The evidence in the form that `read_evidence` reads, not yet in base64."""
     topics = {
         name: {
@@ -162,7 +162,7 @@ def packed_evidence(evidence: Evidence) -> bytes:
     return compressed({"version": EVIDENCE_VERSION, "digest": evidence.digest, "topics": topics})
 
 
-def read_evidence(data: Mapping[str, str]) -> Evidence | None:
+def read_evidence(data: Mapping[str, str]) -> ParityEvidence | None:
     """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
     if EVIDENCE not in data:
         return None
@@ -176,7 +176,7 @@ def read_evidence(data: Mapping[str, str]) -> Evidence | None:
         )
         for name, topic in document.topics.items()
     }
-    return Evidence(document.digest, topics)
+    return ParityEvidence(document.digest, topics)
 
 
 #: The entry of the ConfigMap, in its binaryData.
@@ -209,7 +209,7 @@ Positions: TypeAlias = Mapping[tuple[str, str, int], KeptPosition]
 
 
 @dataclass(frozen=True)
-class KeptPositions:
+class PublishedPositions:
     """What was proven at `time` (ISO 8601) of the model with this digest.
 
     `left_out` committed offsets have no position here: nothing was proven about them, or there was no room.
@@ -226,7 +226,7 @@ class KeptPositions:
         return sorted(self.positions.items(), key=lambda item: (-item[1].read_again, item[0]))
 
 
-class _PositionsPartition(Model):
+class _PositionsPartition(DocumentPart):
     """`groups` holds indexes; `shifts` holds the position on the target minus the committed offset."""
 
     span: tuple[Offset, Offset, Offset, Offset, StrictBool]
@@ -249,13 +249,13 @@ class _PositionsPartition(Model):
         return self
 
 
-class _PositionsTopic(Model):
+class _PositionsTopic(DocumentPart):
     source_id: StrictStr
     target_id: StrictStr
     partitions: dict[int, _PositionsPartition]
 
 
-class _PositionsDocument(Model):
+class _PositionsDocument(DocumentPart):
     version: Literal[1]
     digest: StrictStr
     time: Time
@@ -271,7 +271,7 @@ class _PositionsDocument(Model):
         return self
 
 
-def packed_positions(kept: KeptPositions, most_bytes: int) -> bytes | None:
+def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
     """The positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit. If
     there are too many, those with the most records to read again are kept; the spans still give the others.
     """
@@ -284,7 +284,7 @@ def packed_positions(kept: KeptPositions, most_bytes: int) -> bytes | None:
     return packed if len(packed) <= most_bytes else None
 
 
-def _packed_positions(kept: KeptPositions) -> bytes:
+def _packed_positions(kept: PublishedPositions) -> bytes:
     groups = {group: index for index, group in enumerate(sorted({group for group, *_ in kept.positions}))}
     rows: dict[tuple[str, int], list[tuple[int, KeptPosition]]] = {}
     for (group, topic, partition), position in kept.positions.items():
@@ -322,7 +322,7 @@ def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
     }
 
 
-def read_positions(data: Mapping[str, str]) -> KeptPositions | None:
+def read_positions(data: Mapping[str, str]) -> PublishedPositions | None:
     """The positions among the entries of a ConfigMap; None if there are none. Raises ValueError if unreadable."""
     if POSITIONS not in data:
         return None
@@ -335,7 +335,7 @@ def read_positions(data: Mapping[str, str]) -> KeptPositions | None:
         )
         for name, topic in document.topics.items()
     }
-    return KeptPositions(document.digest, document.time, topics, dict(_positions(document)), document.left_out)
+    return PublishedPositions(document.digest, document.time, topics, dict(_positions(document)), document.left_out)
 
 
 def _positions(document: _PositionsDocument) -> Iterator[tuple[tuple[str, str, int], KeptPosition]]:

@@ -19,7 +19,7 @@ NO_VERDICT = "none"
 
 
 @dataclass(frozen=True)
-class Series:
+class ExportedSeries:
     """The series of one name. `more` has their labels besides those of the flow."""
 
     name: str
@@ -29,86 +29,90 @@ class Series:
 
 
 #: The only series without a flow: its label is `stack`.
-LOOKED = Series("mirror_look_timestamp_seconds", "When the newest look at the stack began.")
+LOOK_TIME = ExportedSeries("mirror_look_timestamp_seconds", "When the newest look at the stack began.")
 
-COULD_FAIL_OVER = Series(
+COULD_FAIL_OVER = ExportedSeries(
     "mirror_flow_could_fail_over", "1 if the flow could fail over now, 0 if not; missing if that is not known."
 )
-UNASKED = Series(
+UNANSWERED = ExportedSeries(
     "mirror_flow_unasked", "1 if the answer to this question about the flow is unknown, else 0.", ("what",)
 )
-CONNECTOR_RUNNING = Series(
+CONNECTOR_RUNNING = ExportedSeries(
     "mirror_connector_running", "1 if Connect last reported the connector as running, else 0.", ("connector",)
 )
-RUNNING_TASKS = Series("mirror_connector_running_tasks", "Tasks of the connector that run.", ("connector",))
-FAILURES = Series(
+RUNNING_TASKS = ExportedSeries("mirror_connector_running_tasks", "Tasks of the connector that run.", ("connector",))
+FAILURES = ExportedSeries(
     "mirror_connector_failures", "Failed tasks, and 1 more if the connector itself failed.", ("connector",)
 )
-HEARTBEAT_AGE = Series(
+HEARTBEAT_AGE = ExportedSeries(
     "mirror_heartbeat_age_seconds", "Age of the newest heartbeat on the target; missing without a recent one."
 )
-PARTITIONS = Series("mirror_partitions", "Source partitions that the flow replicates.")
-PARTITIONS_BEHIND = Series("mirror_partitions_behind", "Partitions with records that may not be on the target yet.")
-MISSING_TOPICS = Series("mirror_missing_topics", "Remote topics that do not exist although their topics do.")
-LAG_RECORDS = Series("mirror_lag_records", "Upper bound of the records that are not on the target yet.")
-LAG_SECONDS = Series(
+PARTITIONS = ExportedSeries("mirror_partitions", "Source partitions that the flow replicates.")
+PARTITIONS_BEHIND = ExportedSeries(
+    "mirror_partitions_behind", "Partitions with records that may not be on the target yet."
+)
+MISSING_TOPICS = ExportedSeries("mirror_missing_topics", "Remote topics that do not exist although their topics do.")
+LAG_RECORDS = ExportedSeries("mirror_lag_records", "Upper bound of the records that are not on the target yet.")
+LAG_SECONDS = ExportedSeries(
     "mirror_lag_seconds", "Age of the oldest record that may not be on the target yet; 0 if there is none."
 )
 _ONE_PARTITION = ("topic", "partition")
-PARTITION_LAG_RECORDS = Series(
+PARTITION_LAG_RECORDS = ExportedSeries(
     "mirror_partition_lag_records",
     ("mirror_lag_records of the partitions that have been behind longest."),
     _ONE_PARTITION,
 )
-PARTITION_LAG_SECONDS = Series(
+PARTITION_LAG_SECONDS = ExportedSeries(
     "mirror_partition_lag_seconds",
     ("mirror_lag_seconds of the partitions that have been behind longest."),
     _ONE_PARTITION,
 )
-PARTITION_POSITION = Series(
+PARTITION_POSITION = ExportedSeries(
     "mirror_partition_position",
     "Source offset below which everything is on the target, of the partitions that have been behind longest.",
     _ONE_PARTITION,
 )
-SOURCE_ENDS = Series("mirror_source_end_offsets", "Sum of the end offsets of the source partitions.")
-OTHER_PARTITIONS_LAG_RECORDS = Series(
+SOURCE_ENDS = ExportedSeries("mirror_source_end_offsets", "Sum of the end offsets of the source partitions.")
+OTHER_PARTITIONS_LAG_RECORDS = ExportedSeries(
     "mirror_other_partitions_lag_records", "mirror_lag_records of the partitions without series of their own."
 )
-GROUPS = Series("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
-READ_AGAIN = Series(
+GROUPS = ExportedSeries("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
+READ_AGAIN = ExportedSeries(
     "mirror_read_again_records", ("Upper bound of the records that would be read again after a failover.")
 )
-GROUPS_WITHOUT_POSITION = Series(
+GROUPS_WITHOUT_POSITION = ExportedSeries(
     "mirror_groups_without_position", "Groups that have no position on the target in some partition."
 )
-GROUP_READ_AGAIN = Series(
+GROUP_READ_AGAIN = ExportedSeries(
     "mirror_group_read_again_records", "mirror_read_again_records of the groups that would read most again.", ("group",)
 )
-OTHER_GROUPS_READ_AGAIN = Series(
+OTHER_GROUPS_READ_AGAIN = ExportedSeries(
     "mirror_other_groups_read_again_records", "mirror_read_again_records of the groups without series of their own."
 )
-VERDICT = Series(
+VERDICT = ExportedSeries(
     "mirror_verdict", "The newest published verdict; `none` if none was published.", ("mirror_verdict",), "stateset"
 )
-VERDICT_TIME = Series("mirror_verdict_timestamp_seconds", "When the newest published validation began.")
-VERDICT_CURRENT = Series(
+VERDICT_TIME = ExportedSeries("mirror_verdict_timestamp_seconds", "When the newest published validation began.")
+VERDICT_CURRENT = ExportedSeries(
     "mirror_verdict_current", "1 if the newest published validation judged the model that is declared now, else 0."
 )
-LOGIN_REFUSED = Series(
+LOGIN_REFUSED = ExportedSeries(
     "mirror_login_refused",
     "1 if the cluster refuses the login that the connectors use, 0 if it accepts it; missing if that is not known.",
     ("cluster",),
 )
-CERTIFICATE_EXPIRY = Series(
+CERTIFICATE_EXPIRY = ExportedSeries(
     "mirror_certificate_expiry_timestamp_seconds",
     "When the first certificate of this key of a Secret expires.",
     ("cluster", "secret", "key"),
 )
-DRIFT = Series("mirror_drift", "Objects and fields of the flow that somebody changed, added or deleted by hand.")
+DRIFT = ExportedSeries(
+    "mirror_drift", "Objects and fields of the flow that somebody changed, added or deleted by hand."
+)
 
 ABOUT_FLOWS = (
     COULD_FAIL_OVER,
-    UNASKED,
+    UNANSWERED,
     CONNECTOR_RUNNING,
     RUNNING_TASKS,
     FAILURES,

@@ -32,7 +32,7 @@ Name = Annotated[str, Field(min_length=1)]
 SecurityProtocol: TypeAlias = Literal["SASL_SSL", "SSL", "PLAINTEXT", "SASL_PLAINTEXT"]
 
 
-class Model(BaseModel):
+class DocumentPart(BaseModel):
     """Base of the document's parts: immutable, camelCase in JSON, unknown keys refused."""
 
     # A failed validation must not print its input: a hand-written document may hold a password in place of a reference.
@@ -45,7 +45,7 @@ class Model(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-class SecretReference(Model):
+class SecretReference(DocumentPart):
     """A key of a Kubernetes Secret."""
 
     namespace: Name
@@ -53,7 +53,7 @@ class SecretReference(Model):
     key: Name
 
 
-class Reference(Model):
+class CredentialReference(DocumentPart):
     """Where a credential is stored: exactly one of the three."""
 
     secret: SecretReference | None = None
@@ -76,15 +76,15 @@ class Reference(Model):
         return f"file {self.file}" if self.file is not None else f"environment variable {self.env}"
 
 
-class Trust(Model):
+class Trust(DocumentPart):
     """The certificate authorities of a cluster; PKCS12 and JKS need a password.
 
     `workers_read_others` means that the Connect workers read other certificates than this key.
     """
 
     format: Literal["PEM", "JKS", "PKCS12"]
-    certificates: Reference
-    password: Reference | None = None
+    certificates: CredentialReference
+    password: CredentialReference | None = None
     workers_read_others: bool = Field(default=False, exclude_if=lambda differ: not differ)
 
     @model_validator(mode="after")
@@ -94,23 +94,23 @@ class Trust(Model):
         return self
 
 
-class PasswordAuthentication(Model):
+class PasswordAuthentication(DocumentPart):
     """SASL with a user name and a password."""
 
     type: Literal["plain", "scram-sha-256", "scram-sha-512"]
     username: Name
-    password: Reference
+    password: CredentialReference
 
 
-class CertificateAuthentication(Model):
+class CertificateAuthentication(DocumentPart):
     """A client certificate (PEM) and its PKCS#8 key (PEM)."""
 
     type: Literal["tls"]
-    certificate: Reference
-    key: Reference
+    certificate: CredentialReference
+    key: CredentialReference
 
 
-class UnsupportedAuthentication(Model):
+class UnsupportedAuthentication(DocumentPart):
     """A login that the connectors can use but the job cannot. The program writes it; the job refuses the document."""
 
     type: Literal["oauth", "custom"]
@@ -121,7 +121,7 @@ Authentication = Annotated[
 ]
 
 
-class ClusterParameters(Model):
+class ClusterParameters(DocumentPart):
     """How the job reaches one Kafka cluster."""
 
     alias: Name
@@ -147,7 +147,7 @@ Shape: TypeAlias = Literal["flow", "prefixlessPair", "split", "mirrorMaker2"]
 STALE_INTERVALS, STALE_FLOOR_SECONDS = 10, 10
 
 
-class HeartbeatParameters(Model):
+class HeartbeatParameters(DocumentPart):
     """Heartbeats produced to the source reach the target by replication. Heartbeats produced to the target show only
     that the workers run."""
 
@@ -163,7 +163,7 @@ class HeartbeatParameters(Model):
         return max(STALE_INTERVALS * self.interval_seconds, STALE_FLOOR_SECONDS)
 
 
-class OffsetSyncParameters(Model):
+class OffsetSyncParameters(DocumentPart):
     """The offset syncs topic and the cluster that holds it; `lag_max` in records. If disabled, there is no topic."""
 
     enabled: bool = True
@@ -172,7 +172,7 @@ class OffsetSyncParameters(Model):
     lag_max: Annotated[int, Field(ge=0)]
 
 
-class CheckpointParameters(Model):
+class CheckpointParameters(DocumentPart):
     """The checkpoints topic, which is on the target, and how often MirrorMaker writes to it and to the groups."""
 
     enabled: bool
@@ -193,7 +193,7 @@ def _compiled(patterns: tuple[str, ...]) -> tuple[str, ...]:
 Patterns = Annotated[tuple[Name, ...], AfterValidator(_compiled)]
 
 
-class GuardParameters(Model):
+class GuardParameters(DocumentPart):
     """The loop guard of a source connector. It drops records that have the header `filter`, and appends to every other
     record a header `mark` without a value."""
 
@@ -207,7 +207,7 @@ class GuardParameters(Model):
         return self
 
 
-class DropsParameters(Model):
+class DropsParameters(DocumentPart):
     """The records that a filter among the user's own transforms drops; see `Drops` of `components.kafka`.
 
     `value` is the name of a header, or a pattern of topics as they are named on the target; empty for tombstones.
@@ -218,7 +218,7 @@ class DropsParameters(Model):
     negate: bool = False
 
 
-class TopicSyncParameters(Model):
+class TopicSyncParameters(DocumentPart):
     """What the source connectors copy to remote topics besides records. `configs_exclude` has patterns of the
     properties that they leave out; None if they copy no configuration, or if it is not known what they copy.
     """
@@ -227,7 +227,7 @@ class TopicSyncParameters(Model):
     acls: bool
 
 
-class PartParameters(Model):
+class PartParameters(DocumentPart):
     """One of several source connectors of a flow, and the topics that only this connector replicates."""
 
     name: Name
@@ -237,7 +237,7 @@ class PartParameters(Model):
     topics_exclude: Annotated[Patterns, Field(exclude_if=operator.not_)] = ()
 
 
-class AclParameters(Model):
+class AclParameters(DocumentPart):
     """What the flow's Kafka user must be allowed to do on one of its clusters, in Kafka's words."""
 
     cluster: Side
@@ -248,7 +248,7 @@ class AclParameters(Model):
     operations: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-class ConnectorParameters(Model):
+class ConnectorParameters(DocumentPart):
     """One of the flow's connectors: its name in Connect, and the object in the flow's namespace that runs it.
 
     A KafkaMirrorMaker2 runs several.
@@ -261,7 +261,7 @@ class ConnectorParameters(Model):
     object_name: Name
 
 
-class AcceptedFinding(Model):
+class AcceptanceParameters(DocumentPart):
     """A finding that something could not be judged, which the topology accepts, and the reason."""
 
     finding: Name
@@ -272,7 +272,7 @@ def _name(given: JsonObject) -> str:
     return str(given.get("name", ""))
 
 
-class FlowParameters(Model):
+class FlowParameters(DocumentPart):
     """One source, one target, and what is replicated between them. Patterns match whole names, as MirrorMaker's do.
 
     - `replication` names the topology's replication that this flow is one direction or one part of.
@@ -313,7 +313,7 @@ class FlowParameters(Model):
     exactly_once: Annotated[bool, Field(exclude_if=operator.not_)] = False
     parts: tuple[PartParameters, ...] = ()
     topic_sync: TopicSyncParameters | None = None
-    accepted: Annotated[tuple[AcceptedFinding, ...], Field(exclude_if=operator.not_)] = ()
+    accepted: Annotated[tuple[AcceptanceParameters, ...], Field(exclude_if=operator.not_)] = ()
     connectors: tuple[ConnectorParameters, ...] | None = None
     connector_offsets_topic: Name | None = None
     refresh_topics_seconds: PositiveSeconds
@@ -379,7 +379,7 @@ class FlowParameters(Model):
         return Leg(self.name, self.replication_policy, self.topic_selection, guard)
 
 
-class Parameters(Model):
+class Parameters(DocumentPart):
     """The whole document, schema version 1. A stack without a flow in its region has no `flows`.
 
     `topology` is the file that is validated without a stack; `stack` is then only a name for the report.

@@ -24,7 +24,7 @@ from components.contract.evidence import (
     packed_positions,
     uncompressed,
 )
-from components.contract.parameters import Model
+from components.contract.parameters import DocumentPart
 from components.contract.report import (
     SCHEMA_VERSION,
     CheckOutcome,
@@ -50,14 +50,14 @@ MOST_CODES, _MOST_LOST = 10, 5
 _Number: TypeAlias = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
 
 
-class PastCheck(Model):
+class PastCheck(DocumentPart):
     """A check's verdict and its counts."""
 
     verdict: Verdict
     counts: dict[StrictStr, _Number] = Field(default_factory=dict)
 
 
-class PastVerdict(Model):
+class PastVerdict(DocumentPart):
     """One verdict. `time` is in ISO 8601; `digest` is that of the deployed model.
 
     A failover at that time would have lost `loses` seconds; groups would have read `reads_again` records again and

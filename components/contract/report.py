@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from components.contract.evidence import Evidence, KeptPositions, ProvenTopic, SpannedTopic, Translated
+from components.contract.evidence import ParityEvidence, ProvenTopic, PublishedPositions, SpannedTopic, Translated
 from components.contract.problems import CannotRunError
 
 
@@ -66,7 +66,7 @@ class CheckName(StrEnum):
     RETENTION = "nothing-lost-to-retention"
 
 
-class Severity(StrEnum):
+class FindingSeverity(StrEnum):
     """How a finding affects its check's verdict; a note does not, nor does an error that the topology accepts."""
 
     FAIL = "fail"
@@ -83,7 +83,7 @@ class Finding:
     """
 
     code: str
-    severity: Severity
+    severity: FindingSeverity
     message: str
     count: int = 1
     accepted: str | None = None
@@ -141,9 +141,9 @@ class CheckOutcome:
     def verdict(self) -> Verdict:
         """`pass` only if the check judged everything that it claims, or the topology accepts the rest."""
         severities = {finding.severity for finding in self.findings}
-        if Severity.FAIL in severities:
+        if FindingSeverity.FAIL in severities:
             return Verdict.FAIL
-        if Severity.ERROR in severities or self._not_judged_in_silence:
+        if FindingSeverity.ERROR in severities or self._not_judged_in_silence:
             return Verdict.ERROR
         return Verdict.PARTIAL if self.left_out else Verdict.PASS
 
@@ -197,7 +197,7 @@ class FlowOutcome:
     advice: tuple[str, ...] = ()
     topic_ids: TopicIds = field(default_factory=dict)
     depth: Depth = Depth.FULL
-    positions: KeptPositions | None = None
+    positions: PublishedPositions | None = None
     began_at: str = ""
 
     @property
@@ -207,10 +207,10 @@ class FlowOutcome:
         return worst(check.verdict for check in self.checks)
 
     @property
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> ParityEvidence | None:
         """What was proven about the records, unless a finding had to be accepted for it."""
         passed = (check for check in self.checks if check.verdict is Verdict.PASS and not check.accepted)
-        return next((Evidence(self.digest, check.proven) for check in passed if check.proven), None)
+        return next((ParityEvidence(self.digest, check.proven) for check in passed if check.proven), None)
 
     def document(self) -> dict[str, Json]:
         return {
@@ -327,18 +327,18 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def fail(code: str, message: str, count: int = 1) -> Finding:
-    return Finding(code, Severity.FAIL, message, count)
+    return Finding(code, FindingSeverity.FAIL, message, count)
 
 
 def error(code: str, message: str, count: int = 1) -> Finding:
-    return Finding(code, Severity.ERROR, message, count)
+    return Finding(code, FindingSeverity.ERROR, message, count)
 
 
 def note(code: str, message: str, count: int = 1) -> Finding:
-    return Finding(code, Severity.NOTE, message, count)
+    return Finding(code, FindingSeverity.NOTE, message, count)
 
 
-def _positions_document(kept: KeptPositions | None) -> dict[str, Json] | None:
+def _positions_document(kept: PublishedPositions | None) -> dict[str, Json] | None:
     """The ROWS positions with the most records to read again, and the number of the others."""
     if kept is None:
         return None
@@ -444,6 +444,6 @@ def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome
 
 def _accepted(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     reason = reasons.get(finding.code)
-    if reason is None or finding.code not in ACCEPTABLE or finding.severity is not Severity.ERROR:
+    if reason is None or finding.code not in ACCEPTABLE or finding.severity is not FindingSeverity.ERROR:
         return finding
-    return replace(finding, severity=Severity.ACCEPTED, accepted=reason)
+    return replace(finding, severity=FindingSeverity.ACCEPTED, accepted=reason)

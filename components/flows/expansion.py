@@ -30,7 +30,7 @@ from components.topology.model import (
 from components.topology.workers import NamespaceChoice
 
 
-class Shape(StrEnum):
+class FlowShape(StrEnum):
     """The kind of replication that a flow belongs to."""
 
     FLOW = "flow"
@@ -51,7 +51,7 @@ class ExpandedFlow:
 
     name: str
     replication: str
-    shape: Shape
+    shape: FlowShape
     settings: Flow
     part: str = ""
     workers: str = ""
@@ -70,7 +70,7 @@ class ExpandedFlow:
 
     def where(self, key: str = "") -> str:
         """The path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
-        if self.shape is Shape.PREFIXLESS_PAIR:
+        if self.shape is FlowShape.PREFIXLESS_PAIR:
             key = next((ours for theirs, ours in _OF_PAIR.items() if f"{key}.".startswith(f"{theirs}.")), key)
         top, _, rest = key.partition(".")
         place = (f"replications.{self.replication}", self.elsewhere.get(top, top), rest)
@@ -91,15 +91,15 @@ def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
     """The flows of one replication."""
     match replication:
         case Flow():
-            yield ExpandedFlow(name, name, Shape.FLOW, replication)
+            yield ExpandedFlow(name, name, FlowShape.FLOW, replication)
         case PrefixlessPair():
             for source, target in _directions(replication.between):
                 half = _half(replication, source, target)
-                yield ExpandedFlow(f"{name}-to-{target}", name, Shape.PREFIXLESS_PAIR, half, target)
+                yield ExpandedFlow(f"{name}-to-{target}", name, FlowShape.PREFIXLESS_PAIR, half, target)
         case Split():
             for part, flow in _parts(replication).items():
                 elsewhere = {**_OF_SPLIT, "": f"parts.{part}", **_below(f"parts.{part}", replication.parts[part])}
-                yield ExpandedFlow(f"{name}-{part}", name, Shape.SPLIT, flow, part, elsewhere=elsewhere)
+                yield ExpandedFlow(f"{name}-{part}", name, FlowShape.SPLIT, flow, part, elsewhere=elsewhere)
         case MirrorMaker2():
             yield from _mirrors(name, replication)
 
@@ -138,7 +138,7 @@ def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, s
 
 def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
     """The flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.replications`)."""
-    shape = Shape.MIRROR_MAKER2
+    shape = FlowShape.MIRROR_MAKER2
     if replication.between is not None:
         for source, target in _directions(replication.between):
             flow = _mirror(replication, source, target, {})

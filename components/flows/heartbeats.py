@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import replication_policy
 from components.kafka.connectors import EMIT_HEARTBEATS
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side, clusters_passed
@@ -26,7 +26,7 @@ def heartbeats_on(flow: ExpandedFlow, *, in_mirrors: bool) -> Side:
     With `in_mirrors`, a KafkaMirrorMaker2 has its own heartbeat connectors, whose records the workers' producer writes
     to the target. Source: Strimzi KafkaMirrorMaker2Connectors, MirrorHeartbeatTask.
     """
-    return "target" if in_mirrors and flow.shape is Shape.MIRROR_MAKER2 else "source"
+    return "target" if in_mirrors and flow.shape is FlowShape.MIRROR_MAKER2 else "source"
 
 
 @dataclass(frozen=True)

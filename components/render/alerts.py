@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from components.contract import exported_series as series
 from components.contract.published_verdict import PROOF_HOURS
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import replication_policy
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import each_source
@@ -146,7 +146,7 @@ _ON_EXPORTER = (
         "MirrorExporterAbsent",
         "warning",
         10,
-        f"absent({series.UNASKED.name}{{@flow}})",
+        f"absent({series.UNANSWERED.name}{{@flow}})",
         "no exporter reports on this flow",
         "The exporter does not run, hangs, watches other stacks, or is not scraped. Alerts on its series cannot fire.",
         "replicate exporter @stack",
@@ -155,7 +155,7 @@ _ON_EXPORTER = (
         "MirrorNotAsked",
         "warning",
         15,
-        f"max by (what) ({series.UNASKED.name}{{@flow}}) > 0",
+        f"max by (what) ({series.UNANSWERED.name}{{@flow}}) > 0",
         "{{ $labels.what }} is unknown to the exporter",
         "Kubernetes or a Kafka cluster does not answer the exporter or refuses it, or the published verdict cannot be "
         "read. Alerts that need this answer cannot fire.",
@@ -406,7 +406,7 @@ def _returned_records(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: 
     """Return an expression for the least number of records that came back to a cluster of a pair; None unless the stack
     has both flows and both run, because it needs the series of both.
     """
-    pair = flow.expanded.replication if flow.expanded.shape is Shape.PREFIXLESS_PAIR else None
+    pair = flow.expanded.replication if flow.expanded.shape is FlowShape.PREFIXLESS_PAIR else None
     others = [other for other in flows if other.expanded.replication == pair and other.name != flow.name]
     if not others or not all(map(runs, (flow.settings, others[0].settings))):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from components.kafka.connectors import ConnectorRole
 from components.properties.clients import CLUSTER_PREFIXES, Client, client_properties, clients, worker_properties
 from components.properties.definitions import Owner, definitions
-from components.render.config_layers import Layer, LayerValue, Setting, merged
+from components.render.config_layers import EffectiveSetting, Layer, LayerValue, merged
 from components.topology.model import ExactlyOnce, Flow, Preset
 
 _KIB = 1024
@@ -112,15 +112,18 @@ def flow_clients(flow: Flow, role: ConnectorRole) -> tuple[Client, ...]:
 
 
 def client_settings(
-    client: Client, connector: Mapping[str, Setting], worker: Mapping[str, Setting], kafka_version: str
-) -> dict[str, Setting]:
+    client: Client,
+    connector: Mapping[str, EffectiveSetting],
+    worker: Mapping[str, EffectiveSetting],
+    kafka_version: str,
+) -> dict[str, EffectiveSetting]:
     """Return a client's effective settings by property, without Kafka's defaults; see `with_defaults`.
 
     The connector's settings win over the workers', those over Connect's defaults, and what Connect fixes wins over all.
     """
     setter = "Connect" if client.side == "worker" else "MirrorMaker"
     effective = {
-        name: Setting(value, "", setter, f"{setter} sets it unless it is configured.")
+        name: EffectiveSetting(value, "", setter, f"{setter} sets it unless it is configured.")
         for name, value in client.defaults.items()
     }
     for settings, reached in (
@@ -132,14 +135,15 @@ def client_settings(
     ):
         effective |= {name: settings[key] for name, (_, key) in reached.items()}
     fixed = {
-        name: Setting(value, "", setter, f"{setter} always sets it to this.") for name, value in client.fixed.items()
+        name: EffectiveSetting(value, "", setter, f"{setter} always sets it to this.")
+        for name, value in client.fixed.items()
     }
     return effective | fixed
 
 
 def client_history(
     client: Client, name: str, connector: Iterable[Layer], worker: Iterable[Layer], kafka_version: str
-) -> tuple[Setting, ...]:
+) -> tuple[EffectiveSetting, ...]:
     """Return every setting of one client property, lowest precedence first; the last one is effective."""
     configured = [
         *_settings_in(worker, client.worker_prefixes, name),
@@ -154,7 +158,7 @@ def client_history(
     return tuple(setting for setting in history if setting is not None)
 
 
-def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) -> list[Setting]:
+def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) -> list[EffectiveSetting]:
     return [
         layer.setting(prefix + name) for prefix in prefixes for layer in layers if prefix + name in layer.properties
     ]
@@ -166,15 +170,17 @@ def _reaching_prefixes(client: Client, name: str, kafka_version: str) -> list[st
     return [prefix for prefix in client.prefixes if prefix not in CLUSTER_PREFIXES or name in cluster_properties]
 
 
-def with_defaults(client: Client, settings: Mapping[str, Setting], kafka_version: str) -> dict[str, Setting]:
+def with_defaults(
+    client: Client, settings: Mapping[str, EffectiveSetting], kafka_version: str
+) -> dict[str, EffectiveSetting]:
     """Return the settings together with Kafka's own defaults for everything that is not set."""
     return {**_kafka_defaults(client.kind, kafka_version), **settings}
 
 
 @functools.cache
-def _kafka_defaults(kind: Owner, kafka_version: str) -> Mapping[str, Setting]:
+def _kafka_defaults(kind: Owner, kafka_version: str) -> Mapping[str, EffectiveSetting]:
     return {
-        name: Setting(definition.default, "", KAFKA, f"default of Kafka {kafka_version}")
+        name: EffectiveSetting(definition.default, "", KAFKA, f"default of Kafka {kafka_version}")
         for name, definition in definitions(kafka_version, kind).items()
         if definition.default is not None and not definition.internal
     }

@@ -39,7 +39,7 @@ class LayerValue:
 
 
 @dataclass(frozen=True)
-class Setting:
+class EffectiveSetting:
     """A property's value, the key and layer that set it, and why; `key` is "" if Kafka or Connect did."""
 
     value: PropertyValue
@@ -55,9 +55,9 @@ class Layer:
     name: LayerName
     properties: Mapping[str, LayerValue]
 
-    def setting(self, key: str) -> Setting:
+    def setting(self, key: str) -> EffectiveSetting:
         entry = self.properties[key]
-        return Setting(entry.value, key, self.name.value, entry.why)
+        return EffectiveSetting(entry.value, key, self.name.value, entry.why)
 
 
 def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Layer:
@@ -65,12 +65,13 @@ def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Lay
     return Layer(name, {key: LayerValue(value, why) for key, value in values.items()})
 
 
-def merged(layers: Iterable[Layer]) -> dict[str, Setting]:
+def merged(layers: Iterable[Layer]) -> dict[str, EffectiveSetting]:
     """Return every property of the layers with its effective setting; a later layer wins."""
-    settings: dict[str, Setting] = {}
+    settings: dict[str, EffectiveSetting] = {}
     for layer in layers:
         settings |= {
-            key: Setting(entry.value, key, layer.name.value, entry.why) for key, entry in layer.properties.items()
+            key: EffectiveSetting(entry.value, key, layer.name.value, entry.why)
+            for key, entry in layer.properties.items()
         }
     return settings
 

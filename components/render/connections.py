@@ -6,7 +6,7 @@ Connectors read plain values from a ConfigMap and credentials from Secrets, or b
 from dataclasses import dataclass
 
 from components.contract.parameters import SecurityProtocol
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.connections import LOGIN_MODULES
 from components.kafka.replication_policy import Side
@@ -171,7 +171,7 @@ def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
         case SecretPattern(secret=secret, key=str() as key):
             certificates = vault(flow, side).placeholder_of(secret, key)
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
-        case SecretPattern() as trust if flow.expanded.shape is Shape.MIRROR_MAKER2:
+        case SecretPattern() as trust if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
             # The operator collects the certificates that the pattern matches, and writes this property itself.
             operator_vault = vault(flow, side, OPERATOR_SECRET_PROVIDER)
             certificates = operator_vault.placeholder_of(trust.secret, trust.pattern)

@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from pydantic.alias_generators import to_snake
 
-from components.flows.expansion import ExpandedFlow, Shape
+from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import policy_class
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import (
@@ -167,7 +167,7 @@ def _rack(flow: ResolvedFlow, role: ConnectorRole) -> Config:
 
     Source: Strimzi KafkaConnectConfigurationBuilder.withRackId, 0.45 kafka_connect_config_generator.sh.
     """
-    here = flow.settings.connect.rack is not None and flow.expanded.shape is not Shape.MIRROR_MAKER2
+    here = flow.settings.connect.rack is not None and flow.expanded.shape is not FlowShape.MIRROR_MAKER2
     if role != "source" or not here:
         return {}
     if flow.strimzi.keeps_values:

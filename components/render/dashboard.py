@@ -33,7 +33,7 @@ _LATENCY = f"{LATENCY_MAX}{{{_FLOWS}}} >= 0"
 _LAG = f'max by (flow, topic, partition) ({RECORDS_LAG}{{{_FLOWS},client_id=~".*replication-consumer.*"}})'
 
 
-def _of(exported: series.Series) -> str:
+def _of(exported: series.ExportedSeries) -> str:
     return f"{exported.name}{{{_FLOWS}}}"
 
 
@@ -169,7 +169,7 @@ _EXPORTED_PANELS = {
         Panel("Changed by hand", f"max by (flow) ({_of(series.DRIFT)})", "{{flow}}", "none"),
         Panel(
             "Questions without an answer",
-            f"max by (flow, what) ({_of(series.UNASKED)}) > 0",
+            f"max by (flow, what) ({_of(series.UNANSWERED)}) > 0",
             "{{flow}} {{what}}",
             "none",
         ),

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from components.contract.parameters import ConnectorParameters
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import connector_name, mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connectors import CONNECTOR_CLASSES
@@ -41,7 +41,7 @@ class Deployment:
     @cached_property
     def objects(self) -> tuple[PlannedObject, ...]:
         """Every object of the deployment, each after the objects that it needs."""
-        if self.flows[0].expanded.shape is Shape.MIRROR_MAKER2:
+        if self.flows[0].expanded.shape is FlowShape.MIRROR_MAKER2:
             return mirror_maker2_objects(self.flows)
         return tuple(planned for flow in self.flows for planned in flow_objects(flow))
 
@@ -89,7 +89,7 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
 
 def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
     """Every connector of the flow, the source connectors first."""
-    mirror, api = flow.expanded.shape is Shape.MIRROR_MAKER2, strimzi_api_version(flow)
+    mirror, api = flow.expanded.shape is FlowShape.MIRROR_MAKER2, strimzi_api_version(flow)
     for role in mirror_roles(flow) if mirror else ():
         name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
         yield ConnectorParameters(

@@ -8,7 +8,7 @@ Kafka refuses together with the source's, heartbeats get their own workers, whic
 from dataclasses import replace
 from enum import StrEnum
 
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import heartbeat_workers_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import Side
@@ -19,7 +19,7 @@ from components.topology.model import ExactlyOnce
 from components.topology.workers import NamespaceChoice, StorageTopics
 
 
-class LeftBehind(StrEnum):
+class ProducerConflict(StrEnum):
     """Settings of the target's workers that a producer to the source cannot have."""
 
     TRUST = "trust"
@@ -32,14 +32,14 @@ def heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
     workers, because the API version has no heartbeat connector in a KafkaMirrorMaker2, or because the target's workers
     cannot write to the source.
     """
-    if left_behind(flow):
+    if producer_conflicts(flow):
         return _apart(flow, heartbeat_workers_name(flow.name), "source")
-    if flow.expanded.shape is Shape.MIRROR_MAKER2 and not flow.api.has_heartbeat_mirrors:
+    if flow.expanded.shape is FlowShape.MIRROR_MAKER2 and not flow.api.has_heartbeat_mirrors:
         return _apart(flow, heartbeat_workers_name(flow.workers), "target")
     return flow
 
 
-def left_behind(flow: ResolvedFlow) -> tuple[LeftBehind, ...]:
+def producer_conflicts(flow: ResolvedFlow) -> tuple[ProducerConflict, ...]:
     """Return why the target's workers cannot send the flow's heartbeats; empty if they can or have none to send.
 
     Source: Kafka's DefaultSslEngineFactory, SaslChannelBuilder.
@@ -47,9 +47,9 @@ def left_behind(flow: ResolvedFlow) -> tuple[LeftBehind, ...]:
     if not flow.settings.connectors.heartbeat.enabled or flow.heartbeats_on == "target":
         return ()
     conflicts_of = {
-        LeftBehind.TRUST: _trust_conflicts(flow),
-        LeftBehind.CERTIFICATE: _certificates_conflict(flow),
-        LeftBehind.LOGIN: bool(login_left_behind(flow)),
+        ProducerConflict.TRUST: _trust_conflicts(flow),
+        ProducerConflict.CERTIFICATE: _certificates_conflict(flow),
+        ProducerConflict.LOGIN: bool(login_conflicts(flow)),
     }
     return tuple(reason for reason, conflicts in conflicts_of.items() if conflicts)
 
@@ -70,7 +70,7 @@ def _certificates_conflict(flow: ResolvedFlow) -> bool:
     return encrypted and flow.strimzi.keeps_stores and all(isinstance(login, TlsAuthentication) for login in logins)
 
 
-def login_left_behind(flow: ResolvedFlow) -> tuple[str, ...]:
+def login_conflicts(flow: ResolvedFlow) -> tuple[str, ...]:
     """Return the properties of the target's login that a login to the source does not have."""
     source, target = _sasl_properties(flow, "source"), _sasl_properties(flow, "target")
     return tuple(sorted(target - source)) if source else ()

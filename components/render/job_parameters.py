@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from components.contract.parameters import (
-    AcceptedFinding,
+    AcceptanceParameters,
     AclParameters,
     CertificateAuthentication,
     CheckpointParameters,
     ClusterParameters,
+    CredentialReference,
     DropsParameters,
     FlowParameters,
     GuardParameters,
@@ -17,7 +18,6 @@ from components.contract.parameters import (
     Parameters,
     PartParameters,
     PasswordAuthentication,
-    Reference,
     SecretReference,
     TopicSyncParameters,
     UnsupportedAuthentication,
@@ -154,7 +154,8 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         ),
         topic_sync=topic_sync(flow),
         accepted=tuple(
-            AcceptedFinding(finding=accepted.finding, reason=accepted.reason) for accepted in settings.validation.accept
+            AcceptanceParameters(finding=accepted.finding, reason=accepted.reason)
+            for accepted in settings.validation.accept
         ),
         connectors=tuple(connector for connector in declared_connectors(flow) if _works(connector.role, settings)),
         connector_offsets_topic=storage_topic_name(flow.workers, settings, "offsets"),
@@ -320,5 +321,5 @@ def _login(authentication: Authentication | None, namespace: str, own: str) -> J
             return None
 
 
-def _reference(namespace: str, reference: SecretKey) -> Reference:
-    return Reference(secret=SecretReference(namespace=namespace, name=reference.secret, key=reference.key))
+def _reference(namespace: str, reference: SecretKey) -> CredentialReference:
+    return CredentialReference(secret=SecretReference(namespace=namespace, name=reference.secret, key=reference.key))

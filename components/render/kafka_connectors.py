@@ -195,7 +195,7 @@ _SELECTS_NOTHING = {"topics.exclude": ".*", "heartbeats.replication.enabled": "f
 _FILTER = "topic.filter.class"
 
 
-def held_back(connector: Manifest, mirror: str) -> Manifest:
+def waiting_for_offsets(connector: Manifest, mirror: str) -> Manifest:
     """A rendered KafkaConnector, stopped; a source connector also selects nothing. `mirror` has its offsets."""
     metadata, spec = connector["metadata"], connector["spec"]
     source = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2]) == "source"
@@ -210,6 +210,6 @@ def held_back(connector: Manifest, mirror: str) -> Manifest:
     }
 
 
-def is_held_back(live: Manifest) -> bool:
+def waits_for_offsets(live: Manifest) -> bool:
     """Whether a KafkaConnector still waits for the offsets of a mirror."""
     return ANNOTATION in (live["metadata"].get("annotations") or {})

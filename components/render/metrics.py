@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import config_map_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import ConnectorRole
@@ -126,7 +126,7 @@ def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, own: Config) -> 
     if not isinstance(flow.settings.connect.metrics, ReporterMetrics) or role == "heartbeat":
         return {}
     properties: Config = {}
-    if flow.expanded.shape is not Shape.MIRROR_MAKER2:
+    if flow.expanded.shape is not FlowShape.MIRROR_MAKER2:
         properties |= _reporter("", own)
     if role == "source":
         properties |= _reporter("source.consumer.", own)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from components.flows.resolved import ResolvedFlow
@@ -23,7 +23,7 @@ from components.render.deployments import Deployment, declared_connectors, deplo
 from components.render.kafka_connectors import connector_roles
 from components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
 from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
-from components.topology.model import Monitoring, Topology
+from components.topology.model import MonitoringSettings, Topology
 
 #: The objects' `part-of` label, in place of a flow's name.
 _MONITORING = "monitoring"
@@ -48,7 +48,7 @@ def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tu
     )
 
 
-def _dashboard(flows: list[str], stack: str, monitoring: Monitoring) -> PlannedObject:
+def _dashboard(flows: list[str], stack: str, monitoring: MonitoringSettings) -> PlannedObject:
     # Stacks can have names that Kubernetes does not allow.
     name = f"mirror-dashboard-{re.sub('[^a-z0-9.-]', '-', stack.lower())}".rstrip(".-")
     data = {f"{name}.json": dashboard(stack, flows, exporter=monitoring.exporter)}
@@ -56,7 +56,7 @@ def _dashboard(flows: list[str], stack: str, monitoring: Monitoring) -> PlannedO
     return PlannedObject(ObjectRole.DASHBOARD, with_own_labels(body, monitoring.dashboard_labels, {}))
 
 
-def _pod_monitor(deployment: Deployment, stack: str, monitoring: Monitoring) -> PlannedObject:
+def _pod_monitor(deployment: Deployment, stack: str, monitoring: MonitoringSettings) -> PlannedObject:
     workers = [planned for planned in deployment.objects if planned.kind in WORKER_KINDS]
     spec = {
         "namespaceSelector": {"matchNames": [deployment.flows[0].namespace]},
@@ -112,7 +112,7 @@ def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
 
 def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
     """Yield the name in Connect of each connector that reports metrics, and what the user configures for it."""
-    mirror = flow.expanded.shape is Shape.MIRROR_MAKER2
+    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
     for role, part in connector_roles(flow):
         if role != "heartbeat":
             named = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
@@ -132,7 +132,9 @@ def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:
         yield {"sourceLabels": labels, "regex": pattern, "targetLabel": "flow", "replacement": flow.name}
 
 
-def _rules(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, monitoring: Monitoring) -> PlannedObject:
+def _rules(
+    flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, monitoring: MonitoringSettings
+) -> PlannedObject:
     rules = [*alert_rules(flow, flows, stack, monitoring.runbooks, exporter=monitoring.exporter)]
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}

@@ -86,7 +86,7 @@ class PlannedObject:
         return replace(self, manifest={**self.manifest, "metadata": {**metadata, "annotations": joined}})
 
 
-def waits(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
+def needed_keys(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
     """Return, for each object's key, the keys of the objects that must exist first.
 
     These are the namespace and the objects whose roles `after` lists.

@@ -45,7 +45,7 @@ _PLACEHOLDER = re.compile(
 
 
 @dataclass(frozen=True, order=True)
-class Reference:
+class ObjectReference:
     """An object that a placeholder names."""
 
     kind: Literal["Secret", "ConfigMap"]
@@ -53,15 +53,15 @@ class Reference:
     name: str
 
 
-def references(text: str, namespace: str) -> set[Reference]:
+def references(text: str, namespace: str) -> set[ObjectReference]:
     """Return the objects that placeholders in a text name; `namespace` is that of the workers, the default."""
     return {
-        Reference(_KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"])
+        ObjectReference(_KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"])
         for placeholder in _PLACEHOLDER.finditer(text)
     }
 
 
-def names_here(named: set[Reference], kind: Literal["Secret", "ConfigMap"], namespace: str) -> set[str]:
+def names_here(named: set[ObjectReference], kind: Literal["Secret", "ConfigMap"], namespace: str) -> set[str]:
     """Return the names of the objects of one kind in a namespace."""
     return {reference.name for reference in named if (reference.kind, reference.namespace) == (kind, namespace)}
 
@@ -77,7 +77,7 @@ def secret_placeholders_for(text: str, provider: str, namespace: str) -> str:
     return _PLACEHOLDER.sub(rewritten, text)
 
 
-def user_references(flow: Flow, namespace: str) -> Iterator[tuple[str, Reference]]:
+def user_references(flow: Flow, namespace: str) -> Iterator[tuple[str, ObjectReference]]:
     """Yield what users refer to in the properties of workers, connectors and transforms, preceded by the path of the
     key.
     """

@@ -18,7 +18,7 @@ from components.flows.resolved import ResolvedFlow, missing_config, resolve_flow
 from components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
 from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from components.render.planned_objects import ObjectRole, PlannedObject, waits
+from components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
 from components.topology.clusters import Cluster
 from components.topology.model import ExactlyOnce, Replication, Topology
 
@@ -135,7 +135,7 @@ def register_objects(
     outputs: dict[str, FlowOutputs] = {}
     for deployment in planned_deployments:
         registered: dict[str, pulumi.Resource] = {}
-        earlier = waits(deployment.objects)
+        earlier = needed_keys(deployment.objects)
         for planned in deployment.objects:
             # The engine cannot see the order, since objects refer to each other by plain names, not by outputs.
             name = f"{deployment.name}-{planned.key}"

@@ -14,7 +14,7 @@ from components.contract.spark_conf import NO_SETTINGS, SparkSettings
 from components.flows.resolved import ResolvedFlow, missing_config
 from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
-from components.render.planned_objects import ObjectRole, waits
+from components.render.planned_objects import ObjectRole, needed_keys
 from components.render.validation_jobs import RUNS_ONCE, validation_objects
 from components.resources.registration import known_output, register_object
 from components.resources.replications import (
@@ -142,7 +142,7 @@ class ValidationJobs(pulumi.ComponentResource):
         for name_of_flow in dict.fromkeys(member.part for member in planned):
             own = [member for member in planned if member.part == name_of_flow]
             registered: dict[str, pulumi.Resource] = {}
-            earlier, replications = waits(own), beside.get(namespaces[name_of_flow], {})
+            earlier, replications = needed_keys(own), beside.get(namespaces[name_of_flow], {})
             for member in own:
                 after = [registered[key] for key in earlier[member.key]]
                 after += replications.values()

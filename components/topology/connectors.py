@@ -17,7 +17,7 @@ from components.topology.clusters import LABEL, Model, NonNegativeInt, OwnLabels
 PluginClass = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(full_class_name)]
 
 
-class Predicate(Model):
+class TransformPredicate(Model):
     """Condition under which a transform is applied to a record. Source: KIP-585."""
 
     type: PluginClass = Field(description="Java class of the predicate.")
@@ -29,7 +29,9 @@ class Transform(Model):
 
     type: PluginClass = Field(description="Java class of the transform.")
     config: Properties = Field(default_factory=dict, description="Properties of the transform.")
-    predicate: Predicate | None = Field(default=None, description="Transform only records that meet this condition.")
+    predicate: TransformPredicate | None = Field(
+        default=None, description="Transform only records that meet this condition."
+    )
     negate: bool = Field(default=False, description="Transform only records that do not meet the condition.")
 
 

@@ -269,7 +269,7 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
 Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
 
 
-class Monitoring(Model):
+class MonitoringSettings(Model):
     """Objects for the Prometheus operator and Grafana: scraping of the workers, alerts, and a dashboard."""
 
     namespace: SecretName = Field(description="Existing namespace for these objects, such as Prometheus' own.")
@@ -301,7 +301,9 @@ class Topology(Model):
     )
     clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")
     replications: Mapping[str, Replication] = Field(description="Replications, by name.")
-    monitoring: Monitoring | None = Field(default=None, description="Scraping, alerts and a dashboard of each stack.")
+    monitoring: MonitoringSettings | None = Field(
+        default=None, description="Scraping, alerts and a dashboard of each stack."
+    )
 
 
 class _EditorSchema(GenerateJsonSchema):

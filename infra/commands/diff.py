@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.contract.problems import CannotRunError
 from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
@@ -47,7 +47,7 @@ def diff(
     as_json: Json = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a comment for a pull request.")] = False,
     fail_on: Annotated[
-        Severity | None,
+        Impact | None,
         typer.Option(
             help="Exit with 1 if an effect or a drift is of this severity or worse; `none` means any difference."
         ),

@@ -23,7 +23,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Owner:
+class FieldOwner:
     """A field manager, and when it last wrote one of its fields; `since` is a time as Kubernetes writes it."""
 
     manager: str
@@ -51,24 +51,24 @@ class Owner:
         return self.manager.startswith(_STAYING)
 
 
-def owners(live: Manifest) -> list[Owner]:
+def owners(live: Manifest) -> list[FieldOwner]:
     """All owners of fields of an object, except the status, in the order in which the API server lists them."""
     return [owner for owner, _ in _managed(live)]
 
 
-def owner_of(live: Manifest, path: Path) -> Owner | None:
+def owner_of(live: Manifest, path: Path) -> FieldOwner | None:
     """The owner of a field, if possible not a deployer; None for what only the server set, such as a default."""
     return min(owners_of(live, path), key=lambda owner: owner.deploys, default=None)
 
 
-def owners_of(live: Manifest, path: Path) -> list[Owner]:
+def owners_of(live: Manifest, path: Path) -> list[FieldOwner]:
     """All owners of a field."""
     return [owner for owner, fields in _managed(live) if _owns(fields, path)]
 
 
-def owned_parts(live: Manifest) -> dict[Owner, tuple[str, ...]]:
+def owned_parts(live: Manifest) -> dict[FieldOwner, tuple[str, ...]]:
     """What each owner owns of an object, by the first two path steps, such as `spec.config`, except the status."""
-    found: dict[str, tuple[Owner, dict[str, None]]] = {}
+    found: dict[str, tuple[FieldOwner, dict[str, None]]] = {}
     for owner, fields in _managed(live):
         newest, parts = found.get(owner.manager, (owner, {}))
         parts |= dict.fromkeys(_parts(fields))
@@ -84,7 +84,7 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
             yield first.removeprefix("f:")
 
 
-def newest_writer(live: Manifest, field: str) -> Owner | None:
+def newest_writer(live: Manifest, field: str) -> FieldOwner | None:
     """Who last wrote any part of a top-level field, except the status."""
     found = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
     return max(found, key=lambda owner: owner.since, default=None)
@@ -107,7 +107,7 @@ def yielding(live: Manifest) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     for entry in live["metadata"].get("managedFields") or []:
-        owner = Owner(entry.get("manager", ""), entry.get("time", ""))
+        owner = FieldOwner(entry.get("manager", ""), entry.get("time", ""))
         if entry.get("subresource") or owner.stays or owner.yields:
             found.append(entry)
             continue
@@ -132,10 +132,10 @@ def union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _managed(live: Manifest) -> Iterator[tuple[Owner, Mapping[str, Any]]]:
+def _managed(live: Manifest) -> Iterator[tuple[FieldOwner, Mapping[str, Any]]]:
     for entry in live["metadata"].get("managedFields") or []:
         if entry.get("subresource") != "status":
-            yield Owner(entry.get("manager", ""), entry.get("time", "")), entry.get("fieldsV1") or {}
+            yield FieldOwner(entry.get("manager", ""), entry.get("time", "")), entry.get("fieldsV1") or {}
 
 
 def _owns(fields: Mapping[str, Any], path: Path) -> bool:

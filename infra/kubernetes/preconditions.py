@@ -7,7 +7,7 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow
 from components.render.api_versions import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
-from components.render.kafka_connectors import ANNOTATION, is_held_back
+from components.render.kafka_connectors import ANNOTATION, waits_for_offsets
 from components.render.metrics import RULES_KEY
 from components.render.monitoring import API_VERSION
 from components.render.planned_objects import OURS, PART_OF
@@ -140,7 +140,7 @@ def require_no_unfinished_move(api: KubernetesApi, stack: str, flows: Sequence[R
     namespaces = sorted({namespace for namespace, _ in ours})
     with asking_kubernetes("the connectors of the stack", _UNFINISHED_MOVE, "let your user list KafkaConnectors."):
         found = api.list_where_allowed(flows[0].strimzi.api_version, "KafkaConnector", namespaces, label_selector=OURS)
-    held = [each for each in found if _flow_of(each["metadata"]) in ours and is_held_back(each)]
+    held = [each for each in found if _flow_of(each["metadata"]) in ours and waits_for_offsets(each)]
     if held:
         mirror = str(held[0]["metadata"]["annotations"][ANNOTATION])
         raise RefusedError(

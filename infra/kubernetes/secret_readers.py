@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
 from components.render.planned_objects import Manifest
-from components.render.secrets import Reference as Named
+from components.render.secrets import ObjectReference as Named
 from components.render.secrets import references
 from infra.kubernetes.access import asking_kubernetes
 from infra.kubernetes.api import KubernetesApi, Reference, reference

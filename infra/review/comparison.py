@@ -7,9 +7,8 @@ from typing import Any
 
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Severity, gravest
-from components.contract.problems import CannotRunError, Problem
-from components.contract.problems import Severity as ProblemSeverity
+from components.changes.effect import Effect, Impact, gravest
+from components.contract.problems import CannotRunError, Problem, Severity
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
@@ -111,7 +110,7 @@ class Mistake:
 
     @property
     def is_error(self) -> bool:
-        return self.problem.severity is ProblemSeverity.ERROR
+        return self.problem.severity is Severity.ERROR
 
     def __str__(self) -> str:
         return f"{self.problem.severity}: {self.problem}"
@@ -158,7 +157,7 @@ class Comparison:
         return f"{self.severity}{left}"
 
     @property
-    def severity(self) -> Severity:
+    def severity(self) -> Impact:
         """Return the highest severity of all effects and drift."""
         return gravest(effect.severity for effect in (*self.effects, *self.drift))
 
@@ -202,7 +201,7 @@ def _without_file(stack: str) -> Effect:
         f"the stack file was removed, which leaves everything running: only `replicate destroy {stack}` removes the "
         "objects, and it needs the file, so run it before this change"
     )
-    return Effect(Severity.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
+    return Effect(Impact.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
 
 
 def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Comparison:
@@ -273,4 +272,4 @@ def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:
         "same worker groups; the new operator creates them again when it reconciles, and they continue where they "
         "stopped"
     )
-    yield Effect(Severity.RESTART, "kubernetes-cluster-changes", "", "kubernetes:context", what)
+    yield Effect(Impact.RESTART, "kubernetes-cluster-changes", "", "kubernetes:context", what)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PublishedVerdict, config_map_name, entries, read_verdict
 from components.contract.report import Verdict
@@ -22,14 +22,7 @@ from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import PART_OF, Manifest
 from components.topology.clusters import ConfigValue
 from infra.kubernetes.api import reference
-from infra.kubernetes.managed_fields import (
-    PULUMI,
-    Owner,
-    Path,
-    is_deployed,
-    owner_of,
-    owners,
-)
+from infra.kubernetes.managed_fields import PULUMI, FieldOwner, Path, is_deployed, owner_of, owners
 from infra.review.comparison import Drift
 from infra.review.live_objects import former, whole
 from infra.review.object_changes import FieldChange, field_changes, identity
@@ -39,7 +32,7 @@ from infra.stack.settings import StackSettings
 
 
 def drift_at(
-    severity: Severity, code: str, flow: str, live: Manifest, what: str, remedy: str, by: Owner | None = None
+    severity: Impact, code: str, flow: str, live: Manifest, what: str, remedy: str, by: FieldOwner | None = None
 ) -> Drift:
     """Return a finding at an object, and who caused it if Kubernetes knows."""
     who, since = (by.manager, by.since) if by is not None else ("", "")
@@ -81,7 +74,7 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
     what = f"has the labels of {flow}, but {flow} does not declare it, and no deployment created it"
     remedy = f"delete it: `{kubectl('delete', live)}`, or remove our labels from it."
     since = metadata.get("creationTimestamp", "")
-    yield Drift(Severity.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
+    yield Drift(Impact.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
 
 
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
@@ -109,7 +102,7 @@ def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
             what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
-            yield drift_at(Severity.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
+            yield drift_at(Impact.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
@@ -117,7 +110,7 @@ def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Dr
     for name, temporary in temporary_states(live).items():
         if change.after == temporary.state and _is_state_of(name, live, change.path):
             now = datetime.now(UTC)
-            severity = Severity.DATA if temporary.expired(now) else Severity.RESTART
+            severity = Impact.DATA if temporary.expired(now) else Impact.RESTART
             what = f"connector {name} is {temporary.text(now)}, and the stack declares {value_text(change.before)}"
             remedy = f"`replicate resume {stack} {temporary.flow} --connector '{name}'`."
             since = temporary.at.isoformat(timespec="seconds")
@@ -135,14 +128,14 @@ def _is_state_of(connector: str, live: Manifest, path: str) -> bool:
     return path == f"spec.mirrors[{alias}].{role}Connector.state"
 
 
-def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: Owner) -> Drift:
+def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: FieldOwner) -> Drift:
     seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
     wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
     what = f"{change.path} {seen}, and the stack {wanted}"
-    return drift_at(Severity.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
+    return drift_at(Impact.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
 
 
-def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: Owner) -> Drift:
+def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: FieldOwner) -> Drift:
     pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in path)
     patch = f'[{{"op":"remove","path":"/{pointer}"}}]'
     otherwise = (
@@ -153,7 +146,7 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
     command = f"{kubectl('patch', live)} --type=json -p '{patch}'"
     remedy = f"remove it: `{command}`, or declare it in the topology. {otherwise}"
     what = f"{change.path} is {value_text(change.after)}, and the stack does not declare it"
-    return drift_at(Severity.RESTART, "field-added", flow, live, what, remedy, owner)
+    return drift_at(Impact.RESTART, "field-added", flow, live, what, remedy, owner)
 
 
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
@@ -209,7 +202,7 @@ def missing_objects(
 
 def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
     what = f"was deleted: {why}"
-    return drift_at(Severity.DATA, "object-missing", flow, body, what, redeploy(stack))
+    return drift_at(Impact.DATA, "object-missing", flow, body, what, redeploy(stack))
 
 
 def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
@@ -224,7 +217,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
         f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."
     )
     flow = unknown[0]["metadata"]["labels"][PART_OF]
-    return Drift(Severity.DATA, "deployment-incomplete", flow, f"deployment {deployment}", what, "", "", remedy)
+    return Drift(Impact.DATA, "deployment-incomplete", flow, f"deployment {deployment}", what, "", "", remedy)
 
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
@@ -276,7 +269,7 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
         ):
             seen = finding.message.partition(" Remedy: ")[0].rstrip(".")
             what = f"{seen} (seen by the validation of {verdict.time})"
-            yield Drift(Severity.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
+            yield Drift(Impact.NONE, finding.code, flow, where, what, "", "", _REMEDY.format(stack=stack))
 
 
 def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
@@ -296,7 +289,14 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
     code = "validation-failed" if failed else "validation-unproven"
     return Drift(
-        Severity.DATA if failed else Severity.NONE, code, flow, where, what, "the validation job", verdict.time, remedy
+        Impact.DATA if failed else Impact.NONE,
+        code,
+        flow,
+        where,
+        what,
+        "the validation job",
+        verdict.time,
+        remedy,
     )
 
 
@@ -392,4 +392,4 @@ def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
         f"let Argo CD or Flux prune it if it is not needed, or delete it: {commands}. Otherwise declare it in the "
         f"topology of stack {stack} again."
     )
-    return Drift(Severity.DATA, CODE, name, f"replication {name}", what, "", "", remedy)
+    return Drift(Impact.DATA, CODE, name, f"replication {name}", what, "", "", remedy)

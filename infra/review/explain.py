@@ -17,7 +17,7 @@ from rich.table import Table
 
 from components.checks.property_values import is_open_credential
 from components.contract.problems import CannotRunError
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.naming import connector_name, mirror_connector_name
 from components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
@@ -27,7 +27,7 @@ from components.properties.keys import owner_of
 from components.properties.values import value_text
 from components.render.api_versions import group_names
 from components.render.client_settings import KAFKA, client_history, client_settings, flow_clients, with_defaults
-from components.render.config_layers import Layer, LayerName, LayerValue, Setting, layer, merged
+from components.render.config_layers import EffectiveSetting, Layer, LayerName, LayerValue, layer, merged
 from components.render.connector_config import connector_layers
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import worker_layers
@@ -70,11 +70,11 @@ class Explained:
     """A property of one reader with the value of each layer, lowest layer first; the last one wins."""
 
     name: str
-    said: tuple[Setting, ...]
+    said: tuple[EffectiveSetting, ...]
     definition: Definition | None
 
     @property
-    def holds(self) -> Setting:
+    def holds(self) -> EffectiveSetting:
         return self.said[-1]
 
 
@@ -150,7 +150,7 @@ def _workers(name: str, flow: ResolvedFlow, version: str, *, defaults: bool) -> 
 def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
     """Return layers of the workers' configuration; a KafkaMirrorMaker2 of an older API accepts only part of it."""
     layers = worker_layers(flow)
-    if flow.expanded.shape is not Shape.MIRROR_MAKER2 or flow.workers_on == "source":
+    if flow.expanded.shape is not FlowShape.MIRROR_MAKER2 or flow.workers_on == "source":
         return layers
     given = mirror_worker_config(flow)
     return tuple(
@@ -165,7 +165,7 @@ def _exists(client: Client, flow: ResolvedFlow, layers: Iterable[Layer]) -> bool
 
 
 def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
-    if flow.expanded.shape is Shape.MIRROR_MAKER2 and (role != "heartbeat" or flow.api.has_heartbeat_mirrors):
+    if flow.expanded.shape is FlowShape.MIRROR_MAKER2 and (role != "heartbeat" or flow.api.has_heartbeat_mirrors):
         return mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
     return connector_name(flow.name, flow.settings, role, part)
 
@@ -173,8 +173,8 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
     """Return properties of a connector or of the workers themselves."""
     known = {name: definition for name, definition in definitions(version, owner).items() if not definition.internal}
-    said: dict[str, list[Setting]] = {
-        name: [Setting(definition.default, "", KAFKA, f"default of Kafka {version}")]
+    said: dict[str, list[EffectiveSetting]] = {
+        name: [EffectiveSetting(definition.default, "", KAFKA, f"default of Kafka {version}")]
         for name, definition in known.items()
         if definition.default is not None
     }
@@ -263,11 +263,11 @@ def _property_json(each: Explained) -> dict[str, Any]:
     }
 
 
-def _setting_json(name: str, setting: Setting) -> dict[str, Any]:
+def _setting_json(name: str, setting: EffectiveSetting) -> dict[str, Any]:
     return {"value": shown(name, setting), "layer": setting.layer, "key": setting.key, "why": setting.why}
 
 
-def shown(name: str, setting: Setting) -> str:
+def shown(name: str, setting: EffectiveSetting) -> str:
     """Return a value as Kafka reads it; for a credential, the reference to it or nothing."""
     return "(not shown)" if is_open_credential(name, setting.value) else value_text(setting.value)
 
@@ -323,7 +323,7 @@ def _table(reader: Reader) -> Table:
     return table
 
 
-def _print_line(reader: Reader, each: Explained, setting: Setting, console: Console, note: str = "") -> None:
+def _print_line(reader: Reader, each: Explained, setting: EffectiveSetting, console: Console, note: str = "") -> None:
     key, value, by, why = _row(each.name, each.name, setting)
     verb = f"{note} " if note else " = "
     print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
@@ -342,7 +342,7 @@ def _definition_text(each: Explained) -> str:
     return escape(f"{each.definition.type.value}, {default}. {each.definition.documentation}")
 
 
-def _row(name: str, key: str, setting: Setting) -> tuple[str, str, str, str]:
+def _row(name: str, key: str, setting: EffectiveSetting) -> tuple[str, str, str, str]:
     by = setting.layer if setting.key in {"", name} else f"{setting.layer}, {setting.key}"
     return escape(key), escape(shown(name, setting)), escape(by), escape(setting.why)
 

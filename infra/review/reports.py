@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from components.changes.effect import Effect, Severity, gravest
+from components.changes.effect import Effect, Impact, gravest
 from infra.review.comparison import Comparison, Drift
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 
@@ -173,7 +173,7 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
-SEVERITY_COLORS = {Severity.NONE: "green", Severity.RESTART: "cyan", Severity.RE_READ: "yellow", Severity.DATA: "red"}
+SEVERITY_COLORS = {Impact.NONE: "green", Impact.RESTART: "cyan", Impact.RE_READ: "yellow", Impact.DATA: "red"}
 _MARKS = {
     ChangeKind.ADDED: "[green]+[/]",
     ChangeKind.CHANGED: "[yellow]~[/]",
@@ -292,7 +292,7 @@ def _head(comparison: Comparison) -> Iterator[str]:
 
 
 def _row(effect: Effect) -> str:
-    todo = WHAT_TO_DO.get(effect.code, "") if effect.severity in (Severity.DATA, Severity.RE_READ) else ""
+    todo = WHAT_TO_DO.get(effect.code, "") if effect.severity in (Impact.DATA, Impact.RE_READ) else ""
     cells = (effect.severity.value, effect.flow, effect.what, todo, f"{effect.where} ({effect.code})")
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 

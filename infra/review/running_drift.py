@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.changes.deployment_state import deployment_state
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.flows.operators import PAUSE
 from components.kafka.connectors import failures, is_observed
 from components.render.planned_objects import Manifest
@@ -44,7 +44,7 @@ def _paused(flow: str, live: Manifest) -> Drift:
     owner = owner_of(live, ("metadata", "annotations", PAUSE))
     what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
     remedy = f"`{kubectl('annotate', live)} {PAUSE}-`."
-    return drift_at(Severity.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
+    return drift_at(Impact.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
 
 
 def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -68,7 +68,7 @@ def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapp
         "If the state stays, read the logs of the operator and the Connect workers."
     )
     by, since = "Connect's REST interface", status_time(live)
-    yield Drift(Severity.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
+    yield Drift(Impact.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
 
 
 def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], restart: str) -> Iterator[Drift]:
@@ -76,7 +76,7 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], res
         what = f"connector {failure.of(name)}"
         task = "" if failure.task is None else f" --task {failure.task}"
         remedy = f"correct the cause, then restart it: `{restart}{task}`."
-        yield drift_at(Severity.DATA, "connector-failed", flow, live, what, remedy)
+        yield drift_at(Impact.DATA, "connector-failed", flow, live, what, remedy)
 
 
 def _without_task(
@@ -99,7 +99,7 @@ def _without_task(
             "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
             f"refused login. Then restart it: `{restart}`."
         )
-        yield drift_at(Severity.DATA, "connector-without-task", flow, live, what, remedy)
+        yield drift_at(Impact.DATA, "connector-without-task", flow, live, what, remedy)
 
 
 def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
@@ -116,8 +116,8 @@ def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]
     if not is_observed(live):
         writer = newest_writer(live, "spec")
         remedy = "wait a few seconds; if nothing changes, check that the operator runs and watches this namespace."
-        yield drift_at(Severity.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
+        yield drift_at(Impact.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
     elif not explained:
         remedy = "read the object's status and the operator's log."
         since = condition(live, "NotReady").get("lastTransitionTime", "")
-        yield Drift(Severity.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
+        yield Drift(Impact.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)

@@ -13,7 +13,7 @@ from components.contract.problems import CannotRunError, ReplicationError
 from components.flows.expansion import ExpandedFlow
 from components.flows.resolved import resolve_flows
 from components.render.deployments import Deployment, deployments
-from components.render.planned_objects import Manifest, PlannedObject, manifest, waits
+from components.render.planned_objects import Manifest, PlannedObject, manifest, needed_keys
 from components.topology.clusters import ConfigValue
 from infra.review.bases import Base
 from infra.review.render import stack_objects
@@ -66,7 +66,7 @@ class Snapshot:
         Unknown, so empty, for what is known only as objects.
         """
         known = self.deployments.get(name)
-        return waits(known.objects) if known is not None else {}
+        return needed_keys(known.objects) if known is not None else {}
 
     def flows(self, name: str) -> Mapping[str, str]:
         """Return flows of a deployment by the alias of their source; empty if the topology is unknown."""

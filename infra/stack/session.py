@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from components.clients.login import ClientConfig, Purpose, client_config
 from components.contract.parameters import ClusterParameters, FlowParameters
-from components.contract.parameters import Reference as CredentialReference
+from components.contract.parameters import CredentialReference as CredentialReference
 from components.contract.problems import CannotRunError, Problem, raise_errors
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.properties.definitions import nearest

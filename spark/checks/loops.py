@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from components.contract.parameters import GuardParameters
-from components.contract.report import SAMPLES, Finding, Severity, fail
+from components.contract.report import SAMPLES, Finding, FindingSeverity, fail
 from components.contract.wording import numbered
 from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
@@ -172,21 +172,21 @@ def _arrivals(
 _MEANINGS: Mapping[str, Meaning] = {
     MARKED_ON_SOURCE: Meaning(
         "marked-elsewhere",
-        Severity.FAIL,
+        FindingSeverity.FAIL,
         "record[|s] on {source} [carries|carry] the mark of {target} ({filter}), but {target} has no such record. The "
         "guard treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
         "{target}",
     ),
     MARKED_ON_TARGET: Meaning(
         "marked-elsewhere",
-        Severity.FAIL,
+        FindingSeverity.FAIL,
         "record[|s] on {target} [carries|carry] both {filter} and {mark}, but {source} has no such record. The guard "
         "of the other direction treats [it as a copy, so it is never replicated|them as copies, so they are never "
         "replicated] to {source}",
     ),
     WENT_ROUND: Meaning(
         "records-loop",
-        Severity.FAIL,
+        FindingSeverity.FAIL,
         "record[|s] on {target} [carries|carry] both {filter} and {mark}. [It|They] went {target} -> {source} -> "
         "{target}, although the guard should have dropped [it|them]",
     ),

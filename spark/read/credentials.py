@@ -13,8 +13,8 @@ from pathlib import Path
 from components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
+    CredentialReference,
     PasswordAuthentication,
-    Reference,
     SecretReference,
 )
 from components.contract.problems import CannotRunError
@@ -29,7 +29,7 @@ KUBERNETES_TIMEOUT_SECONDS = 10
 class Secret:
     """A resolved credential and where it came from. Only where it came from is ever shown."""
 
-    reference: Reference
+    reference: CredentialReference
     value: bytes = field(repr=False)
 
     def text(self) -> str:
@@ -55,7 +55,7 @@ class ClientOptions:
     properties: Mapping[str, str] = field(repr=False)
 
 
-Resolve = Callable[[Reference], Secret]
+Resolve = Callable[[CredentialReference], Secret]
 #: (keystore, password, format JKS or PKCS12, where) -> the certificates as PEM.
 KeystoreToPem = Callable[[bytes, str, str, str], str]
 
@@ -67,7 +67,7 @@ def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Res
     reads them from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
     """
 
-    def resolve(reference: Reference) -> Secret:
+    def resolve(reference: CredentialReference) -> Secret:
         if reference.secret is not None and secrets is not None:
             return Secret(reference, _mounted_value(reference.secret, secrets))
         if reference.secret is not None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
-from components.contract.evidence import Evidence, read_evidence
+from components.contract.evidence import ParityEvidence, read_evidence
 from components.contract.parameters import ConnectorParameters, FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import History, config_map_name, entries, read_history, read_topic_ids
@@ -85,7 +85,7 @@ class Before:
     """
 
     topic_ids: TopicIds = field(default_factory=dict)
-    evidence: Evidence | None = None
+    evidence: ParityEvidence | None = None
     why_not: str = ""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
-from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Report, Severity, Verdict
+from components.contract.report import CheckName, CheckOutcome, FindingSeverity, FlowOutcome, Report, Verdict
 from components.contract.wording import named
 
 #: The checks that each figure needs. A topic that the job may not see is not in any check's counts.
@@ -185,7 +185,7 @@ def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> I
 
 def _codes(check: CheckOutcome) -> list[str]:
     """The codes that decide the verdict, at most three."""
-    severity = Severity.FAIL if check.verdict is Verdict.FAIL else Severity.ERROR
+    severity = FindingSeverity.FAIL if check.verdict is Verdict.FAIL else FindingSeverity.ERROR
     found = list(dict.fromkeys(each.code for each in check.findings if each.severity is severity))
     found = found or sorted(check.coverage.not_judged if check.coverage else ())
     return found[:_CODES_NAMED] + (["…"] if len(found) > _CODES_NAMED else [])
@@ -200,7 +200,7 @@ def _count(flow: FlowOutcome, name: CheckName, count: str) -> float:
     return check.counts.get(count, 0) if check is not None else 0
 
 
-_DECIDING = {Verdict.FAIL: {Severity.FAIL}, Verdict.ERROR: {Severity.ERROR}}
+_DECIDING = {Verdict.FAIL: {FindingSeverity.FAIL}, Verdict.ERROR: {FindingSeverity.ERROR}}
 
 
 def past_verdict(flow: FlowOutcome) -> PastVerdict:

@@ -13,14 +13,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from components.contract.published_verdict import History, PastVerdict
-from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, FlowOutcome, Report, Scalar, Severity
+from components.contract.report import (
+    ROWS,
+    CheckName,
+    CheckOutcome,
+    Finding,
+    FindingSeverity,
+    FlowOutcome,
+    Report,
+    Scalar,
+)
 from components.contract.wording import numbered
 from spark.report.charts import Chart, charts, flow_map
 from spark.report.failover import failovers, headline, past_verdict
 from spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
-_WRONG = (Severity.FAIL, Severity.ERROR)
+_WRONG = (FindingSeverity.FAIL, FindingSeverity.ERROR)
 #: Control characters, marks that change the direction of the text, and unpaired surrogates.
 _INVISIBLE = {"Cc", "Cf", "Cs"}
 
@@ -32,7 +41,7 @@ class Block:
     flow: FlowOutcome
     check: str
     code: str
-    severity: Severity
+    severity: FindingSeverity
     evidence: tuple[str, ...]
     remedy: str
     accepted: str | None
@@ -95,8 +104,8 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
         movements=of(CheckName.MOVES),
         slowest_ms=max((check.counts.get("latencyMaxMs", 0) for _, check in of(CheckName.HEARTBEATS)), default=0),
         problems=sorted((each for each in blocks if each.severity in _WRONG), key=lambda each: each.severity != "fail"),
-        accepted=[each for each in blocks if each.severity is Severity.ACCEPTED],
-        notes=[each for each in blocks if each.severity is Severity.NOTE],
+        accepted=[each for each in blocks if each.severity is FindingSeverity.ACCEPTED],
+        notes=[each for each in blocks if each.severity is FindingSeverity.NOTE],
         errors=[_sentences(each) for each in (report.error,) if each is not None],
     )
     return html
@@ -132,7 +141,7 @@ def _of(row: dict[str, Scalar], name: str) -> float:
 def _blocks(flow: FlowOutcome) -> Iterator[Block]:
     named = [("", (flow.error,))] if flow.error is not None else []
     for name, findings in (*named, *((check.name, check.findings) for check in flow.checks)):
-        grouped: dict[tuple[str, Severity, str, str | None], list[str]] = {}
+        grouped: dict[tuple[str, FindingSeverity, str, str | None], list[str]] = {}
         for finding in findings:
             evidence, remedy = _sentences(finding)
             grouped.setdefault((finding.code, finding.severity, remedy, finding.accepted), []).append(evidence)

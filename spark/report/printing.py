@@ -11,10 +11,10 @@ from rich.table import Table
 from components.contract.report import (
     Depth,
     Finding,
+    FindingSeverity,
     FlowOutcome,
     ReplicationOutcome,
     Report,
-    Severity,
     Verdict,
     replication_outcomes,
 )
@@ -61,8 +61,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
     table.add_column("what was seen")
     for check in flow.checks:
         seen = [escape(check.summary)]
-        notes = [each for each in check.findings if each.severity is Severity.NOTE]
-        wrong = [each for each in check.findings if each.severity is not Severity.NOTE]
+        notes = [each for each in check.findings if each.severity is FindingSeverity.NOTE]
+        wrong = [each for each in check.findings if each.severity is not FindingSeverity.NOTE]
         if check.coverage is not None and check.coverage.judged < check.coverage.claimed:
             seen.append(f"[yellow]{escape(str(check.coverage))}[/]")
         if check.left_out:

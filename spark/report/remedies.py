@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from components.contract.parameters import FlowParameters
-from components.contract.report import ACCEPTABLE, CheckOutcome, Finding, Severity
+from components.contract.report import ACCEPTABLE, CheckOutcome, Finding, FindingSeverity
 
 MARK = "Remedy: "
 _RUNS = (
@@ -226,7 +226,7 @@ def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:
     message = finding.message
     if remedy and MARK not in message:
         message = f"{message}. {MARK}{remedy}"
-    if finding.severity is Severity.ERROR and finding.code in ACCEPTABLE:
+    if finding.severity is FindingSeverity.ERROR and finding.code in ACCEPTABLE:
         message += _OR_ACCEPT.format(code=finding.code, trust=ACCEPTABLE[finding.code])
     return replace(finding, message=message)
 

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from components.contract import exported_series as series
-from components.contract.exported_series import Series
+from components.contract.exported_series import ExportedSeries
 from components.render import metrics
 from components.render.dashboard import dashboard
 from components.render.monitoring import monitoring_objects
@@ -78,7 +78,7 @@ _EXPORTED[_POSITION] = f"70+60x{_MINUTES}"
 _WELL |= _EXPORTED
 
 
-def _of(series: Series, **labels: str) -> str:
+def _of(series: ExportedSeries, **labels: str) -> str:
     """The series of the healthy flow with these labels."""
     found = [
         each
@@ -124,12 +124,12 @@ _TROUBLES = {
     "no worker is scraped": Trouble(dict.fromkeys(_WELL.keys() - _EXPORTED.keys()), "MirrorMetricsAbsent"),
     "the exporter is not scraped": Trouble(dict.fromkeys(_EXPORTED), "MirrorExporterAbsent"),
     "the looks hang": Trouble(
-        {name: None for name in _EXPORTED if not name.startswith(series.LOOKED.name)}, "MirrorExporterAbsent"
+        {name: None for name in _EXPORTED if not name.startswith(series.LOOK_TIME.name)}, "MirrorExporterAbsent"
     ),
     "the source does not answer": Trouble(
         {
             **{name: None for name in _EXPORTED if "_lag_" in name or "_again_" in name or "_groups" in name},
-            _of(series.UNASKED, what="lag"): _always(1),
+            _of(series.UNANSWERED, what="lag"): _always(1),
         },
         "MirrorNotAsked",
         (("what", "lag"),),
@@ -183,7 +183,7 @@ _TROUBLES = {
             **{name: None for name in _EXPORTED if "_lag_" in name or "_again_" in name or "_groups" in name},
             _FAILED: _always(1),
             _CHECKPOINTS: _always(0),
-            _of(series.UNASKED, what="lag"): _always(1),
+            _of(series.UNANSWERED, what="lag"): _always(1),
             _of(series.LOGIN_REFUSED): _always(1),
         },
         "MirrorLoginRefused",

@@ -4,7 +4,7 @@ from typing import Any
 
 from components.flows.resolved import resolve_flows
 from components.render.deployments import deployments
-from components.render.planned_objects import waits
+from components.render.planned_objects import needed_keys
 from components.topology.parsing import parse_topology
 from tests.builders import a_cluster
 
@@ -50,6 +50,6 @@ def plain_objects(topology: dict[str, Any]) -> list[dict[str, Any]]:
             "secretValues": dict(planned.secret_values),
         }
         for deployment in deployments(resolve_flows(parse_topology(topology), None, {}))
-        for earlier in [waits(deployment.objects)]
+        for earlier in [needed_keys(deployment.objects)]
         for planned in deployment.objects
     ]

@@ -13,7 +13,7 @@ from threading import Event
 import psutil
 from confluent_kafka import Consumer, Producer
 
-from components.contract.report import Finding, FlowOutcome, Severity
+from components.contract.report import Finding, FindingSeverity, FlowOutcome
 from infra.local.endpoints import APP
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
@@ -52,13 +52,13 @@ class Run:
     def alarms(self) -> list[Finding]:
         """The findings that are more than a note."""
         found = [each for check in self.outcome.checks for each in check.findings]
-        return [each for each in (*found, self.outcome.error) if each and each.severity != Severity.NOTE]
+        return [each for each in (*found, self.outcome.error) if each and each.severity != FindingSeverity.NOTE]
 
     @property
     def lines(self) -> str:
         """The run on one line, and each alarm word for word on its own line."""
         found = chain.from_iterable(check.findings for check in self.outcome.checks)
-        notes = ", ".join(dict.fromkeys(each.code for each in found if each.severity == Severity.NOTE)) or "none"
+        notes = ", ".join(dict.fromkeys(each.code for each in found if each.severity == FindingSeverity.NOTE)) or "none"
         head = (
             f"{self.number}: {self.outcome.verdict}, {self.seconds:.0f} s, before: {self.before}; "
             f"{self.records / self.seconds:.0f} records and {self.commits / self.seconds:.1f} commits a second; "

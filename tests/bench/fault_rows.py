@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from components.contract.report import EXIT_CODES, Finding, FlowOutcome, Severity, Verdict, worst
+from components.contract.report import EXIT_CODES, Finding, FindingSeverity, FlowOutcome, Verdict, worst
 from spark.report.remedies import MARK
 from tests.bench.fault_places import Place, names_of
 from tests.bench.fault_stack import Variant, World
 
 Making = Callable[[World, Place], AbstractContextManager[object]]
-_SEVERITIES = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
+_SEVERITIES = {FindingSeverity.FAIL: Verdict.FAIL, FindingSeverity.ERROR: Verdict.ERROR}
 _NOT_MADE = "not made"
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from components.clients.login import Purpose
-from components.contract.parameters import Reference as CredentialReference
+from components.contract.parameters import CredentialReference as CredentialReference
 from components.contract.parameters import SecretReference
 from components.contract.problems import CannotRunError
 from components.render.planned_objects import Manifest

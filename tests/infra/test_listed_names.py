@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from components.checks.listed_names import ClusterNames
 from components.clients.login import Purpose, client_config
-from components.contract.parameters import ClusterParameters, Reference
+from components.contract.parameters import ClusterParameters, CredentialReference
 from components.contract.problems import CannotRunError
 from components.render.job_parameters import flow_parameters
 from infra.commands.app import app
@@ -129,7 +129,7 @@ def cluster_of(**changes: Any) -> ClusterParameters:
     ],
 )
 def test_the_kafka_client_uses_the_login_of_the_validation_job(login: dict[str, Any], config: dict[str, Any]) -> None:
-    def read(reference: Reference) -> str:
+    def read(reference: CredentialReference) -> str:
         assert reference.secret is not None
         return f"value of {reference.secret.name}/{reference.secret.key}"
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.checks import check_topology
 from components.contract.report import CheckName
 from components.topology.parsing import parse_topology
@@ -117,7 +117,7 @@ def test_the_checks_of_the_job_are_listed() -> None:
 
 
 def test_the_severities_of_a_change_are_listed() -> None:
-    assert first_column("infra/review/README.md", "severity") == set(Severity)
+    assert first_column("infra/review/README.md", "severity") == set(Impact)
 
 
 def test_every_listed_drift_finding_is_in_the_sources() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.report import Severity, Verdict
+from components.contract.report import FindingSeverity, Verdict
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine.waiting import NotYetError, wait_for
@@ -44,7 +44,7 @@ def test_only_records_produced_after_the_start_arrive(endpoints: Endpoints, tmp_
     assert (parity.counts["beforeStart"], parity.counts["targetRecords"]) == (left_out, arrived)
     notes = {finding.message.split()[1]: finding for finding in check_named(outcome, "offsets-translate").findings}
     assert {(group, note.code, note.severity) for group, note in notes.items()} == {
-        ("arrivals-before", "group-before-the-start", Severity.NOTE)
+        ("arrivals-before", "group-before-the-start", FindingSeverity.NOTE)
     }, outcome_text(outcome)
     assert check_named(outcome, "offsets-translate").counts["proven"] == 2
     assert outcome.advice[0].startswith("The flow starts at latest")

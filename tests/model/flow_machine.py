@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from components.contract.parameters import ConnectorParameters
-from components.contract.report import CheckOutcome, Finding, Severity, Verdict, worst
+from components.contract.report import CheckOutcome, Finding, FindingSeverity, Verdict, worst
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import connectors, heartbeats, topics
@@ -22,7 +22,7 @@ SECONDS = st.integers(1, 60)
 ROLES: tuple[ConnectorRole, ...] = tuple(CONNECTOR_CLASSES)
 #: What Kubernetes may report; None if somebody has deleted the object.
 STATES = ("RUNNING", "STOPPED", "PAUSED", "FAILED", None)
-_SEVERITIES = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
+_SEVERITIES = {FindingSeverity.FAIL: Verdict.FAIL, FindingSeverity.ERROR: Verdict.ERROR}
 
 
 @dataclass
@@ -192,12 +192,12 @@ class Flow(RuleBasedStateMachine):
     def what_works_does_not_fail(self) -> None:
         flow = self.flow.caught_up()
         if all(map(flow.runs, ROLES)):
-            failed = [each.message for each in findings(flow) if each.severity is Severity.FAIL]
+            failed = [each.message for each in findings(flow) if each.severity is FindingSeverity.FAIL]
             assert not failed, failed
             assert verdict(flow) is not Verdict.FAIL
 
     @invariant()
     def a_connector_that_does_not_run_is_named(self) -> None:
-        said = "\n".join(each.message for each in findings(self.flow) if each.severity is Severity.FAIL)
+        said = "\n".join(each.message for each in findings(self.flow) if each.severity is FindingSeverity.FAIL)
         for role in ROLES:
             assert self.flow.runs(role) or f"orders-{role}" in said, f"nobody says that {role} does not run"

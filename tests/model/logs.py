@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.contract.report import Severity, Verdict, worst
+from components.contract.report import FindingSeverity, Verdict, worst
 from spark.checks.parity.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
@@ -189,17 +189,17 @@ def _missing(at: int, first: int | None, last: int | None) -> str:
     return "missing-head" if at < first else "missing-tail" if at > last else "missing-hole"
 
 
-def codes(logs: Logs) -> dict[str, Severity]:
+def codes(logs: Logs) -> dict[str, FindingSeverity]:
     """What parity and retention find, by code."""
     return parity_codes(logs) | retention_codes(logs)
 
 
-def parity_codes(logs: Logs) -> dict[str, Severity]:
+def parity_codes(logs: Logs) -> dict[str, FindingSeverity]:
     source, target = logs.compared("source"), logs.compared("target")
     here, there = sums(source), sums(target)
-    found: list[tuple[str, Severity]] = []
+    found: list[tuple[str, FindingSeverity]] = []
     if logs.filtered and not logs.evaluated and (here != there or not same_places(here, there)):
-        found.append(("records-not-compared", Severity.ERROR))
+        found.append(("records-not-compared", FindingSeverity.ERROR))
     elif here != there or not same_places(here, there):
         latest = logs.history.latest
         side = Sides(
@@ -223,7 +223,7 @@ def parity_codes(logs: Logs) -> dict[str, Severity]:
     return dict(found)
 
 
-def retention_codes(logs: Logs) -> dict[str, Severity]:
+def retention_codes(logs: Logs) -> dict[str, FindingSeverity]:
     source = logs.compared("source")
     dense = len(source) == logs.source_log.size and not logs.filtered and not logs.evaluated
     policy = "compact" if logs.compacted else "delete"
@@ -235,8 +235,8 @@ def verdict(logs: Logs) -> Verdict:
     return verdict_of(codes(logs))
 
 
-def verdict_of(found: Mapping[str, Severity]) -> Verdict:
-    severities = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
+def verdict_of(found: Mapping[str, FindingSeverity]) -> Verdict:
+    severities = {FindingSeverity.FAIL: Verdict.FAIL, FindingSeverity.ERROR: Verdict.ERROR}
     return worst(severities[each] for each in found.values() if each in severities)
 
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange
 from spark.checks.offsets.checkpoints import Patience, standings
 from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
@@ -89,7 +89,7 @@ class Offsets(RuleBasedStateMachine):
             assert not skipped, f"{partition.group} is called proven, but skips {sorted(skipped)}"
         if proof.proven and not partition.resent:
             assert partition.read_again() <= proof.read_again
-        if proof.finding is not None and proof.finding.severity is Severity.FAIL:
+        if proof.finding is not None and proof.finding.severity is FindingSeverity.FAIL:
             skipped = partition.would_be_skipped(unless_sent_again=False)
             assert skipped or partition.checkpoint.downstream > len(partition.target), proof.finding.message
 
@@ -101,7 +101,7 @@ class Offsets(RuleBasedStateMachine):
         partition.translate()
         syncs, first = {ORDERS: partition.history}, {(GROUP, ORDERS): partition.committed}
         found = standings([partition.group], first, syncs, syncs, FLOW, Patience.of(FLOW, 0))
-        assert [each.finding.code for each in found if each.finding.severity is Severity.FAIL] == []
+        assert [each.finding.code for each in found if each.finding.severity is FindingSeverity.FAIL] == []
 
 
 def proof_of(partition: Partition) -> Proof:

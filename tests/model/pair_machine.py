@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from components.contract.parameters import GuardParameters
-from components.contract.report import Severity, Verdict, worst
+from components.contract.report import FindingSeverity, Verdict, worst
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
 from spark.checks.loops import mark_findings
@@ -29,7 +29,7 @@ from tests.model.partition import ORDERS
 REGIONS = ("east", "west")
 OTHER = dict(zip(REGIONS, reversed(REGIONS), strict=True))
 MARKS = {region: f"replicated-from-{region}" for region in REGIONS}
-_SEVERITIES = {Severity.FAIL: Verdict.FAIL, Severity.ERROR: Verdict.ERROR}
+_SEVERITIES = {FindingSeverity.FAIL: Verdict.FAIL, FindingSeverity.ERROR: Verdict.ERROR}
 
 
 class Record(NamedTuple):
@@ -125,7 +125,7 @@ def _without_last(marks: tuple[str, ...], name: str) -> tuple[str, ...]:
     return marks[:at] + marks[at + 1 :]
 
 
-def codes(pair: Pair, source: str) -> dict[str, Severity]:
+def codes(pair: Pair, source: str) -> dict[str, FindingSeverity]:
     """What parity and retention find in the direction from `source`, by code."""
     records, target = seen(pair, source), OTHER[source]
     logs = {ORDERS: pair.log(source)}, {ORDERS: pair.log(target)}
@@ -242,5 +242,5 @@ class Marks(RuleBasedStateMachine):
         for source in REGIONS * 2:
             pair.replicate(source)
         for source in REGIONS:
-            failed = [code for code, severity in codes(pair, source).items() if severity is Severity.FAIL]
+            failed = [code for code, severity in codes(pair, source).items() if severity is FindingSeverity.FAIL]
             assert not failed, f"{source}: {failed}"

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components.contract.report import Severity, Verdict
+from components.contract.report import FindingSeverity, Verdict
 from spark.checks.parity.differences import RESTARTS
 from tests.model.logs import Logs, codes, healthy, keys_that_differ, missing, out_of_order, strays, verdict
 
@@ -147,6 +147,6 @@ class Parity(RuleBasedStateMachine):
     @invariant()
     def nothing_right_fails(self) -> None:
         if not self.wrong:
-            failed = [code for code, severity in codes(healthy(self.logs)).items() if severity is Severity.FAIL]
+            failed = [code for code, severity in codes(healthy(self.logs)).items() if severity is FindingSeverity.FAIL]
             # Once nothing is left of a transaction, aborted records look like lost ones.
             assert failed in ([], ["lost-to-retention"] if self.aborted else [])

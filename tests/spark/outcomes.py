@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from components.contract.parameters import FlowParameters
-from components.contract.report import CheckOutcome, FlowOutcome, Severity
+from components.contract.report import CheckOutcome, FindingSeverity, FlowOutcome
 
 Doing = Callable[[], None]
 #: The job for a flow; something is done at the first step whose name contains a text.
@@ -24,7 +24,7 @@ def named(outcome: FlowOutcome, check: str) -> CheckOutcome:
 
 def failures(outcome: CheckOutcome) -> dict[str, str]:
     """Code -> message of everything that makes the check fail."""
-    return {each.code: each.message for each in outcome.findings if each.severity is Severity.FAIL}
+    return {each.code: each.message for each in outcome.findings if each.severity is FindingSeverity.FAIL}
 
 
 def codes_of(outcome: CheckOutcome, topic: str) -> dict[str, int]:

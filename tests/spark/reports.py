@@ -5,9 +5,9 @@ from components.contract.report import (
     CheckOutcome,
     Coverage,
     Finding,
+    FindingSeverity,
     FlowOutcome,
     Report,
-    Severity,
     error,
     fail,
     note,
@@ -45,7 +45,9 @@ def offsets(*findings: Finding, groups: tuple[dict[str, str | int | float | bool
     committed, proven, again = (
         sum(int(str(row[each])) for row in rows) for each in ("committedOffsets", "proven", "readAgain")
     )
-    not_judged = {each.code: each.count for each in findings if each.severity in (Severity.ERROR, Severity.ACCEPTED)}
+    not_judged = {
+        each.code: each.count for each in findings if each.severity in (FindingSeverity.ERROR, FindingSeverity.ACCEPTED)
+    }
     return CheckOutcome(
         CheckName.OFFSETS,
         f"{proven} of {committed} committed offsets of {len(rows)} groups proven by their records",
@@ -125,7 +127,7 @@ def troubled() -> Report:
     )
     trusted = Finding(
         "no-offset-sync",
-        Severity.ACCEPTED,
+        FindingSeverity.ACCEPTED,
         "group billing on ledger-2: no checkpoint, because no offset sync exists for the partition",
         1,
         "billing starts at the earliest offset anyway",

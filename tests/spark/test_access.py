@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from components.contract.parameters import AclParameters, ClusterParameters
-from components.contract.report import CheckOutcome, Coverage, Severity, Verdict, accepting
+from components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
 from spark.read.clusters import Cluster
@@ -173,6 +173,6 @@ def test_certificates_that_workers_do_not_use_are_noted_with_what_to_set(
     finding = cut_bundle(ClusterParameters.model_validate(a_cluster(trust=given)), CERTIFICATE * count)
     assert (finding is not None) is noted
     if finding is not None:
-        assert (finding.code, finding.severity) == ("ca-bundle-cut", Severity.NOTE)
+        assert (finding.code, finding.severity) == ("ca-bundle-cut", FindingSeverity.NOTE)
         assert "holds 2 certificates" in finding.message
         assert "set `pattern` beside `key`" in finding.message

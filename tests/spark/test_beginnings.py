@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -56,19 +56,37 @@ def test_whether_a_target_has_caught_up_depends_on_where_its_flow_started(
 @pytest.mark.parametrize(
     ("newest", "began", "given", "start", "code", "severity"),
     [
-        pytest.param(5, 9, sides(), None, "nothing-since-the-start", Severity.NOTE, id="older than replicated ones"),
-        pytest.param(9, 9, sides(), None, "start-not-proven", Severity.ERROR, id="as old as a replicated record"),
-        pytest.param(5, None, sides(), None, "start-not-proven", Severity.ERROR, id="nothing replicated anywhere"),
-        pytest.param(5, None, sides(compacted=True), None, "start-not-proven", Severity.ERROR, id="a compacted topic"),
-        pytest.param(5, 9, sides(), 0, "not-replicated-yet", Severity.FAIL, id="a sync shows replicated records"),
         pytest.param(
-            5, 9, sides(target_records=3), None, "records-differ", Severity.FAIL, id="the target has other records"
+            5, 9, sides(), None, "nothing-since-the-start", FindingSeverity.NOTE, id="older than replicated ones"
         ),
-        pytest.param(5, 9, sides(target=(7, 7)), None, "expired-on-target", Severity.NOTE, id="deleted on the target"),
+        pytest.param(
+            9, 9, sides(), None, "start-not-proven", FindingSeverity.ERROR, id="as old as a replicated record"
+        ),
+        pytest.param(
+            5, None, sides(), None, "start-not-proven", FindingSeverity.ERROR, id="nothing replicated anywhere"
+        ),
+        pytest.param(
+            5, None, sides(compacted=True), None, "start-not-proven", FindingSeverity.ERROR, id="a compacted topic"
+        ),
+        pytest.param(
+            5, 9, sides(), 0, "not-replicated-yet", FindingSeverity.FAIL, id="a sync shows replicated records"
+        ),
+        pytest.param(
+            5,
+            9,
+            sides(target_records=3),
+            None,
+            "records-differ",
+            FindingSeverity.FAIL,
+            id="the target has other records",
+        ),
+        pytest.param(
+            5, 9, sides(target=(7, 7)), None, "expired-on-target", FindingSeverity.NOTE, id="deleted on the target"
+        ),
     ],
 )
 def test_a_partition_that_was_never_replicated_is_judged_by_the_other_partitions(
-    newest: int, began: int | None, given: Sides, start: int | None, code: str, severity: Severity
+    newest: int, began: int | None, given: Sides, start: int | None, code: str, severity: FindingSeverity
 ) -> None:
     missing = [Difference(ORDERS, "missing", 100, 0, 99)]
     differences = without_start(missing, {ORDERS: given}, {ORDERS: start}, {ORDERS: newest}, began)
@@ -80,7 +98,7 @@ def test_a_partition_that_was_never_replicated_is_judged_by_the_other_partitions
 def test_records_before_the_start_are_counted_in_a_note(compacted: bool) -> None:
     given = {ORDERS: sides(target=(0, 40), target_records=40, compacted=compacted)}
     (finding,) = parity_findings([Difference(ORDERS, "before-start", 60, 0, 59)], given)
-    assert (finding.code, finding.severity, finding.count) == ("before-the-start", Severity.NOTE, 60)
+    assert (finding.code, finding.severity, finding.count) == ("before-the-start", FindingSeverity.NOTE, 60)
     assert finding.message == (
         "orders: 60 records are only on useast, before the first replicated record: the flow starts at latest "
         "(partition 0 offsets 0 to 59)"
@@ -134,7 +152,7 @@ def test_a_note_says_what_a_group_before_the_start_must_do(
     )
     assert (standing.finding.code, standing.finding.count) == (code, count)
     if code == "group-before-the-start":
-        assert standing.finding.severity is Severity.NOTE
+        assert standing.finding.severity is FindingSeverity.NOTE
         assert "group checkout-a on orders-0" in standing.finding.message
         assert "auto.offset.reset=earliest" in standing.finding.message
 

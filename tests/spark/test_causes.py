@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
@@ -75,7 +75,7 @@ def test_records_that_the_flow_has_not_read_are_late_and_not_expired_on_an_empty
     assert with_late([both], given, history) == [late, expired]
     assert with_late([both._replace(records=40, first=60)], given, history) == [late]
     codes = {each.code: each.severity for each in parity_findings([late, expired], given)}
-    assert codes == {"not-replicated-yet": Severity.FAIL, "expired-on-target": Severity.NOTE}
+    assert codes == {"not-replicated-yet": FindingSeverity.FAIL, "expired-on-target": FindingSeverity.NOTE}
     never_replicated = both._replace(kind="missing-tail")
     assert with_late([both], given, {ORDERS: SyncHistory()}) == [never_replicated]
     assert with_late([both], given, {}) == [both]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.parameters import ClusterParameters, Reference
+from components.contract.parameters import ClusterParameters, CredentialReference
 from components.contract.problems import CannotRunError
 from spark.read.credentials import ClientOptions, Secret, client_options, resolver
 from tests.spark.documents import a_cluster
@@ -70,7 +70,7 @@ def test_a_client_certificate_is_passed_as_client_properties(tmp_path: Path, mon
 
 def test_no_credential_is_in_a_repr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Log lines and the variables in a traceback show reprs."""
-    shown = repr(options_of(tmp_path, monkeypatch)) + repr(Secret(Reference(env="X"), b"hun"))
+    shown = repr(options_of(tmp_path, monkeypatch)) + repr(Secret(CredentialReference(env="X"), b"hun"))
     assert "hun" not in shown
 
 
@@ -85,7 +85,7 @@ def test_a_reference_that_cannot_be_resolved_is_reported_with_its_cause(
     reference: dict[str, str], message: str
 ) -> None:
     with pytest.raises(CannotRunError, match=message) as raised:
-        resolver()(Reference.model_validate(reference))
+        resolver()(CredentialReference.model_validate(reference))
     assert str(next(iter(reference.values()))) in str(raised.value)
 
 
@@ -108,7 +108,9 @@ def test_a_value_that_is_not_pem_is_refused_without_being_shown(content: bytes, 
     assert base64.b64encode(content).decode() not in str(raised.value)
 
 
-SECRET = Reference.model_validate({"secret": {"namespace": "mirror-orders", "name": "login", "key": "password"}})
+SECRET = CredentialReference.model_validate(
+    {"secret": {"namespace": "mirror-orders", "name": "login", "key": "password"}}
+)
 
 
 def test_a_mounted_secret_is_read_from_its_file_and_not_from_kubernetes(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import EVIDENCE, Evidence, Proven, ProvenTopic, packed_evidence, read_evidence
+from components.contract.evidence import EVIDENCE, ParityEvidence, Proven, ProvenTopic, packed_evidence, read_evidence
 from components.contract.published_verdict import verdict_data
-from components.contract.report import Finding, FlowOutcome, Severity, error
+from components.contract.report import Finding, FindingSeverity, FlowOutcome, error
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.evidence import (
     OVERLAP,
@@ -117,8 +117,8 @@ def test_a_proof_holds_while_the_id_and_cleanup_policy_of_a_topic_stay_the_same(
 
 
 def test_the_reason_why_a_whole_flow_is_compared_in_full_is_given() -> None:
-    assert why_not_flow(a_flow(), Evidence("sha256:0f", {}), "") == ""
-    assert why_not_flow(a_flow(), Evidence("sha256:1e", {}), "") == "another model was deployed at the time"
+    assert why_not_flow(a_flow(), ParityEvidence("sha256:0f", {}), "") == ""
+    assert why_not_flow(a_flow(), ParityEvidence("sha256:1e", {}), "") == "another model was deployed at the time"
     assert why_never(a_pair()[0]) == "both sides hold records of their own"
     assert why_never(a_flow(startFrom="latest")) == "the flow starts at latest"
     for changes in ({"transformed": True}, {"transformed": True, "drops": [{"by": "tombstone"}]}):
@@ -136,12 +136,12 @@ def test_a_flow_that_never_stores_evidence_gives_that_as_the_reason() -> None:
 def test_each_partition_says_why_it_is_compared_in_full() -> None:
     logs = {ORDERS: LOGS[0], TopicPartition("orders", 1): LOGS[0]}
     on_target = dict.fromkeys(logs, LOGS[1])
-    earlier = Earlier(Evidence("d", {"orders": TOPIC}), now={"orders": NOW})
+    earlier = Earlier(ParityEvidence("d", {"orders": TOPIC}), now={"orders": NOW})
     assert earlier.usable(logs, on_target) == (
         {ORDERS: PROVEN},
         {TopicPartition("orders", 1): "the newest verdict holds no evidence for these records"},
     )
-    refused = Earlier(Evidence("d", {"orders": TOPIC}), "why", {"orders": NOW})
+    refused = Earlier(ParityEvidence("d", {"orders": TOPIC}), "why", {"orders": NOW})
     assert refused.usable(logs, on_target) == ({}, dict.fromkeys(logs, "why"))
     assert Earlier().usable(logs, on_target) == ({}, {})
 
@@ -226,7 +226,7 @@ def test_evidence_that_does_not_fit_is_left_out_and_the_next_run_says_so() -> No
 
 def test_only_a_comparison_that_passes_without_accepted_findings_is_evidence() -> None:
     assert proven().evidence is not None
-    trusted = Finding("compacted", Severity.ACCEPTED, "…", 1, "why")
+    trusted = Finding("compacted", FindingSeverity.ACCEPTED, "…", 1, "why")
     assert proven(findings=(error("compacted", "…"),)).evidence is None
     assert proven(findings=(trusted,)).evidence is None
     assert proven(left_out="not compared: all").evidence is None
@@ -247,7 +247,7 @@ def packed(document: object) -> str:
     return base64.b64encode(gzip.compress(json.dumps(document).encode())).decode()
 
 
-WHOLE = packed_evidence(Evidence("d", {"orders": TOPIC}))
+WHOLE = packed_evidence(ParityEvidence("d", {"orders": TOPIC}))
 DAMAGED = {
     "not base64": ("!", "it cannot be unpacked"),
     "not gzip": (base64.b64encode(b"hello").decode(), "it cannot be unpacked"),
@@ -281,6 +281,6 @@ def test_evidence_that_is_damaged_or_unknown_is_not_used(data: str, reason: str)
 
 
 def test_the_format_of_the_evidence_does_not_change() -> None:
-    assert read_evidence({EVIDENCE: packed(a_document())}) == Evidence("d", {"orders": TOPIC})
-    assert read_evidence({EVIDENCE: base64.b64encode(WHOLE).decode()}) == Evidence("d", {"orders": TOPIC})
+    assert read_evidence({EVIDENCE: packed(a_document())}) == ParityEvidence("d", {"orders": TOPIC})
+    assert read_evidence({EVIDENCE: base64.b64encode(WHOLE).decode()}) == ParityEvidence("d", {"orders": TOPIC})
     assert read_evidence({}) is None

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from components.contract.parameters import DropsParameters
-from components.contract.report import Severity, Verdict
+from components.contract.report import FindingSeverity, Verdict
 from components.kafka.plugins import HAS_HEADER_KEY, KAFKA_TRANSFORMS, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
 from components.kafka.record_forms import Step
 from components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
@@ -77,7 +77,7 @@ def test_only_records_that_the_filter_keeps_are_compared_on_both_sides(
 
 def test_if_filters_drop_every_source_record_nothing_is_proven() -> None:
     (found,) = nothing_to_compare(a_pass(Sums(filtered=3), Sums()))
-    assert (found.code, found.severity) == ("empty-range", Severity.ERROR)
+    assert (found.code, found.severity) == ("empty-range", FindingSeverity.ERROR)
     assert "the flow's filters drop all 3 records that the source holds" in found.message
 
 

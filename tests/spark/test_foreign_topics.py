@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from spark.checks.topics import foreign_topic_findings, left_out, long_names
 from tests.spark.documents import a_flow
 
@@ -15,7 +15,7 @@ IDENTITY: dict[str, Any] = {"policy": "identity"}
 def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]:
     """Codes and topics for a source that has `orders` with 2 partitions, and no topic that matches `payments-.*`."""
     findings = foreign_topic_findings(a_flow(**changes), {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
-    assert {each.severity for each in findings} <= {Severity.NOTE}
+    assert {each.severity for each in findings} <= {FindingSeverity.NOTE}
     return [(each.code, each.message.split()[0]) for each in findings]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer
 
-from components.contract.report import CheckOutcome, Severity, Verdict
+from components.contract.report import CheckOutcome, FindingSeverity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
@@ -101,7 +101,9 @@ def test_each_fault_of_offset_translation_has_its_own_finding(check: Check, endp
     assert "the group would skip 21 records" in found["offset-skips-records"]
     assert "13 records would be skipped" in found["group-past-translation"]
     assert outcome.samples[0]["group"] in {"faulty-past-end", "faulty-skips", "faulty-forged"}
-    others = {each.code: each.message.split()[1] for each in outcome.findings if each.severity is not Severity.FAIL}
+    others = {
+        each.code: each.message.split()[1] for each in outcome.findings if each.severity is not FindingSeverity.FAIL
+    }
     assert others == {"group-active": "faulty-busy"}
     assert outcome.counts["activeOnTarget"] == 1
 
@@ -195,7 +197,7 @@ def test_records_that_retention_removed_before_they_were_replicated_are_counted(
     """They are no longer on either side: only the offset syncs show them."""
     assert lost.counts["lost"] == 50
     (loss,) = [each for each in lost.findings if topic in each.message]
-    assert (loss.code, loss.severity, loss.count) == ("lost-to-retention", Severity.FAIL, 25)
+    assert (loss.code, loss.severity, loss.count) == ("lost-to-retention", FindingSeverity.FAIL, 25)
     assert "source offsets 20 to 44 never reached the target" in loss.message
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from components.contract.report import Severity, Verdict
+from components.contract.report import FindingSeverity, Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics, end_offsets
 from infra.machine.waiting import NotYetError, wait_for
@@ -57,8 +57,8 @@ def test_offsets_of_a_guarded_flow_prove_nothing_of_records_that_came_another_wa
     offsets = named(outcome, "offsets-translate")
     assert offsets.counts["proven"] == 1
     assert {(each.code, each.severity) for each in offsets.findings} == {
-        ("source-record-not-found", Severity.ERROR),
-        ("own-records-not-judged", Severity.NOTE),
+        ("source-record-not-found", FindingSeverity.ERROR),
+        ("own-records-not-judged", FindingSeverity.NOTE),
     }
     assert any("(own-records-not-judged)" in why for why in failover_of(outcome).skips.why)
     assert named(outcome, "parity").verdict is Verdict.PASS, outcome.document()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import TopicPartition
 from spark.checks.offsets.check import unjudged_records, without_copies
@@ -27,7 +27,7 @@ def test_the_offsets_of_a_guarded_flow_prove_nothing_of_records_that_came_anothe
     guarded, _ = a_pair()
     noted = unjudged_records(guarded, 3)
     assert noted is not None
-    assert (noted.severity, noted.count) == (Severity.NOTE, 3)
+    assert (noted.severity, noted.count) == (FindingSeverity.NOTE, 3)
     assert noted.message == (
         "records on uswest that did not come through this flow were not judged. A group that continues on uswest skips "
         "those before its offset there, unless it has read them on useast"

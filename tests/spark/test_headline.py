@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import CheckName, CheckOutcome, Finding, FlowOutcome, Severity, error, fail, note
+from components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Finding,
+    FindingSeverity,
+    FlowOutcome,
+    error,
+    fail,
+    note,
+)
 from spark.report import failover
 from spark.report.failover import failovers, headline
 from spark.report.page import page
@@ -31,7 +40,7 @@ def guarded(aside: int) -> CheckOutcome:
             id="the slowest flow counts, and all groups",
         ),
         pytest.param(
-            (flow("orders", "a", "b", offsets(Finding("no-offset-sync", Severity.ACCEPTED, "…", 1, "why"))),),
+            (flow("orders", "a", "b", offsets(Finding("no-offset-sync", FindingSeverity.ACCEPTED, "…", 1, "why"))),),
             "loses 0.9 s, re-reads 14, skips 0, if the accepted findings are right",
             id="a finding is accepted",
         ),

@@ -11,15 +11,15 @@ import pytest
 
 from components.contract.evidence import (
     POSITIONS,
-    KeptPositions,
     Proven,
+    PublishedPositions,
     SpannedTopic,
     Translated,
     packed_positions,
     read_positions,
 )
 from components.contract.published_verdict import entries
-from components.contract.report import CheckOutcome, Finding, FlowOutcome, Severity, error, fail
+from components.contract.report import CheckOutcome, Finding, FindingSeverity, FlowOutcome, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import KeptPosition, Span
 from spark.checks.parity.evidence import TopicNow
@@ -118,7 +118,7 @@ def test_each_group_keeps_the_furthest_position_that_is_proven() -> None:
 
 def test_no_position_is_kept_unless_parity_passed() -> None:
     given = Translated("exact", "orders", 0, 150, 120, 30)
-    trusted = Finding("compacted", Severity.ACCEPTED, "…", 1, "why")
+    trusted = Finding("compacted", FindingSeverity.ACCEPTED, "…", 1, "why")
     for finding in (fail("missing-records", "…"), error("compacted", "…"), trusted):
         assert kept_positions("d", "t", outcomes(given, parity_finding=finding)) is None
     translated, equal = outcomes(given)
@@ -127,7 +127,7 @@ def test_no_position_is_kept_unless_parity_passed() -> None:
     assert kept_positions("d", "t", outcomes(given)[1:]) is None
 
 
-def many(groups: int, partitions: int) -> KeptPositions:
+def many(groups: int, partitions: int) -> PublishedPositions:
     """Each group has offsets of its own and has some records to read again."""
     given = random.Random(1).randrange
     topics = {"orders": SpannedTopic("S", "T", dict.fromkeys(range(partitions), SPAN))}
@@ -136,7 +136,7 @@ def many(groups: int, partitions: int) -> KeptPositions:
         for group in range(groups)
         for number in range(partitions)
     }
-    return KeptPositions("sha256:0f", "2026-01-02T03:04:05+00:00", topics, positions)
+    return PublishedPositions("sha256:0f", "2026-01-02T03:04:05+00:00", topics, positions)
 
 
 def published(outcome: FlowOutcome, before: dict[str, str] | None = None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.cycles import Ring
 from components.kafka.positions import TopicPartition
 from spark.checks.loops import Arrivals, Loop, judge, loop_findings
@@ -52,6 +52,6 @@ def test_two_partitions_that_each_repeat_on_one_side_are_not_a_loop() -> None:
 
 def test_a_loop_is_reported_with_its_path_and_its_copies() -> None:
     (finding,) = loop_findings(loops(ROUND, ROUND), "useast", "uswest")
-    assert (finding.code, finding.severity, finding.count) == ("records-loop", Severity.FAIL, 80)
+    assert (finding.code, finding.severity, finding.count) == ("records-loop", FindingSeverity.FAIL, 80)
     assert "ledger: records loop through useast -> uswest -> useast forever" in finding.message
     assert "useast holds 300 copies of 10 records" in finding.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.contract.report import CheckName, CheckOutcome, Severity
+from components.contract.report import CheckName, CheckOutcome, FindingSeverity
 from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
@@ -62,7 +62,7 @@ def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
 
 def test_a_stored_offset_past_the_end_of_the_source_is_noted() -> None:
     (finding,) = with_movement(RUNS, Movement({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8).findings
-    assert (finding.code, finding.severity) == ("stored-past-end", Severity.NOTE)
+    assert (finding.code, finding.severity) == ("stored-past-end", FindingSeverity.NOTE)
     assert finding.message.startswith(
         "orders-0 (stored 100, end 100): the stored offset is past the end of the source log"
     )

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from components.contract.report import CheckOutcome, Severity, Verdict
+from components.contract.report import CheckOutcome, FindingSeverity, Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints, Region
 from spark.checks.parity.first_pass import open_transaction_findings, unread
@@ -29,7 +29,7 @@ def test_offsets_from_the_first_open_transaction_on_count_as_unread() -> None:
 def test_an_open_transaction_is_reported_with_its_place_and_a_remedy() -> None:
     found = {TopicPartition("orders", 2): OffsetRange(7, 9), ORDERS: OffsetRange(40, 55)}
     one, other = open_transaction_findings({**found, TopicPartition("bills", 1): OffsetRange(0, 4)}, "useast")
-    assert (one.code, one.severity, one.count) == ("open-transaction", Severity.ERROR, 4)
+    assert (one.code, one.severity, one.count) == ("open-transaction", FindingSeverity.ERROR, 4)
     assert one.message.startswith("bills on useast: 4 offsets in 1 partition cannot be read")
     assert other.count == 17
     assert "partition 0 from offset 40 on, 15 offsets; partition 2 from offset 7 on, 2 offsets" in other.message

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.check import counted, not_compared, nothing_to_compare
 from spark.checks.parity.differences import Difference
@@ -81,8 +81,8 @@ def test_equal_records_with_other_distances_between_them_are_compared_one_by_one
 def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure() -> None:
     found = absent_topics("cluster uswest", {"orders": "orders", "new": "new"}, {"new"}, 600)
     assert [(each.code, each.severity) for each in found] == [
-        ("topic-not-replicated", Severity.FAIL),
-        ("not-discovered-yet", Severity.ERROR),
+        ("topic-not-replicated", FindingSeverity.FAIL),
+        ("not-discovered-yet", FindingSeverity.ERROR),
     ]
     assert found[1].message == (
         "cluster uswest has no remote topic yet for: new. Nothing there is older than 600 s (refreshTopicsSeconds), "
@@ -95,17 +95,17 @@ def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure(
 
 def test_an_empty_source_is_an_error_but_one_with_only_replicated_records_is_not() -> None:
     (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
-    assert (empty.code, empty.severity) == ("empty-range", Severity.ERROR)
+    assert (empty.code, empty.severity) == ("empty-range", FindingSeverity.ERROR)
     (received,) = nothing_to_compare(a_pass(Sums(aside=9), Sums(aside=1)))
-    assert (received.code, received.severity) == ("nothing-of-its-own", Severity.NOTE)
+    assert (received.code, received.severity) == ("nothing-of-its-own", FindingSeverity.NOTE)
     assert nothing_to_compare(a_pass(Sums(1), Sums())) == []
 
 
 def test_transformed_records_that_differ_or_never_arrive_are_an_error() -> None:
     (differ,) = not_compared(a_pass(Sums(5, 1, 1), Sums(4, 9, 9)))
-    assert (differ.code, differ.severity) == ("records-not-compared", Severity.ERROR)
+    assert (differ.code, differ.severity) == ("records-not-compared", FindingSeverity.ERROR)
     (none,) = not_compared(a_pass(Sums(5, 1, 1), Sums()))
-    assert (none.code, none.severity) == ("nothing-arrived", Severity.ERROR)
+    assert (none.code, none.severity) == ("nothing-arrived", FindingSeverity.ERROR)
     assert not_compared(a_pass(Sums(5, 1, 1), Sums(5, 1, 1))) == []
 
 

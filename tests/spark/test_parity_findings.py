@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings, parity_samples, unread_on_source, unread_on_target
@@ -25,187 +25,229 @@ def sides(
 @pytest.mark.parametrize(
     ("kind", "given", "code", "severity"),
     [
-        pytest.param("missing-hole", sides(), "missing-records", Severity.FAIL, id="a hole"),
+        pytest.param("missing-hole", sides(), "missing-records", FindingSeverity.FAIL, id="a hole"),
         pytest.param(
-            "missing-head", sides(), "missing-records", Severity.FAIL, id="a head, although nothing has expired"
+            "missing-head", sides(), "missing-records", FindingSeverity.FAIL, id="a head, although nothing has expired"
         ),
         pytest.param(
             "missing-head",
             sides(target=(7, 90)),
             "expired-on-target",
-            Severity.NOTE,
+            FindingSeverity.NOTE,
             id="a head that expired on the target",
         ),
         pytest.param(
             "missing-head",
             sides(target=(1, 90)),
             "missing-records",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="a head longer than what has expired",
         ),
         pytest.param(
             "duplicated",
             replace(sides(), exactly_once=True),
             "duplicated-exactly-once",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="sent again despite exactly-once",
         ),
-        pytest.param("missing-tail", sides(), "not-replicated-yet", Severity.FAIL, id="the tail after waiting"),
+        pytest.param("missing-tail", sides(), "not-replicated-yet", FindingSeverity.FAIL, id="the tail after waiting"),
         pytest.param(
             "missing-tail",
             replace(sides(target=(0, 40)), written_end=60),
             "remote-topic-recreated",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="a log shorter than what was written",
         ),
         pytest.param(
             "missing-tail",
             replace(sides(target=(0, 60)), written_end=60),
             "not-replicated-yet",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="a log as long as what was written",
         ),
         pytest.param(
             "missing",
             replace(sides(target=(0, 0), held=0), written_end=1),
             "remote-topic-recreated",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="an empty log that once held a record",
         ),
-        pytest.param("duplicated", sides(), "duplicated-records", Severity.NOTE, id="sent again after a restart"),
-        pytest.param("duplicated", sides(target=(0, 6)), "records-repeated", Severity.FAIL, id="every record twice"),
+        pytest.param(
+            "duplicated", sides(), "duplicated-records", FindingSeverity.NOTE, id="sent again after a restart"
+        ),
+        pytest.param(
+            "duplicated", sides(target=(0, 6)), "records-repeated", FindingSeverity.FAIL, id="every record twice"
+        ),
         pytest.param(
             "duplicated",
             replace(sides(target=(0, 8), held=6), exactly_once=True),
             "records-repeated",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="every record twice, and two markers",
         ),
         pytest.param(
             "duplicated",
             replace(sides(target=(0, 102), held=0), exactly_once=True),
             "duplicated-exactly-once",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="a few records twice in a partition that was empty when its records were counted",
         ),
         pytest.param(
             "duplicated",
             replace(sides(target=(0, 6)), sent_again=1),
             "duplicated-records",
-            Severity.NOTE,
+            FindingSeverity.NOTE,
             id="all of a young topic sent again after a restart",
         ),
         pytest.param(
             "duplicated",
             replace(sides(target=(0, 6)), sent_again=3),
             "records-repeated",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="sent again and again",
         ),
-        pytest.param("reordered", sides(), "records-reordered", Severity.FAIL, id="another order"),
+        pytest.param("reordered", sides(), "records-reordered", FindingSeverity.FAIL, id="another order"),
         pytest.param(
             "reordered",
             replace(sides(target=(9, 100)), sent_again=1),
             "order-not-proven",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="another order, which a restart and retention may explain",
         ),
         pytest.param(
             "extra-head",
             replace(sides(source=(9, 100)), source_anew=True),
             "expired-on-source",
-            Severity.NOTE,
+            FindingSeverity.NOTE,
             id="source retention of a topic that was recreated long ago",
         ),
         pytest.param(
             "missing",
             replace(sides(target=(9, 9), held=0), source_anew=True),
             "losses-not-visible",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="an emptied target, which may have held another source's records",
         ),
         pytest.param(
             "missing-head",
             replace(sides(target=(9, 100)), source_anew=True),
             "losses-not-visible",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="the head of a recreated topic, where the flow may have begun later",
         ),
-        pytest.param("unmarked", sides(), "records-unmarked", Severity.FAIL, id="replicated without the guard's mark"),
-        pytest.param("extra", sides(), "extra-records", Severity.FAIL, id="from somewhere else"),
+        pytest.param(
+            "unmarked", sides(), "records-unmarked", FindingSeverity.FAIL, id="replicated without the guard's mark"
+        ),
+        pytest.param("extra", sides(), "extra-records", FindingSeverity.FAIL, id="from somewhere else"),
         pytest.param(
             "extra-head",
             sides(),
             "extra-records",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="an older record, although the source has removed nothing",
         ),
-        pytest.param("extra-head", sides(source=(9, 100)), "expired-on-source", Severity.NOTE, id="source retention"),
         pytest.param(
-            "extra", sides(source=(9, 9), at_source=0), "expired-on-source", Severity.NOTE, id="an emptied source"
+            "extra-head", sides(source=(9, 100)), "expired-on-source", FindingSeverity.NOTE, id="source retention"
         ),
         pytest.param(
-            "extra", sides(source=(9, 10), at_source=0), "expired-on-source", Severity.NOTE, id="only a marker left"
+            "extra",
+            sides(source=(9, 9), at_source=0),
+            "expired-on-source",
+            FindingSeverity.NOTE,
+            id="an emptied source",
         ),
-        pytest.param("missing", sides(held=0), "not-replicated-yet", Severity.FAIL, id="nothing arrived"),
-        pytest.param("missing", sides(held=5), "records-differ", Severity.FAIL, id="nothing is equal"),
-        pytest.param("missing-hole", sides(compacted=True), "compacted-apart", Severity.NOTE, id="compaction"),
-        pytest.param("extra", sides(compacted=True), "compacted-apart", Severity.NOTE, id="compaction of the source"),
-        pytest.param("newest-missing", sides(compacted=True), "missing-records", Severity.FAIL, id="a key is missing"),
+        pytest.param(
+            "extra",
+            sides(source=(9, 10), at_source=0),
+            "expired-on-source",
+            FindingSeverity.NOTE,
+            id="only a marker left",
+        ),
+        pytest.param("missing", sides(held=0), "not-replicated-yet", FindingSeverity.FAIL, id="nothing arrived"),
+        pytest.param("missing", sides(held=5), "records-differ", FindingSeverity.FAIL, id="nothing is equal"),
+        pytest.param("missing-hole", sides(compacted=True), "compacted-apart", FindingSeverity.NOTE, id="compaction"),
+        pytest.param(
+            "extra", sides(compacted=True), "compacted-apart", FindingSeverity.NOTE, id="compaction of the source"
+        ),
+        pytest.param(
+            "newest-missing", sides(compacted=True), "missing-records", FindingSeverity.FAIL, id="a key is missing"
+        ),
         pytest.param(
             "newest-missing",
             sides(target=(9, 100), compacted=True),
             "compacted",
-            Severity.ERROR,
+            FindingSeverity.ERROR,
             id="a key has expired",
         ),
-        pytest.param("newest-outdated", sides(compacted=True), "keys-outdated", Severity.FAIL, id="an older value"),
-        pytest.param("newest-undeleted", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="no tombstone"),
         pytest.param(
-            "newest-foreign", sides(compacted=True), "keys-undeleted", Severity.FAIL, id="a key only on the target"
+            "newest-outdated", sides(compacted=True), "keys-outdated", FindingSeverity.FAIL, id="an older value"
         ),
         pytest.param(
-            "newest-foreign", sides(source=(9, 100), compacted=True), "compacted", Severity.ERROR, id="expired or stray"
+            "newest-undeleted", sides(compacted=True), "keys-undeleted", FindingSeverity.FAIL, id="no tombstone"
         ),
         pytest.param(
-            "extra", replace(sides(), guarded=True), "marked-elsewhere", Severity.FAIL, id="a mark from elsewhere"
+            "newest-foreign",
+            sides(compacted=True),
+            "keys-undeleted",
+            FindingSeverity.FAIL,
+            id="a key only on the target",
         ),
-        pytest.param("newest-unproven", sides(compacted=True), "compacted", Severity.ERROR, id="written on both sides"),
+        pytest.param(
+            "newest-foreign",
+            sides(source=(9, 100), compacted=True),
+            "compacted",
+            FindingSeverity.ERROR,
+            id="expired or stray",
+        ),
+        pytest.param(
+            "extra",
+            replace(sides(), guarded=True),
+            "marked-elsewhere",
+            FindingSeverity.FAIL,
+            id="a mark from elsewhere",
+        ),
+        pytest.param(
+            "newest-unproven", sides(compacted=True), "compacted", FindingSeverity.ERROR, id="written on both sides"
+        ),
         pytest.param(
             "newest-outdated",
             replace(sides(compacted=True), source_unread=OffsetRange(100, 120)),
             "records-not-judged",
-            Severity.NOTE,
+            FindingSeverity.NOTE,
             id="an open transaction may hold the newest",
         ),
         pytest.param(
             "newest-missing",
             replace(sides(compacted=True), source_anew=True),
             "source-topic-recreated",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="keys of a recreated source",
         ),
         pytest.param(
-            "missing-tail", sides(compacted=True), "not-replicated-yet", Severity.FAIL, id="lag in a compacted topic"
+            "missing-tail",
+            sides(compacted=True),
+            "not-replicated-yet",
+            FindingSeverity.FAIL,
+            id="lag in a compacted topic",
         ),
         pytest.param(
             "missing",
             sides(target=(0, 0), held=0, compacted=True),
             "not-replicated-yet",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="nothing arrived in a compacted topic",
         ),
         pytest.param(
             "missing",
             sides(compacted=True),
             "records-differ",
-            Severity.FAIL,
+            FindingSeverity.FAIL,
             id="nothing is equal in a compacted topic",
         ),
     ],
 )
 def test_a_difference_gets_the_code_and_severity_of_its_cause(
-    kind: str, given: Sides, code: str, severity: Severity
+    kind: str, given: Sides, code: str, severity: FindingSeverity
 ) -> None:
     (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given})
     assert (finding.code, finding.severity, finding.count) == (code, severity, 3)
@@ -226,7 +268,7 @@ def test_records_of_an_open_transaction_are_not_called_extra(kind: str) -> None:
     """A connector that reads uncommitted records has replicated them; the job cannot see them on the source."""
     found, given = [Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: replace(sides(), source_unread=OffsetRange(90, 100))}
     (finding,) = parity_findings(found, given)
-    assert (finding.code, finding.severity) == ("records-not-judged", Severity.NOTE)
+    assert (finding.code, finding.severity) == ("records-not-judged", FindingSeverity.NOTE)
     assert unread_on_source(found, given) == {ORDERS: OffsetRange(90, 100)}
 
 

@@ -23,8 +23,8 @@ from components.contract.report import (
     CheckOutcome,
     Depth,
     Finding,
+    FindingSeverity,
     FlowOutcome,
-    Severity,
     Verdict,
     error,
     fail,
@@ -77,7 +77,7 @@ def test_fifty_thousand_findings_fit_into_the_config_map_and_are_read_back() -> 
 
 
 def test_findings_that_do_not_fit_are_counted_and_every_code_is_kept() -> None:
-    accepted = replace(error("target-expired", "…"), severity=Severity.ACCEPTED, accepted="why")
+    accepted = replace(error("target-expired", "…"), severity=FindingSeverity.ACCEPTED, accepted="why")
     big = outcome(*noise(3_000), accepted, error("no-offset-sync", "x" * 5_000))
     data = verdict_data(big, None)
     assert size(data) < MEBIBYTE

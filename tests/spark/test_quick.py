@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.contract.report import CheckOutcome, Depth, Report, Severity, Verdict
+from components.contract.report import CheckOutcome, Depth, FindingSeverity, Report, Verdict
 from infra.local.endpoints import Endpoints
 from spark.checks.parity import quick
 from spark.report.failover import headline
@@ -85,7 +85,7 @@ def test_an_old_timestamp_among_the_newest_records_leaves_the_tail_unproven(
         scene.write(region, topic, 0, [-1000, *range(LONG, LONG + 80)])
     found = parity(check_quickly, scene)
     assert found.verdict is Verdict.ERROR
-    (finding,) = [each for each in found.findings if each.severity is Severity.ERROR]
+    (finding,) = [each for each in found.findings if each.severity is FindingSeverity.ERROR]
     assert finding.code == "tail-not-proven"
 
 

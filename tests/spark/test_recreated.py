@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from kubernetes import client, config
 
 from components.contract.published_verdict import read_topic_ids
-from components.contract.report import FlowOutcome, Report, Severity, TopicIds
+from components.contract.report import FindingSeverity, FlowOutcome, Report, TopicIds
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
@@ -42,7 +42,7 @@ NAMESPACE = "recreated-tests"
 def test_a_topic_with_another_id_is_noted_as_recreated(now: TopicIds, found: list[str]) -> None:
     findings = recreated_findings(BEFORE, now)
     assert [said in each.message for each, said in zip(findings, found, strict=True)] == [True] * len(found)
-    assert {each.severity for each in findings} <= {Severity.NOTE}
+    assert {each.severity for each in findings} <= {FindingSeverity.NOTE}
     assert recreated_findings({}, now) == []
 
 

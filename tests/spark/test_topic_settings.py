@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 
 from components.contract.parameters import TopicSyncParameters
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.kafka.acls import AclEntry
 from components.kafka.replication_policy import Policy, ReplicationPolicy
 from components.kafka.topic_sync import Difference, Setting, config_differences, copied_acl, missing_acls
@@ -131,19 +131,19 @@ def test_an_acl_is_missing_if_its_topic_is_replicated_and_the_target_lacks_it() 
 def test_a_finding_says_what_differs_on_which_topic() -> None:
     differences = {"orders": [Difference("retention.ms", "5", "6"), Difference("segment.ms", None, "7")], "bills": []}
     (config,) = config_findings(differences, {"orders": "useast.orders", "bills": "useast.bills"}, "uswest")
-    assert (config.code, config.severity, config.count) == ("topic-config-differs", Severity.ERROR, 1)
+    assert (config.code, config.severity, config.count) == ("topic-config-differs", FindingSeverity.ERROR, 1)
     assert config.message == (
         "1 remote topic on uswest does not have the configuration that the flow copies from the source: useast.orders: "
         "retention.ms is 6 instead of 5, segment.ms is 7 instead of the broker's default"
     )
     (acls,) = acl_findings([acl("READ", name="useast.orders")], "uswest")
-    assert (acls.code, acls.severity) == ("topic-acls-differ", Severity.ERROR)
+    assert (acls.code, acls.severity) == ("topic-acls-differ", FindingSeverity.ERROR)
     assert acls.message == (
         "1 ACL that the flow copies is missing on uswest: useast.orders: allow Read to User:app from *"
     )
 
 
-def found(check: Check, scene: Scene, accepted: Sequence[str] = ()) -> dict[str, tuple[Severity, str]]:
+def found(check: Check, scene: Scene, accepted: Sequence[str] = ()) -> dict[str, tuple[FindingSeverity, str]]:
     sync = {"configsExclude": list(EXCLUDED), "acls": True}
     accept = [{"finding": each, "reason": "known"} for each in accepted]
     parity = named(check(scene.parameters(topicSync=sync, accepted=accept)), "parity")
@@ -163,9 +163,9 @@ def test_settings_that_a_remote_topic_lacks_are_found_and_can_be_accepted(check:
         future.result(CALL_SECONDS)
     first = found(check, scene)
     severity, said = first["topic-config-differs"]
-    assert severity is Severity.ERROR
+    assert severity is FindingSeverity.ERROR
     assert "useast.settled: retention.ms is 604800000 instead of 86400000" in said
     assert "useast.settled: allow Read to User:settled-app from *" in first["topic-acls-differ"][1]
     assert "missing-records" not in first
     again = found(check, scene, ("topic-config-differs", "topic-acls-differ"))
-    assert [again[each][0] for each in ("topic-config-differs", "topic-acls-differ")] == [Severity.ACCEPTED] * 2
+    assert [again[each][0] for each in ("topic-config-differs", "topic-acls-differ")] == [FindingSeverity.ACCEPTED] * 2

@@ -16,7 +16,7 @@ from components.contract.wording import number
 from components.kafka.connectors import unended_tasks
 from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
-from components.render.kafka_connectors import held_back
+from components.render.kafka_connectors import waiting_for_offsets
 from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
 from infra.deploy.adoption.plan import Plan
 from infra.deploy.engine import deployment
@@ -262,7 +262,7 @@ def _holding_back(moves: list[MirrorMove]) -> Change:
 
     def change(body: Mapping[str, Any]) -> Mapping[str, Any]:
         mirror = waiting.get(reference(body))
-        return body if mirror is None else held_back(dict(body), mirror)
+        return body if mirror is None else waiting_for_offsets(dict(body), mirror)
 
     return change
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.changes.deployment_state import deployment_state
-from components.changes.effect import Effect, Severity, listed
+from components.changes.effect import Effect, Impact, listed
 from components.changes.kubernetes_objects import namespace_and_user_effects
 from components.changes.restarts import connector_effects
 from components.changes.stack_change import StackChange
@@ -126,7 +126,7 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
         what = (
             f"it is not known whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
         )
-        return (Effect(Severity.DATA, "not-compared", flow, "", what),)
+        return (Effect(Impact.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
     imported = Imported(flow, "", {}, {}, read, parts=parts)
     return prove(imported, deployment, _placeholders(facts, read)).effects
@@ -194,4 +194,4 @@ def _passed_on(flow: str, live: Manifest, declared: Manifest) -> Iterator[Effect
             f"{declared['kind']} `{declared['metadata']['name']}` rolls: its labels change ({listed(changed)}), and "
             "the operator gives them to the pods of the workers"
         )
-        yield Effect(Severity.RESTART, "labels-roll", flow, "", what)
+        yield Effect(Impact.RESTART, "labels-roll", flow, "", what)

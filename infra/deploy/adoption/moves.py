@@ -6,7 +6,7 @@ from typing import Any
 
 from components.contract.parameters import FlowParameters
 from components.contract.problems import Problem
-from components.flows.expansion import Shape
+from components.flows.expansion import FlowShape
 from components.flows.resolved import ResolvedFlow
 from components.flows.selections import topic_selection
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
@@ -16,7 +16,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import is_heartbeat_topic
 from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import nearest
-from components.render.kafka_connectors import is_held_back
+from components.render.kafka_connectors import waits_for_offsets
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.kubernetes.api import Reference, reference
@@ -213,7 +213,7 @@ def _moves(facts: Facts, live: Manifest) -> Iterator[MirrorMove | Problem | str]
         return
     target, mirrors = normal
     flows = [flow for deployment in facts.declared.deployments.values() for flow in deployment.flows]
-    flows = [flow for flow in flows if flow.expanded.shape is not Shape.MIRROR_MAKER2]
+    flows = [flow for flow in flows if flow.expanded.shape is not FlowShape.MIRROR_MAKER2]
     for index, mirror, source in mirrors:
         ends = str(source.get("alias")), str(target.get("alias"))
         same = [flow for flow in flows if (flow.alias("source"), flow.alias("target")) == ends]
@@ -246,7 +246,7 @@ def _move(
 
 def _waits(facts: Facts, resource: Reference) -> bool:
     live = facts.live.get((resource.kind, resource.namespace or "", resource.name))
-    return live is None or is_held_back(live)
+    return live is None or waits_for_offsets(live)
 
 
 def _address(cluster: Fields) -> str:

@@ -12,7 +12,7 @@ from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.moves import MirrorMove, MirrorMoves, moves_of
 from infra.deploy.adoption.refusals import Refusal, refusals_of, refusals_of_moves
 from infra.kubernetes.api import Reference, reference
-from infra.kubernetes.managed_fields import Owner, owned_parts, replacing_fields
+from infra.kubernetes.managed_fields import FieldOwner, owned_parts, replacing_fields
 from infra.onboard.importing.deployment_changes import effects_of_move
 from infra.review.object_changes import FieldChange, field_changes, identity
 
@@ -33,7 +33,7 @@ class PlannedTakeOver:
     object: Reference
     fate: Fate
     fields: tuple[FieldChange, ...] = ()
-    owners: Mapping[Owner, tuple[str, ...]] = field(default_factory=dict)
+    owners: Mapping[FieldOwner, tuple[str, ...]] = field(default_factory=dict)
     known: bool = False
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.changes.deployment_state import deployment_state
-from components.changes.effect import Effect, Severity
+from components.changes.effect import Effect, Impact
 from components.contract.problems import Problem
 from components.contract.wording import named
 from components.flows.operators import PAUSE, WORKER_KINDS
@@ -23,12 +23,12 @@ from infra.review.object_changes import identity
 RELEASED, REPLACED = "released", "replaced"
 #: What can be agreed to: an effect of this severity on a flow, a replaced object, or that a tool has released an
 #: object.
-AGREEMENTS = (*(each.value for each in Severity if each is not Severity.NONE), REPLACED, RELEASED)
+AGREEMENTS = (*(each.value for each in Impact if each is not Impact.NONE), REPLACED, RELEASED)
 
 _WHY = {
-    Severity.RESTART: "Replication would stop for seconds, or for minutes while workers restart.",
-    Severity.RE_READ: "Records would be copied twice, or read again after a failover.",
-    Severity.DATA: "Records or offsets would be skipped, left behind or orphaned.",
+    Impact.RESTART: "Replication would stop for seconds, or for minutes while workers restart.",
+    Impact.RE_READ: "Records would be copied twice, or read again after a failover.",
+    Impact.DATA: "Records or offsets would be skipped, left behind or orphaned.",
 }
 
 
@@ -42,9 +42,9 @@ class Refusal:
 
 def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
     """A refusal for each severity of the effects on a flow."""
-    grave: dict[tuple[str, Severity], list[str]] = defaultdict(list)
+    grave: dict[tuple[str, Impact], list[str]] = defaultdict(list)
     for effect in effects:
-        if effect.severity is not Severity.NONE:
+        if effect.severity is not Impact.NONE:
             grave[effect.flow, effect.severity].append(effect.code)
     for (flow, severity), codes in grave.items():
         agreement = f"{severity}:{flow}"
@@ -180,7 +180,7 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
 
 
 def _beside(stack: str, flow: str, other: Reference) -> Refusal:
-    agreement = f"{Severity.RE_READ}:{flow}"
+    agreement = f"{Impact.RE_READ}:{flow}"
     mirror = f"{other.namespace}/{other.name}" if other.kind == WORKER_KINDS[1] else "NAMESPACE/NAME"
     problem = Problem(
         flow,

@@ -14,7 +14,7 @@ from infra.deploy.adoption.carry_out import Moved
 from infra.deploy.adoption.moves import MirrorMove
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
 from infra.deploy.adoption.refusals import Refusal
-from infra.kubernetes.managed_fields import Owner
+from infra.kubernetes.managed_fields import FieldOwner
 from infra.onboard.importing.deployment_changes import said_of, without_heartbeats
 from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
@@ -102,7 +102,7 @@ def _counts(objects: Sequence[PlannedTakeOver]) -> str:
     return f"{number(len(objects), 'object')}: {', '.join(found)}; Pulumi knows {known}"
 
 
-def _owned(owner: Owner, parts: Sequence[str]) -> str:
+def _owned(owner: FieldOwner, parts: Sequence[str]) -> str:
     since = f" (last wrote at {owner.since})" if owner.since else ""
     return f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
-from components.changes.effect import Effect, Severity
+from components.changes.effect import Effect, Impact
 from components.flows.naming import MIRRORED, STORAGE_TOPICS
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
@@ -62,7 +62,7 @@ class Proof:
     @property
     def changes_records(self) -> bool:
         """Return whether records or offsets would be copied twice, skipped or left behind."""
-        return any(effect.severity in {Severity.DATA, Severity.RE_READ} for effect in self.effects)
+        return any(effect.severity in {Impact.DATA, Impact.RE_READ} for effect in self.effects)
 
     @property
     def properties(self) -> int:
@@ -178,9 +178,7 @@ def effects_of_move(
     of = {flow.name: flow.expanded for deployment in deployments for flow in deployment.flows}
     same = _on_the_same_workers(before, after)
     effects = all_effects([same], after, lambda flow, key: of[flow].where(key) if flow in of else key)
-    return tuple(
-        effect for effect in effects if effect.code not in _CARRIED and effect.severity is not Severity.RESTART
-    )
+    return tuple(effect for effect in effects if effect.code not in _CARRIED and effect.severity is not Impact.RESTART)
 
 
 def worker_config(body: Manifest) -> Mapping[str, str]:

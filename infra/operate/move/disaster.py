@@ -10,7 +10,7 @@ from datetime import datetime
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
 from components.clients.streams import KafkaRecord
-from components.contract.evidence import KeptPositions
+from components.contract.evidence import PublishedPositions
 from components.contract.parameters import FlowParameters
 from components.contract.wording import agreeing, number
 from components.kafka.mirror_records import Checkpoint, latest_checkpoints
@@ -76,7 +76,7 @@ class DisasterFacts:
     tails: Mapping[TopicPartition, PartitionTail]
     groups: tuple[Group, ...]
     checkpoints: Mapping[tuple[str, TopicPartition], Checkpoint]
-    kept: KeptPositions | str = "no validation has published any"
+    kept: PublishedPositions | str = "no validation has published any"
     logs: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ def read_target(
     source: Silence | None,
     verdict: VerdictFacts | NoAnswer | None,
     now_ms: int,
-    kept: KeptPositions | str,
+    kept: PublishedPositions | str,
 ) -> DisasterFacts:
     """Ask the target for everything; `names` are the groups to move, by default those that the flow selects."""
     policy = flow.replication_policy

@@ -17,7 +17,7 @@ from components.contract.problems import CannotRunError, RefusedError
 from components.contract.temporary_states import temporary_states
 from components.flows.operators import PAUSE
 from components.kafka.connectors import offsets_document
-from components.render.kafka_connectors import is_held_back
+from components.render.kafka_connectors import waits_for_offsets
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import (
@@ -216,7 +216,7 @@ class Run:
         try:
             self._stop(places, changes)
             # A connector that waits for its first offsets selects nothing, and has no tasks.
-            self._wait_ended([place for place in places if not is_held_back(live[place.resource])], running)
+            self._wait_ended([place for place in places if not waits_for_offsets(live[place.resource])], running)
             moves = self._change(places, plan())
         finally:
             seen = self._restore(restored, places, wait=moves is not None)

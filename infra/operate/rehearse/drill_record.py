@@ -8,20 +8,20 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from components.contract.parameters import Model, Name
+from components.contract.parameters import DocumentPart, Name
 from components.contract.problems import CannotRunError
 from infra.stack.settings import StackSettings
 from infra.stack.yaml_files import shown
 
 
-class DrillStep(Model):
+class DrillStep(DocumentPart):
     """A step of a drill, and how many seconds it took."""
 
     name: Name
     seconds: float
 
 
-class DrillRecord(Model):
+class DrillRecord(DocumentPart):
     """One drill of a flow; `at` is in ISO 8601. The other numbers are records.
 
     `announced` is how many re-reads were expected; it is a lower bound if `announced_at_least`.

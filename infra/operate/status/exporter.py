@@ -15,9 +15,9 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.contract import exported_series as series
-from components.contract.exported_series import Series
+from components.contract.exported_series import ExportedSeries
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PUBLISHED
 from components.flows.resolved import ResolvedFlow
@@ -70,14 +70,14 @@ def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[st
 
 def _counts(each: Drift) -> bool:
     if each.code == "temporary-state":
-        return each.severity is Severity.DATA
+        return each.severity is Impact.DATA
     return each.code not in _REPORTED
 
 
 #: Stack -> flow -> how many objects and fields somebody changed by hand. Stacks that could not be asked are missing.
 DriftCounts: TypeAlias = Mapping[str, Mapping[str, int]]
 #: A series, the values of its own labels, and its value.
-Sample = tuple[Series, tuple[str, ...], float]
+Sample = tuple[ExportedSeries, tuple[str, ...], float]
 
 
 def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingProxyType({})) -> list[Metric]:
@@ -97,7 +97,7 @@ def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingP
 
 def times(document: StatusDocument) -> list[Metric]:
     """When the look began. An outdated look reports nothing else."""
-    found = Metric(series.LOOKED.name, series.LOOKED.meaning, series.LOOKED.type)
+    found = Metric(series.LOOK_TIME.name, series.LOOK_TIME.meaning, series.LOOK_TIME.type)
     for stack in document.stacks:
         found.add_sample(found.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
     return [found]
@@ -116,7 +116,7 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         yield series.COULD_FAIL_OVER, (), flow.could_fail_over
     for what in series.QUESTIONS:
         if what != series.DRIFT_QUESTION:
-            yield series.UNASKED, (what,), what in flow.unasked
+            yield series.UNANSWERED, (what,), what in flow.unasked
     for connector in flow.connectors or ():
         yield from _of_connector(connector)
     if flow.heartbeat_seconds is not None:
@@ -140,7 +140,7 @@ def _of_login(login: LoginStatus) -> Iterator[Sample]:
 
 
 def _of_drift(found: Mapping[str, int] | None, flow: str) -> Iterator[Sample]:
-    yield series.UNASKED, (series.DRIFT_QUESTION,), found is None
+    yield series.UNANSWERED, (series.DRIFT_QUESTION,), found is None
     if found is not None:
         yield series.DRIFT, (), found.get(flow, 0)
 

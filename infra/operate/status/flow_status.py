@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from components.contract.parameters import FlowParameters, Model, Shape
+from components.contract.parameters import DocumentPart, FlowParameters, Shape
 from components.contract.published_verdict import PROOF_HOURS
 from components.contract.report import Verdict
 from components.kafka.connectors import BEHIND_SECONDS
@@ -19,12 +19,12 @@ class Kind(StrEnum):
     DESIGN = "design"
 
 
-class Reason(Model):
+class Reason(DocumentPart):
     kind: Kind
     text: str
 
 
-class ConnectorStatus(Model):
+class ConnectorStatus(DocumentPart):
     """`state` is what Connect reported when the operator last asked, and empty if it reported nothing."""
 
     name: str
@@ -39,7 +39,7 @@ class ConnectorStatus(Model):
     temporary: str = ""
 
 
-class PartitionStatus(Model):
+class PartitionStatus(DocumentPart):
     """`position` is the source offset below which everything is on the target."""
 
     partition: str
@@ -48,7 +48,7 @@ class PartitionStatus(Model):
     position: int = 0
 
 
-class LagStatus(Model):
+class LagStatus(DocumentPart):
     """`records` is an upper bound; `seconds` is the age of the oldest record that may not be on the target.
 
     `ends` is the sum of the end offsets of all source partitions.
@@ -63,7 +63,7 @@ class LagStatus(Model):
     ends: int = 0
 
 
-class CertificateStatus(Model):
+class CertificateStatus(DocumentPart):
     """A certificate of a Secret (namespace and name); `expires` is in ISO 8601."""
 
     secret: str
@@ -71,7 +71,7 @@ class CertificateStatus(Model):
     expires: str
 
 
-class LoginStatus(Model):
+class LoginStatus(DocumentPart):
     """The login that the connectors use on one cluster; `accepted` is null if that is not known.
 
     `why` says why the cluster refuses it, or why it or a certificate could not be checked.
@@ -83,7 +83,7 @@ class LoginStatus(Model):
     certificates: tuple[CertificateStatus, ...] = ()
 
 
-class GroupStatus(Model):
+class GroupStatus(DocumentPart):
     """`records` is an upper bound; `without_position` lists source partitions without a position on the target."""
 
     name: str
@@ -91,13 +91,13 @@ class GroupStatus(Model):
     without_position: tuple[str, ...] = ()
 
 
-class GroupsStatus(Model):
+class GroupsStatus(DocumentPart):
     groups: int
     records: int
     most: tuple[GroupStatus, ...]
 
 
-class VerdictStatus(Model):
+class VerdictStatus(DocumentPart):
     verdict: Verdict
     time: str
     age_seconds: float
@@ -105,7 +105,7 @@ class VerdictStatus(Model):
     failed_checks: tuple[str, ...] = ()
 
 
-class FlowStatus(Model):
+class FlowStatus(DocumentPart):
     """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why. A failover
     does not need the connectors' logins, so a login that could not be tried is no reason; it has its own explanation.
     """
@@ -131,14 +131,14 @@ class FlowStatus(Model):
         return any(reason.kind is Kind.DESIGN for reason in self.reasons)
 
 
-class StackStatus(Model):
+class StackStatus(DocumentPart):
     """The flows of one stack."""
 
     stack: str
     flows: tuple[FlowStatus, ...]
 
 
-class StatusDocument(Model):
+class StatusDocument(DocumentPart):
     """Version 1 of the document. `asked_at` is in ISO 8601."""
 
     version: int = 1

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.parameters import Model
+from components.contract.parameters import DocumentPart
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import Verdict
@@ -20,7 +20,7 @@ _THREADS = 16
 _COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}
 
 
-class FlowHistory(Model):
+class FlowHistory(DocumentPart):
     """The newest verdicts first; `older` ones are kept but not listed, `dropped` ones are no longer kept. `losses` has
     sentences about verdicts lost to damage. `unasked` says why nothing is known.
     """
@@ -33,12 +33,12 @@ class FlowHistory(Model):
     unasked: str = ""
 
 
-class StackHistory(Model):
+class StackHistory(DocumentPart):
     stack: str
     flows: tuple[FlowHistory, ...]
 
 
-class HistoryDocument(Model):
+class HistoryDocument(DocumentPart):
     """Version 1 of what `replicate status --history N --json` prints. `asked_at` is in ISO 8601."""
 
     version: int = 1

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import TypeAlias
 
-from components.contract.evidence import KeptPositions, read_positions
+from components.contract.evidence import PublishedPositions, read_positions
 from components.contract.published_verdict import History, config_map_name, entries, read_history, read_verdict
 from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
@@ -129,7 +129,7 @@ def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | NoAnswer:
     return live if isinstance(live, NoAnswer) else read_history(entries(live or {}))
 
 
-def kept_positions(flow: ResolvedFlow, objects: Objects) -> KeptPositions | str:
+def kept_positions(flow: ResolvedFlow, objects: Objects) -> PublishedPositions | str:
     """The positions that were published about the model that is declared now, or why none can be used."""
     live = objects[_verdict_reference(flow)]
     if isinstance(live, NoAnswer):

@@ -25,7 +25,7 @@ from components.contract.parameters import (
     FlowParameters,
     UnsupportedAuthentication,
 )
-from components.contract.parameters import Reference as CredentialReference
+from components.contract.parameters import CredentialReference as CredentialReference
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side

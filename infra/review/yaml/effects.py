@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.changes.deployment_state import DeployedConnector, DeploymentState
-from components.changes.effect import Effect, Severity, listed
+from components.changes.effect import Effect, Impact, listed
 from infra.review.object_changes import ChangeKind, FieldChange
 from infra.review.yaml.objects import IdentifiedChange, Identity
 from infra.review.yaml.states import FolderWorkers
@@ -44,16 +44,16 @@ def _requested(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
         who = f"{change.kind} `{change.identity[2]}`"
         if asked[1] != _OFFSETS:
             what = f"`strimzi.io/{asked[1]}: {field.after}` makes the operator restart {who}, or part of it, once"
-            yield Effect(Severity.RESTART, "restart-requested", flow, "", what)
+            yield Effect(Impact.RESTART, "restart-requested", flow, "", what)
         elif field.after == "list":
             what = f"the operator writes the offsets of {who} into a ConfigMap once"
-            yield Effect(Severity.NONE, "offsets-listed", flow, "", what)
+            yield Effect(Impact.NONE, "offsets-listed", flow, "", what)
         else:
             what = (
                 f"`strimzi.io/{_OFFSETS}: {field.after}` makes the operator change the offsets of {who} as soon as "
                 "the connector is stopped: records are replicated again, or skipped"
             )
-            yield Effect(Severity.DATA, "offsets-requested", flow, "", what)
+            yield Effect(Impact.DATA, "offsets-requested", flow, "", what)
 
 
 def _of_fields(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
@@ -62,7 +62,7 @@ def _of_fields(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
 
     if restarts := paths(_AUTO_RESTART):
         what = f"the operator restarts failed tasks of `{change.identity[2]}` differently ({listed(restarts)})"
-        yield Effect(Severity.NONE, "auto-restart-changes", flow, "", what)
+        yield Effect(Impact.NONE, "auto-restart-changes", flow, "", what)
     if change.kind == "KafkaConnector":
         return
     unused = paths(_NOT_ON_PODS)
@@ -71,13 +71,13 @@ def _of_fields(change: IdentifiedChange, flow: str) -> Iterator[Effect]:
             f"{change.kind} `{change.identity[2]}` rolls: the operator gives its labels to the pods, so its workers "
             f"restart one by one ({listed(labels)})"
         )
-        yield Effect(Severity.RESTART, "connect-rolls", flow, "", what)
+        yield Effect(Impact.RESTART, "connect-rolls", flow, "", what)
     elif unused:
         what = (
             f"the operator does not give {listed(unused)} to the pods, unless it runs with its own "
             "`STRIMZI_LABELS_EXCLUSION_PATTERN`"
         )
-        yield Effect(Severity.NONE, "labels-kept-from-pods", flow, "", what)
+        yield Effect(Impact.NONE, "labels-kept-from-pods", flow, "", what)
 
 
 def connectors_reading(field: FieldChange, change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> list[str]:
@@ -101,7 +101,7 @@ def _read_later(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> I
         f"ConfigMap `{change.identity[2]}` has other values for {listed(list(readers))}. No connector restarts "
         "because of that: the other effects of these values occur at the next restart"
     )
-    yield Effect(Severity.NONE, "config-map-read-later", flow, "", what)
+    yield Effect(Impact.NONE, "config-map-read-later", flow, "", what)
 
 
 def _namespace(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> Iterator[Effect]:
@@ -112,7 +112,7 @@ def _namespace(change: IdentifiedChange, workers: Sequence[FolderWorkers]) -> It
                 f"namespace {name} is removed from the folder, and workers run in it: if the tool that applies the "
                 "folder prunes removed objects, everything in the namespace is deleted, and replication stops"
             )
-            yield Effect(Severity.DATA, "namespace-deleted", worker.name, "", what)
+            yield Effect(Impact.DATA, "namespace-deleted", worker.name, "", what)
             return
 
 
@@ -124,7 +124,7 @@ def effects_at_rest(before: Sequence[DeploymentState], after: Sequence[Deploymen
             earlier = old.get((state.name, connector.name))
             if earlier is not None and _changes_at_rest(earlier, connector):
                 what = f"connector `{connector.name}` is {connector.state}: its change takes effect when it runs again"
-                yield Effect(Severity.NONE, "takes-effect-later", connector.flow, "", what)
+                yield Effect(Impact.NONE, "takes-effect-later", connector.flow, "", what)
 
 
 def _changes_at_rest(before: DeployedConnector, after: DeployedConnector) -> bool:

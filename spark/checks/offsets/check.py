@@ -28,8 +28,8 @@ from components.contract.report import (
     CheckOutcome,
     Coverage,
     Finding,
+    FindingSeverity,
     Scalar,
-    Severity,
     error,
     not_judged,
     note,
@@ -85,7 +85,7 @@ def unjudged_records(flow: FlowParameters, positions: int) -> Finding | None:
 
 
 #: Findings that make a row count as wrong.
-_WRONG = {Severity.FAIL, Severity.ERROR}
+_WRONG = {FindingSeverity.FAIL, FindingSeverity.ERROR}
 Commits = Mapping[tuple[str, TopicPartition], int]
 
 
@@ -290,7 +290,7 @@ def _translated(position: Position, proof: Proof | None) -> Translated:
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
     """The number of committed offsets that could not be judged, by the code of the finding that gives the reason."""
-    codes = {each.code for each in findings if each.severity is Severity.ERROR} & ACCEPTABLE.keys()
+    codes = {each.code for each in findings if each.severity is FindingSeverity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})
 
 

@@ -7,7 +7,7 @@ ids. The newest proven records are compared again, which shows if a log was trun
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from components.contract.evidence import Evidence, Proven, ProvenTopic
+from components.contract.evidence import ParityEvidence, Proven, ProvenTopic
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.sums import Sums
@@ -36,7 +36,7 @@ class TopicNow:
 class Earlier:
     """What earlier validations have proven about a flow; `why_not` says why none of it counts, if so."""
 
-    evidence: Evidence | None = None
+    evidence: ParityEvidence | None = None
     why_not: str = ""
     now: Mapping[str, TopicNow] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ class Earlier:
 NOTHING_EARLIER = Earlier()
 
 
-def why_not_flow(flow: FlowParameters, evidence: Evidence | None, why_none: str) -> str:
+def why_not_flow(flow: FlowParameters, evidence: ParityEvidence | None, why_none: str) -> str:
     """Why no partition of the flow can continue from the evidence of its newest verdict; empty if some may, or if no
     verdict was ever published. `why_none` says why a verdict holds no evidence.
     """

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from components.contract.report import Severity
+from components.contract.report import FindingSeverity
 from components.contract.wording import numbered
 
 
@@ -11,7 +11,7 @@ class Meaning(NamedTuple):
     braces."""
 
     code: str
-    severity: Severity
+    severity: FindingSeverity
     text: str
 
     def sentence(self, count: int, **names: str) -> str:
@@ -20,76 +20,76 @@ class Meaning(NamedTuple):
 
 MISSING = Meaning(
     "missing-records",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] of {source} [is|are] missing on {target}",
 )
 EXTRA = Meaning(
     "extra-records",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] on {target} [does|do] not exist on {source}: something other than the flow wrote [it|them]",
 )
 MARKED_ELSEWHERE = Meaning(
     "marked-elsewhere",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] on {target} [carries|carry] the mark of {source}, which has no such record. The guard of the other "
     "direction treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
     "{source}",
 )
 EXPIRED_ON_TARGET = Meaning(
     "expired-on-target",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] [has|have] already expired on {target}",
 )
 EXPIRED_OR_LOST = Meaning(
     "losses-not-visible",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] of {source} [is|are] missing on {target}, which has removed records. It also has records of its "
     "own, so the job cannot know whether [it was|they were] ever replicated",
 )
 EXPIRED_OR_NEVER_CAME = Meaning(
     "losses-not-visible",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] of {source} [is|are] missing on {target}, which has removed records. The topic was deleted and created "
     "again on {source}, so {target} may have removed only records from before that",
 )
 EXPIRED_ON_SOURCE = Meaning(
     "expired-on-source",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] on {target} [has|have] already expired on {source}",
 )
 LAGGING = Meaning(
     "not-replicated-yet",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] at the end of the log on {source} [has|have] not reached {target}",
 )
 REMADE = Meaning(
     "remote-topic-recreated",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] of {source} [is|are] missing on {target}, whose log ends before records that the flow wrote there: "
     "the remote topic was deleted and created again, or truncated. The connector does not send [it|them] a second "
     "time by itself",
 )
 DIFFERENT = Meaning(
     "records-differ",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] of {source} [differs|differ] on {target} in key, value, headers or timestamp: a converter or a "
     "transform changes [it|them], the remote topic sets the timestamp on arrival, or somebody replaced [it|them]",
 )
 NOT_OF_NEW_SOURCE = Meaning(
     "source-topic-recreated",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] of {source} [is|are] missing on {target}: the topic was deleted and created again on "
     "{source}, and the connector continued at the offset where it had stopped",
 )
 OF_OLD_SOURCE = Meaning(
     "source-topic-recreated",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] on {target} [is|are] from before the topic was deleted and created again on {source}: a "
     "consumer that moves reads [it|them] before the new ones",
 )
 ABORTED = Meaning(
     "aborted-records",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] on {target} [belongs to a transaction that was|belong to transactions that were] aborted on {source}."
     " The source connector reads uncommitted records, and every consumer of {target} sees [it|them]. Remedy: set "
     "exactlyOnce, or source.consumer.isolation.level: read_committed in connectors.source.config",
@@ -97,74 +97,74 @@ ABORTED = Meaning(
 # A restarted worker sends uncommitted records again. This must not make every later proof fail.
 DUPLICATED = Meaning(
     "duplicated-records",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] [is a duplicate|are duplicates] on {target}: delivery is at least once unless exactly-once is "
     "configured",
 )
 DUPLICATED_EXACTLY_ONCE = Meaning(
     "duplicated-exactly-once",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] [is a duplicate|are duplicates] on {target}, although the flow delivers exactly once: [it is|they "
     "are] from before `exactlyOnce` was enabled, or exactly-once delivery does not work",
 )
 REORDERED = Meaning(
     "records-reordered",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] [is|are] out of order on {target}: a consumer that moves from {source} would skip records "
     "there, or read them again, wherever it starts",
 )
 # When records were sent again, retention or compaction may have removed the first copies of only some of them.
 ORDER_NOT_PROVEN = Meaning(
     "order-not-proven",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] [is|are] out of order on {target}. The flow was restarted and sent records again, and {target} "
     "has removed records since, which may explain it",
 )
 REPEATED = Meaning(
     "records-repeated",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] [is a duplicate|are duplicates], at least half of what {target} holds: two connectors replicate the "
     "topic, or it loops",
 )
 UNMARKED = Meaning(
     "records-unmarked",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] [is|are] on both {source} and {target}, but without a mark: a connector between the clusters "
     "runs without its guard, and nothing stops [the record|the records] from returning",
 )
 COMPACTED = Meaning(
     "compacted",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "key[|s] of a compacted topic [has|have] a different newest record on {target} than on {source}. The job "
     "cannot judge [it|them]: records were also deleted by age or by hand, the key is written on both sides, or the "
     "flow's start is unknown",
 )
 COMPACTED_APART = Meaning(
     "compacted-apart",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "older record[|s] of keys [is|are] on one side only, because each side compacts at its own pace. The newest "
     "record of each key was compared",
 )
 NEWEST_MISSING = Meaning(
     "missing-records",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "record[|s] of {source} [is|are] missing on {target}, [|each ]the newest of its key in a compacted topic",
 )
 NEWEST_OUTDATED = Meaning(
     "keys-outdated",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "key[|s] [has|have] a different value on {target} than on {source}: the newest record of [the|each] key, "
     "which compaction never removes, is not the same",
 )
 NEWEST_UNDELETED = Meaning(
     "keys-undeleted",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "key[|s] still [has|have] a value on {target}, although {source} has deleted [it: its tombstone|them: their "
     "tombstones] never arrived",
 )
 NEWEST_FOREIGN = Meaning(
     "keys-undeleted",
-    Severity.FAIL,
+    FindingSeverity.FAIL,
     "key[|s] [has|have] a value on {target}, although {source} has no record of [it: its tombstone|them: their "
     "tombstones] never arrived and [has|have] expired on {source}, or something other than the flow wrote the "
     "[key|keys]",
@@ -172,31 +172,31 @@ NEWEST_FOREIGN = Meaning(
 # A source connector reads uncommitted records unless its consumer is configured otherwise.
 UNDECIDED = Meaning(
     "records-not-judged",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] on {target} [is|are] not judged, because [it|they] may belong to a transaction that is open on "
     "{source}",
 )
 BEFORE_START = Meaning(
     "before-the-start",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] [is|are] only on {source}, before the first replicated record: the flow starts at latest",
 )
 BEFORE_START_OR_EXPIRED = Meaning(
     "before-the-start",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] [is|are] only on {source}, before the first record that {target} still holds: the flow starts at "
     "latest, and records have expired on {target} since",
 )
 NOT_BEGUN = Meaning(
     "nothing-since-the-start",
-    Severity.NOTE,
+    FindingSeverity.NOTE,
     "record[|s] [is|are] only on {source}, and older than everything that the flow has replicated, so [it is|they "
     "are] before its start. [Its partition has|Their partitions have] never been replicated: the next record there "
     "will show whether the flow replicates [this partition|these partitions]",
 )
 UNPROVEN = Meaning(
     "start-not-proven",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] [is|are] only on {source}, in partitions that have never been replicated. The job cannot know whether"
     " [it is|they are] from before the flow's start or lost. Remedy: write a record to each of these partitions and "
     "validate again; if this error returns, no task replicates them",
@@ -204,7 +204,7 @@ UNPROVEN = Meaning(
 # For a quick validation, which reads few records of the target.
 TAIL_NOT_PROVEN = Meaning(
     "tail-not-proven",
-    Severity.ERROR,
+    FindingSeverity.ERROR,
     "record[|s] among the newest of {source} [was|were] not found where {target} should hold [it|them]. This "
     "does not prove a loss: {target} holds too many records there, or records were removed or compacted",
 )

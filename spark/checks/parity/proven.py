@@ -5,7 +5,7 @@ if the source were lost. Nothing more is read.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from components.contract.evidence import KeptPositions, ProvenTopic, SpannedTopic, Translated
+from components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
 from components.contract.wording import agreeing, numbered
@@ -95,7 +95,7 @@ def in_full_findings(first_pass: FirstPass) -> list[Finding]:
     return found
 
 
-def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> KeptPositions | None:
+def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
     """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
     pass. Without parity, it is not known that the target holds the records in the same order.
     """
@@ -113,7 +113,7 @@ def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> Ke
         place = _place(each, span)
         if span is not None and place is not None:
             positions[each.group, each.topic, each.partition] = KeptPosition(each.committed, *place)
-    return KeptPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
+    return PublishedPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
 
 
 def _place(each: Translated, span: Span | None) -> Place | None:

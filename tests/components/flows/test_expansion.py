@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.flows.expansion import ExpandedFlow, Shape, expand
+from components.flows.expansion import ExpandedFlow, FlowShape, expand
 from components.kafka.replication_policy import Policy
 from components.topology.connectors import StartFrom
 from components.topology.parsing import parse_topology
@@ -32,7 +32,7 @@ def test_a_pair_is_a_guarded_identity_flow_in_each_direction() -> None:
         ("ledger-to-useast", "uswest", "useast"),
     ]
     for half in halves:
-        assert half.shape is Shape.PREFIXLESS_PAIR
+        assert half.shape is FlowShape.PREFIXLESS_PAIR
         assert half.settings.policy is Policy.IDENTITY
         assert half.settings.loop_guard
         assert not half.settings.offset_syncs.enabled

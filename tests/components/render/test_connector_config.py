@@ -9,7 +9,7 @@ import pytest
 from components.kafka.connectors import ConnectorRole
 from components.properties.clients import SOURCE_CONSUMER, client_properties
 from components.render.client_settings import PRESETS
-from components.render.config_layers import LayerName, Setting, layer, merged, values
+from components.render.config_layers import EffectiveSetting, LayerName, layer, merged, values
 from components.render.connector_config import connector_layers, connector_settings
 from components.render.kafka_connectors import connector_config
 from tests.builders import a_resolved_flow
@@ -26,7 +26,7 @@ def test_the_layers_of_a_connector_are_in_order(role: ConnectorRole) -> None:
 @pytest.mark.parametrize(("lower", "higher"), list(itertools.pairwise(ORDER)))
 def test_a_later_layer_wins_and_is_named(lower: str, higher: str) -> None:
     layers = [layer(LayerName(name), {"offset.lag.max": name}, f"by {name}") for name in (lower, higher)]
-    assert merged(layers) == {"offset.lag.max": Setting(higher, "offset.lag.max", higher, f"by {higher}")}
+    assert merged(layers) == {"offset.lag.max": EffectiveSetting(higher, "offset.lag.max", higher, f"by {higher}")}
 
 
 SOURCES = {"fast": {"topics": ["orders"], "config": {"admin.timeout.ms": 3}}, "bulk": {"topics": ["logs"]}}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from components.contract.problems import RefusedError
-from components.render.kafka_connectors import held_back
+from components.render.kafka_connectors import waiting_for_offsets
 from components.render.planned_objects import PART_OF
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.kubernetes.preconditions import require_no_unfinished_move
@@ -40,7 +40,7 @@ class _Holding(KubernetesApi):
 
 
 def test_a_flow_that_waits_for_offsets_is_refused_with_the_command_to_continue() -> None:
-    api = _Holding(held_back(connector(), "KafkaMirrorMaker2 kafka/mm2"))
+    api = _Holding(waiting_for_offsets(connector(), "KafkaMirrorMaker2 kafka/mm2"))
     with pytest.raises(RefusedError) as refused:
         require_no_unfinished_move(api, "prod", [a_resolved_flow(strimzi="1.2")])
     assert refused.value.code == "move-unfinished"
@@ -55,9 +55,9 @@ def test_a_flow_that_waits_for_offsets_is_refused_with_the_command_to_continue()
     [
         pytest.param([], id="not-deployed"),
         pytest.param([connector()], id="running"),
-        pytest.param([held_back(connector("another"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack"),
+        pytest.param([waiting_for_offsets(connector("another"), "KafkaMirrorMaker2 kafka/mm2")], id="of-another-stack"),
         pytest.param(
-            [held_back(connector(flow="stock"), "KafkaMirrorMaker2 kafka/mm2")],
+            [waiting_for_offsets(connector(flow="stock"), "KafkaMirrorMaker2 kafka/mm2")],
             id="of-another-stack-in-the-same-namespace",
         ),
     ],
@@ -67,7 +67,7 @@ def test_running_flows_and_flows_of_other_stacks_are_not_refused(connectors: lis
 
 
 def test_the_unfinished_move_of_a_stack_is_looked_up_in_its_cluster() -> None:
-    held = held_back(connector(), "KafkaMirrorMaker2 kafka/mm2")
+    held = waiting_for_offsets(connector(), "KafkaMirrorMaker2 kafka/mm2")
     settings = read_settings("prod-us-west-2", STACKS)
     for cluster, code in ((_Holding(held), "move-unfinished"), (_Holding(), None)):
         stack = OpenStack(settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from infra.review.reports import WHAT_TO_DO
 from tests.infra.review.changes import compared
 
@@ -23,7 +23,7 @@ def test_a_change_has_the_effects_and_objects_that_its_case_says(case: Path, tmp
     effects = [f"{effect.severity} {effect.code} at {effect.where}" for effect in comparison.effects]
     assert sorted(effects) == sorted(wanted["effects"])
     assert [f"{each.change} {each.deployment} {each.key}" for each in comparison.objects] == wanted["objects"]
-    grave = [each.code for each in comparison.effects if each.severity in (Severity.DATA, Severity.RE_READ)]
+    grave = [each.code for each in comparison.effects if each.severity in (Impact.DATA, Impact.RE_READ)]
     assert set(grave) <= set(WHAT_TO_DO), "a reviewer is not told what to do"
     for words in wanted.get("says", ()):
         assert any(words in effect.what for effect in comparison.effects), words

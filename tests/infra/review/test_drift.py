@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from components.render.planned_objects import Manifest
 from infra.review.comparison import compare
@@ -87,11 +87,11 @@ def announced(until: datetime) -> Edit:
 
 @pytest.mark.parametrize(
     ("year", "severity", "passed"),
-    [(2999, Severity.RESTART, ""), (2026, Severity.DATA, ", which has passed")],
+    [(2999, Impact.RESTART, ""), (2026, Impact.DATA, ", which has passed")],
     ids=["not expired", "expired"],
 )
 def test_an_announced_pause_is_reported_with_who_until_when_and_how_to_end_it(
-    declared: Snapshot, year: int, severity: Severity, passed: str
+    declared: Snapshot, year: int, severity: Impact, passed: str
 ) -> None:
     (drift,) = found(declared, announced(datetime(year, 1, 31, 3, 10, tzinfo=UTC))).drift
     assert (drift.code, drift.severity, drift.by) == ("temporary-state", severity, "ann")
@@ -126,7 +126,7 @@ def test_a_connector_paused_through_the_rest_api_is_drift_of_severity_data(decla
 
     result = found(declared, paused)
     assert codes(result) == [("connector-state", SOURCE)]
-    assert result.drift[0].severity is Severity.DATA
+    assert result.drift[0].severity is Impact.DATA
     assert "is PAUSED, and its spec says running" in result.drift[0].what
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.render.planned_objects import Manifest
 from infra.review.comparison import Drift, compare
 from infra.review.drift import by_flow, mended_by_gitops, validated
@@ -49,7 +49,7 @@ def test_a_missing_object_was_deleted_if_an_object_that_depends_on_it_exists(
     declared: Snapshot, key: str, later: str
 ) -> None:
     (drift,) = without(declared, key)
-    assert (drift.code, drift.severity) == ("object-missing", Severity.DATA)
+    assert (drift.code, drift.severity) == ("object-missing", Impact.DATA)
     assert drift.what.startswith(f"was deleted: {later}")
     assert drift.remedy.startswith("`replicate up test --refresh`")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from components.changes.effect import Effect, Severity
+from components.changes.effect import Effect, Impact
 from components.contract.problems import CannotRunError, Problem
 from infra.review.bases import Base
 from infra.review.comparison import Comparison, Mistake
@@ -17,7 +17,7 @@ from tests.infra.stacks import write_stack
 LONGEST_OF_GITHUB = 65_536
 
 
-def a_comparison(stack: str, severity: Severity, effects: int = 1) -> Comparison:
+def a_comparison(stack: str, severity: Impact, effects: int = 1) -> Comparison:
     found = tuple(
         Effect(severity, "connector-restarts", "orders", "replications.orders", f"connector {n} restarts")
         for n in range(effects)
@@ -41,8 +41,8 @@ def folders(tmp_path: Path) -> tuple[Path, Base]:
 
 def test_the_most_severe_effect_of_all_stacks_comes_first() -> None:
     found = [
-        a_comparison("a", Severity.RESTART),
-        a_comparison("b", Severity.DATA),
+        a_comparison("a", Impact.RESTART),
+        a_comparison("b", Impact.DATA),
     ]
     assert comment_text(found).splitlines()[:4] == [
         MARKER,
@@ -60,7 +60,7 @@ def test_a_stack_with_mistakes_is_reported_with_unknown_effects() -> None:
 
 def test_an_unknown_effect_is_called_unknown_and_not_harmless() -> None:
     failed = refused("a", "it is wrong")
-    compared = a_comparison("b", Severity.NONE)
+    compared = a_comparison("b", Impact.NONE)
     assert "It touches `a`. Its effect is unknown." in comment_text([failed])
     assert "It touches `a`, `b`. The most severe known effect: **none**." in comment_text([failed, compared])
 
@@ -80,7 +80,7 @@ def test_a_change_that_repairs_a_broken_base_is_rendered_and_does_not_fail(tmp_p
 
 def test_no_comment_is_longer_than_github_allows() -> None:
     mistakes = [f"{number} {'long ' * 50}" for number in range(100)]
-    effects = a_comparison("b", Severity.RESTART, effects=2_000)
+    effects = a_comparison("b", Impact.RESTART, effects=2_000)
     text = comment_text([refused("a", *mistakes), effects])
     assert LONGEST_COMMENT - 1_000 < len(text) < LONGEST_OF_GITHUB
     assert "`replicate check` prints all" in text
@@ -102,7 +102,7 @@ def test_a_deleted_stack_is_compared_but_not_rendered(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     (stacks / "Pulumi.test.yaml").unlink()
     (found,) = review_stacks(["test"], stacks, [base])
-    assert (found.has_errors, found.known, found.severity) == (False, True, Severity.DATA)
+    assert (found.has_errors, found.known, found.severity) == (False, True, Impact.DATA)
     assert write_review([found], stacks, tmp_path / "out")
     assert json.loads((tmp_path / "out" / "review.json").read_text())["deployable"] == []
 

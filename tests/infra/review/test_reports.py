@@ -10,7 +10,7 @@ from jsonschema import validate
 from rich.console import Console
 from rich.text import Text
 
-from components.changes.effect import Effect, Severity
+from components.changes.effect import Effect, Impact
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.reports import LONGEST_COMMENT, WHAT_TO_DO, as_json, as_markdown, print_comparisons, value_text
@@ -190,7 +190,7 @@ def a_large_comparison(objects: int, effects: int) -> Comparison:
     fields = (FieldChange("spec.config.topics", "a" * 90, "b" * 90),)
     change = ObjectChange(ChangeKind.CHANGED, "orders", "source-connector", "KafkaConnector", "n", "orders", fields)
     found = tuple(
-        Effect(Severity.DATA, "topics-stop", "orders", "replications.orders.topics", f"topic {n} | leaves" * 10)
+        Effect(Impact.DATA, "topics-stop", "orders", "replications.orders.topics", f"topic {n} | leaves" * 10)
         for n in range(effects)
     )
     return Comparison("test", "main", found, (change,) * objects)
@@ -217,7 +217,7 @@ def test_a_vertical_bar_in_an_effect_is_escaped() -> None:
 
 def test_the_same_effect_of_several_flows_is_one_row(comparison: Comparison) -> None:
     effects = tuple(
-        Effect(Severity.RE_READ, "group-offsets-stop", flow, f"replications.{flow}.syncGroupOffsets", "offsets stop")
+        Effect(Impact.RE_READ, "group-offsets-stop", flow, f"replications.{flow}.syncGroupOffsets", "offsets stop")
         for flow in ("orders", "payments")
     )
     rows = [line for line in as_markdown([replace(comparison, effects=effects)]).splitlines() if "offsets stop" in line]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, error, fail, note
 from components.render.planned_objects import Manifest
@@ -42,7 +42,7 @@ def test_a_topic_created_by_hand_is_reported_as_the_validation_found_it() -> Non
 def test_a_validation_that_could_not_check_everything_is_drift(checks: list[CheckOutcome], what: str) -> None:
     report = json.dumps({"checks": [check.document() for check in checks]})
     (drift,) = topic_drift("test", {"orders": published(report, "error")})
-    assert (drift.severity, drift.code, drift.what) == (Severity.NONE, "validation-unproven", what)
+    assert (drift.severity, drift.code, drift.what) == (Impact.NONE, "validation-unproven", what)
 
 
 def test_a_failed_validation_is_drift_and_names_the_failed_checks() -> None:
@@ -54,7 +54,7 @@ def test_a_failed_validation_is_drift_and_names_the_failed_checks() -> None:
     report = json.dumps({"checks": [check.document() for check in checks]})
     (drift,) = topic_drift("test", {"orders": published(report, "fail")})
     assert drift == Drift(
-        Severity.DATA,
+        Impact.DATA,
         "validation-failed",
         "orders",
         "ConfigMap mirror-orders/orders-validation",

@@ -7,7 +7,7 @@ import yaml
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from infra.commands.app import app
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan, planned
@@ -65,7 +65,7 @@ def test_each_of_several_resources_becomes_the_flow_of_its_topics(tmp_path: Path
     assert codes(plan) == []
     moved = {move.resource.name: [flow.name for flow in move.flows] for move in plan.moves.found}
     assert moved == {"first": ["first"], "second": ["second"]}
-    assert {each.severity for each in plan.effects} <= {Severity.NONE}, plan.effects
+    assert {each.severity for each in plan.effects} <= {Impact.NONE}, plan.effects
 
 
 def test_one_of_several_resources_does_not_move_while_the_other_copies(tmp_path: Path) -> None:

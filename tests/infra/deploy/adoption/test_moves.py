@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.flows.operators import PAUSE
-from components.render.kafka_connectors import ANNOTATION, held_back
+from components.render.kafka_connectors import ANNOTATION, waiting_for_offsets
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan, planned
@@ -67,7 +67,7 @@ def codes(plan: Plan) -> list[str]:
 def test_a_mirror_that_does_the_same_as_its_flow_moves_without_an_agreement(tmp_path: Path, name: str) -> None:
     plan = plan_of(tmp_path, names=(name,))
     assert codes(plan) == []
-    assert {each.severity for each in plan.effects} <= {Severity.NONE}, plan.effects
+    assert {each.severity for each in plan.effects} <= {Impact.NONE}, plan.effects
     (move,) = plan.moves.found
     assert (move.source, move.target, [flow.name for flow in move.flows]) == ("useast", "uswest", ["orders"])
     assert [place.name for place in move.places] == [SOURCE, "useast->uswest.MirrorCheckpointConnector"]
@@ -219,7 +219,7 @@ def deployed(seen: Facts, *, waits: bool) -> Facts:
     for _, _, body, _ in seen.objects():
         found = copy.deepcopy(dict(body))
         if found["kind"] == "KafkaConnector" and waits:
-            found = held_back(found, "KafkaMirrorMaker2 kafka/mm2")
+            found = waiting_for_offsets(found, "KafkaMirrorMaker2 kafka/mm2")
         live[identity(body)] = found
     return replace(seen, live=live, known=frozenset(live))
 
@@ -264,11 +264,11 @@ def test_a_mirror_that_copies_beside_its_running_flow_is_reported(tmp_path: Path
 
 def test_a_waiting_source_connector_is_stopped_and_selects_no_topic(tmp_path: Path) -> None:
     objects = snapshot(tmp_path / "flow", FLOW).objects("orders")
-    source = held_back(objects["source-connector"], "KafkaMirrorMaker2 kafka/mm2")
+    source = waiting_for_offsets(objects["source-connector"], "KafkaMirrorMaker2 kafka/mm2")
     assert source["metadata"]["annotations"][ANNOTATION] == "KafkaMirrorMaker2 kafka/mm2"
     assert (source["spec"]["state"], source["spec"]["config"]["topics.exclude"]) == ("stopped", ".*")
     assert source["spec"]["config"]["heartbeats.replication.enabled"] == "false"
-    checkpoint = held_back(objects["checkpoint-connector"], "x")
+    checkpoint = waiting_for_offsets(objects["checkpoint-connector"], "x")
     assert checkpoint["spec"]["config"] == objects["checkpoint-connector"]["spec"]["config"]
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.changes.effect import Severity
+from components.changes.effect import Impact
 from components.flows.operators import PAUSE
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Fate, Plan, planned
 from infra.deploy.adoption.refusals import AGREEMENTS
 from infra.deploy.adoption.text import document_of, print_plan
-from infra.kubernetes.managed_fields import Owner
+from infra.kubernetes.managed_fields import FieldOwner
 from infra.review.object_changes import identity
 from infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
@@ -83,9 +83,9 @@ def test_a_changed_field_is_shown_with_both_values_and_its_restart_needs_an_agre
     (changed,) = [each for each in plan.objects if each.fate is Fate.CHANGED]
     assert [(each.path, each.before, each.after) for each in changed.fields] == [("spec.tasksMax", 7, 3)]
     assert changed.owners == {
-        Owner("kubectl-create", "2026-01-02T03:04:05Z"): changed.owners[next(iter(changed.owners))]
+        FieldOwner("kubectl-create", "2026-01-02T03:04:05Z"): changed.owners[next(iter(changed.owners))]
     }
-    assert [(each.code, each.severity) for each in plan.effects] == [("connector-restarts", Severity.RESTART)]
+    assert [(each.code, each.severity) for each in plan.effects] == [("connector-restarts", Impact.RESTART)]
     (refusal,) = plan.refusals
     assert (refusal.problem.code, refusal.agreement) == ("not-agreed", "restart:orders")
     assert "pass `--agree restart:orders`" in refusal.problem.remedy
@@ -137,7 +137,7 @@ def test_labels_that_reach_the_pods_restart_the_workers(tmp_path: Path) -> None:
 
     plan = planned(facts(declared(tmp_path), edit), ())
     (effect,) = plan.effects
-    assert (effect.code, effect.severity) == ("labels-roll", Severity.RESTART)
+    assert (effect.code, effect.severity) == ("labels-roll", Impact.RESTART)
     assert "`app.kubernetes.io/part-of`" in effect.what
     assert "managed-by" not in effect.what
 
@@ -248,7 +248,7 @@ def test_a_deployment_that_cannot_be_compared_has_the_severity_data(tmp_path: Pa
         del objects["connect"]["spec"]["bootstrapServers"]
 
     plan = planned(facts(declared(tmp_path), edit), ())
-    assert "not-compared" in [each.code for each in plan.effects if each.severity is Severity.DATA]
+    assert "not-compared" in [each.code for each in plan.effects if each.severity is Impact.DATA]
 
 
 def test_planning_does_not_change_the_live_objects(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import KeptPositions, SpannedTopic
+from components.contract.evidence import PublishedPositions, SpannedTopic
 from components.contract.report import Verdict
 from components.flows.resolved import flow_digest
 from components.kafka.mirror_records import Checkpoint
@@ -152,7 +152,7 @@ def test_partitions_without_a_position_are_reported() -> None:
     ]
 
 
-KEPT = KeptPositions(
+KEPT = PublishedPositions(
     flow_digest(a_resolved_flow()),
     "2026-01-31T02:00:00+00:00",
     {"orders": SpannedTopic("S", "T", {0: Span(100, 410, 90, 400, dense=True)})},
@@ -244,7 +244,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
 
 
 @pytest.mark.parametrize("kept", [KEPT, "no validation has published any"])
-def test_a_group_is_not_placed_before_the_start_of_the_log(kept: KeptPositions | str) -> None:
+def test_a_group_is_not_placed_before_the_start_of_the_log(kept: PublishedPositions | str) -> None:
     """Its consumers would apply their `auto.offset.reset` there: `latest` skips all records that are left."""
     deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
     for current in ({}, {REMOTE: 300}):

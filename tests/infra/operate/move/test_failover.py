@@ -7,7 +7,7 @@ import pytest
 
 from components.clients.errors import NoAnswerError
 from components.clients.writer import GroupWriter
-from components.contract.evidence import POSITIONS, KeptPositions, SpannedTopic, packed_positions
+from components.contract.evidence import POSITIONS, PublishedPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
 from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
@@ -191,7 +191,7 @@ def test_a_disaster_failover_ignores_published_positions_if_topic_ids_are_unknow
 ) -> None:
     """These brokers report no topic ids. Without them, published positions may belong to a deleted topic."""
     spans = {0: Span(0, 12, 0, 12, dense=True)}
-    kept = KeptPositions(
+    kept = PublishedPositions(
         flow_digest(night.flow), "2026-01-31T02:00:00+00:00", {"orders": SpannedTopic("S", "T", spans)}
     )
     packed = packed_positions(kept, 10_000)

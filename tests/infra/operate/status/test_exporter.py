@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.changes.effect import Severity
-from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOKED
+from components.changes.effect import Impact
+from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOK_TIME
 from components.contract.report import Verdict
 from components.render.acls import flows_without_addresses
 from components.topology.parsing import parse_topology
@@ -27,7 +27,7 @@ from tests.infra.operate.status.exported import (
 )
 
 
-def drift(code: str, flow: str = "orders", severity: Severity = Severity.RESTART) -> Drift:
+def drift(code: str, flow: str = "orders", severity: Impact = Impact.RESTART) -> Drift:
     return Drift(severity, code, flow, "KafkaConnector mirror-orders/orders-source", "…", "ann", "", "…")
 
 
@@ -40,7 +40,7 @@ def drift(code: str, flow: str = "orders", severity: Severity = Severity.RESTART
         pytest.param([drift("connector-failed"), drift("not-ready")], 0, id="other series report it"),
         pytest.param([drift("validation-failed"), drift("foreign-topic")], 0, id="the verdict reports it"),
         pytest.param([drift("temporary-state")], 0, id="announced"),
-        pytest.param([drift("temporary-state", severity=Severity.DATA)], 1, id="announced, but expired"),
+        pytest.param([drift("temporary-state", severity=Impact.DATA)], 1, id="announced, but expired"),
         pytest.param([drift("field-edited", "monitoring")], 0, id="belongs to no flow"),
     ],
 )
@@ -140,7 +140,7 @@ def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
     newest = Newest(20, every_seconds=60)
     newest.take(a_document(a_status(lag=a_lag(BEHIND))), DRIFT)
     found = {metric.name: metric.samples for metric in newest.collect()}
-    assert set(found) == {LOOKED.name, *(each.name for each in ABOUT_FLOWS)}
+    assert set(found) == {LOOK_TIME.name, *(each.name for each in ABOUT_FLOWS)}
     for each in ABOUT_FLOWS:
         for sample in found[each.name]:
             assert set(sample.labels) == {*FLOW_LABELS, *each.more}

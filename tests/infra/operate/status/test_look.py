@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
-from components.contract.parameters import Reference
+from components.contract.parameters import CredentialReference
 from components.kafka.replication_policy import Side
 from components.render.job_parameters import connector_login
 from infra.operate.status.facts import CertificateFacts, LoginFacts
@@ -47,10 +47,10 @@ def logged_in(side: Side = "source", **cluster: Any) -> tuple[Any, Any]:
     return flow.cluster(side), connector_login(flow, side)
 
 
-def reading(texts: dict[str, str]) -> Callable[[Reference], str]:
+def reading(texts: dict[str, str]) -> Callable[[CredentialReference], str]:
     """Returns a function that reads these keys and no other."""
 
-    def read(reference: Reference) -> str:
+    def read(reference: CredentialReference) -> str:
         assert reference.secret is not None
         return texts[reference.secret.key]
 
