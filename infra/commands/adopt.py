@@ -1,12 +1,24 @@
 """The command `replicate adopt`."""
 
-from typing import Annotated
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
-from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes
+from components.contract.problems import RefusedError
+from components.contract.wording import number
+from infra.commands.console import confirm_or_end, err, out, print_changes, print_problems
+from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
 from infra.deploy.adoption.refusals import AGREEMENTS
+from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
+
+if TYPE_CHECKING:
+    from infra.deploy.adoption.plan import Plan
 
 
 def _agreements(given: list[str] | None) -> list[str]:
@@ -56,8 +68,74 @@ def adopt(
 
     Example: `replicate adopt prod-us-west-2 --agree restart:orders`
     """
-    # It loads Pulumi, which takes longer than TAB may.
-    from infra.commands.adopt_call import adopt_objects
+    # They load Pulumi, which takes longer than TAB may.
+    from infra.deploy.adoption.carry_out import Moved, Moving, take_over
+    from infra.deploy.adoption.facts import read_facts
+    from infra.deploy.adoption.plan import planned
+    from infra.deploy.adoption.text import document_of, print_left, print_moved, print_plan
+    from infra.deploy.engine import deployment
 
     settings = read_settings(stack, project.stacks)
-    adopt_objects(settings, agree or [], mirrors or [], ready_seconds, yes=yes, as_json=as_json)
+    with OpenStack(settings) as opened:
+        opened.require_pulumi()
+        deployment.require_deployable(opened)
+    plan = planned(read_facts(settings), agree or [], mirrors or [])
+
+    def carry_out(say: Callable[[str], object]) -> tuple[Mapping[str, int], Sequence[Moved]]:
+        moved: Sequence[Moved] = ()
+        if any(move.waiting for move in plan.moves.found):
+            agreed, now = frozenset(agree or ()), datetime.now(UTC)
+            changes, moved = Moving(settings, plan, who(), now, ready_seconds, agreed, say).run()
+        else:
+            changes = take_over(settings, plan, say)
+        with err.status("waiting for connectors to be ready") as status:
+            deployment.wait_ready(settings, ready_seconds, status.update)
+        return changes, moved
+
+    if as_json:
+        changes = None
+        if yes and plan.exists and not plan.problems and not plan.is_done:
+            # The engine's output goes to standard error.
+            changes, _ = carry_out(lambda line: typer.echo(line, err=True))
+        typer.echo(json.dumps(document_of(plan, changes), indent=2))
+    else:
+        print_plan(plan, out)
+        if plan.is_done:
+            out.print(f"[green]✓[/] {escape(stack)} already manages everything, and everything is as declared")
+            print_left(plan, out)
+            return
+        print_problems(plan.problems, err)
+    if plan.problems:
+        raise typer.Exit(1)
+    if not plan.exists:
+        raise _nothing_to_adopt(stack)
+    if as_json:
+        return
+    if not yes and not sys.stdin.isatty():
+        out.print("Nothing was changed. `--yes` carries this out.")
+        return
+    if not yes:
+        confirm_or_end(_question(plan))
+    changes, moved = carry_out(typer.echo)
+    print_changes(changes)
+    print_moved(moved, out)
+    out.print(f"[green]✓[/] {escape(stack)} manages everything, and every connector is ready")
+    print_left(plan, out)
+    out.print(f"Now prove it: replicate validate {escape(stack)}", soft_wrap=True)
+
+
+def _question(plan: "Plan") -> str:
+    moves = [move.title for move in plan.moves.found if move.waiting]
+    steps = [f"Take over {number(len(plan.taken), 'object')}", *(f"stop {move} and copy its offsets" for move in moves)]
+    return f"{', '.join(steps)}, and deploy {plan.stack}?"
+
+
+def _nothing_to_adopt(stack: str) -> RefusedError:
+    return RefusedError(
+        "nothing-to-adopt",
+        "no object that the stack declares exists in its cluster",
+        f"stack `{stack}`",
+        "There is nothing to take over, or the objects have other names than those in the topology.",
+        f"`replicate up {stack}` creates the objects. If something runs already, compare its names with those of "
+        f"`replicate render {stack} --out DIR`; `replicate import` keeps the names that it reads.",
+    )

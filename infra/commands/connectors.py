@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -41,20 +40,6 @@ For = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Intervention:
-    """One call of `pause`, `stop` or `resume`, for a flow of a stack."""
-
-    stack: OpenStack
-    flow: str
-    state: str
-    connectors: Sequence[str]
-    lasts: str = ""
-    take_over: bool = False
-    dry_run: bool = False
-    seconds: float = 180
-
-
 def ends_at(lasts: str, now: datetime) -> datetime | None:
     """When a duration from now, such as `90m`, ends; None without one."""
     found = _DURATION.fullmatch(lasts)
@@ -79,7 +64,9 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
             if keep:
                 keep_state(opened, flow, state, connector or ())
             else:
-                intervene(Intervention(opened, flow, state, connector or (), lasts, take_over, dry_run, wait_seconds))
+                _request(
+                    opened, flow, state, connector or (), wait_seconds, lasts, take_over=take_over, dry_run=dry_run
+                )
 
     command.__doc__ = f"""{help_text}
 
@@ -91,34 +78,44 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
     return command
 
 
-def intervene(call: Intervention) -> None:
+def _request(
+    stack: OpenStack,
+    name: str,
+    state: str,
+    connectors: Sequence[str],
+    wait_seconds: float,
+    lasts: str = "",
+    *,
+    take_over: bool,
+    dry_run: bool,
+) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
     # They load a client of Kubernetes, which takes longer than TAB may.
     from infra.operate.connectors.changes import StateRequest, concerned, planned
     from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
-    flow = call.stack.declared_flow(call.flow)
-    places = chosen_places(flow, call.connectors)
+    flow = stack.declared_flow(name)
+    places = chosen_places(flow, connectors)
     now = datetime.now(UTC)
-    until = ends_at(call.lasts, now)
-    request = StateRequest(call.stack.name, flow.name, call.state, who(), now, until, call.take_over)
-    with cluster_of(call.stack) as api:
+    until = ends_at(lasts, now)
+    request = StateRequest(stack.name, flow.name, state, who(), now, until, take_over)
+    with cluster_of(stack) as api:
         live = read_live(api, places)
-        chosen = places if call.connectors else concerned(request, places, live)
+        chosen = places if connectors else concerned(request, places, live)
         changes = planned(request, chosen, live)
         for change in changes:
-            for name, state in change.states.items():
-                _say(f"{name}: {state} in {change.resource}")
-        if call.dry_run:
+            for connector, then in change.states.items():
+                _say(f"{connector}: {then} in {change.resource}")
+        if dry_run:
             _say("nothing was changed")
             return
         with err.status("waiting for the operator") as status:
-            found = carry_out(api, changes, chosen, call.seconds, status.update)
-    for connector in found:
-        out.print(f"[green]✓[/] {escape(connector.text)}", soft_wrap=True)
-    if call.state == "stopped":
+            reports = carry_out(api, changes, chosen, wait_seconds, status.update)
+    for report in reports:
+        out.print(f"[green]✓[/] {escape(report.text)}", soft_wrap=True)
+    if state == "stopped":
         _say("Tasks may copy records for a few more seconds: Connect reports STOPPED before they have ended.")
-    if call.state != "running":
+    if state != "running":
         _say(_how_it_ends(request.stack, request.flow, until))
 
 
@@ -172,7 +169,7 @@ def resume(
     Example: `replicate resume prod-us-west-2 orders`
     """
     with OpenStack(read_settings(stack, project.stacks)) as opened:
-        intervene(Intervention(opened, flow, "running", connector or (), "", take_over, dry_run, wait_seconds))
+        _request(opened, flow, "running", connector or (), wait_seconds, take_over=take_over, dry_run=dry_run)
 
 
 def restart(

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from components.contract.problems import RefusedError
-from infra.commands import adopt_call
 from infra.commands.app import app
 from infra.deploy.adoption.facts import Facts
 from infra.deploy.adoption.plan import Plan
@@ -40,8 +39,8 @@ class Stack:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     found = Stack(tmp_path)
-    monkeypatch.setattr(adopt_call, "read_facts", lambda _: found.facts)
-    monkeypatch.setattr(adopt_call, "take_over", found.take_over)
+    monkeypatch.setattr("infra.deploy.adoption.facts.read_facts", lambda _: found.facts)
+    monkeypatch.setattr("infra.deploy.adoption.carry_out.take_over", found.take_over)
     monkeypatch.setattr(deployment, "require_deployable", lambda *_: None)
     monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
     return found
