@@ -79,7 +79,7 @@ def yaml_problems(document: Any, folder: Path) -> list[Problem]:
         case {"config": _}:
             return stack_problems(document, folder)
         case {"runtime": "yaml", "resources": _}:
-            # A Pulumi program, which components/provider/test_host.py runs.
+            # A Pulumi program, which tests/components/provider/test_host.py runs.
             return []
     assert document.keys() <= {"strimzi", "clusters", "replications", "monitoring"}, (
         "it is none of what a README may show"
