@@ -19,6 +19,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {"topology": Topology, "plan": Plan, "inCl
 _PASSED_THROUGH = ("Template", "PodTemplate", "ContainerTemplate", "Resources")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_a_reference_page_is_what_the_code_says(page: Path) -> None:
     assert page.read_text() == PAGES[page](), "run `make reference`"

@@ -215,6 +215,7 @@ def test_a_quick_verdict_is_not_published(tmp_path: Path, capsys: pytest.Capture
     assert "quick-not-published: `--publish` is given with `--depth quick`" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_folder_without_jars_exits_with_two_and_writes_a_report(tmp_path: Path) -> None:
     """Runs in a process of its own: in this one, the job would find the session of the other tests."""
     parameters, report = tmp_path / "params.json", tmp_path / "report.json"

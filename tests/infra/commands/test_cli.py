@@ -152,6 +152,7 @@ def test_check_without_any_stack_is_an_error(tmp_path: Path) -> None:
     assert answer.exception.what == "there is no stack"
 
 
+@pytest.mark.process
 def test_touched_refuses_a_folder_instead_of_a_git_ref() -> None:
     answer = replicate("touched", "--against", "stacks")
     assert answer.returncode == 2

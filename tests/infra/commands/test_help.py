@@ -49,6 +49,7 @@ def test_help_shows_no_default_in_brackets(command: str) -> None:
     assert "[default: (" not in CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=200).output
 
 
+@pytest.mark.process
 def test_diff_ends_with_the_exit_codes_that_its_help_lists(tmp_path: Path) -> None:
     said = " ".join(CliRunner().invoke(app, ["diff", "--help"], terminal_width=200).output.split())
     assert "The exit code is 0 even if something differs; 1 if an effect is as severe as --fail-on says" in said

@@ -264,6 +264,7 @@ def test_a_value_of_several_lines_is_shown_on_one_line() -> None:
     assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
 
 
+@pytest.mark.process
 def test_the_exit_code_depends_on_the_severity_only_with_fail_on(tmp_path: Path) -> None:
     base, stacks = written(tmp_path / "before", BEFORE), written(tmp_path / "after", AFTER)
     diff = ("diff", "--stacks", str(stacks), "--against", str(base))

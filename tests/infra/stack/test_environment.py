@@ -71,6 +71,7 @@ def test_a_credential_that_the_local_stack_lacks_is_reported_before_the_engine_s
         OpenStack(read_settings("local", STACKS)).require_credentials()
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("running")
 def test_reading_state_starts_no_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The provider is a separate process, which takes longer to start than the engine takes to read the state."""

@@ -35,6 +35,7 @@ def test_a_mistake_in_the_files_is_reported(tmp_path: Path) -> None:
         a_run("test", stacks).document()
 
 
+@pytest.mark.process
 def test_without_declared_the_parameters_are_read_from_pulumi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(CannotRunError):

@@ -87,6 +87,7 @@ def test_without_an_error_line_the_engines_last_line_is_reported() -> None:
     assert engine_failure(said("panic: nil"), "test", opened=True).what == "panic: nil"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "program",
     ["#!/bin/sh\necho v2.9.0", "#!/bin/sh\necho no library >&2; exit 3", "no program"],

@@ -14,6 +14,7 @@ case "$*" in *version*) echo v3.272.0 ;; *) echo {{}} ;; esac
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("configured", "asked"), [(True, 0), (False, 2)], ids=["to deploy", "to read its state"])
 def test_pulumi_is_asked_for_outputs_only_when_a_stack_is_opened_to_read_its_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: bool, asked: int

@@ -12,6 +12,8 @@ from tests.infra.onboard.importing.resources import MIRROR
 from tests.infra.review.yaml.folders import FOLDER
 from tests.workflows.workflow import commit, git
 
+pytestmark = pytest.mark.process
+
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: hunter2}\n"
 
 

@@ -21,6 +21,7 @@ def test_a_table_says_what_each_command_reads_for_those_who_stay_with_yaml() -> 
     assert set(COMMANDS) - _FOR_A_NEW_PROJECT <= named
 
 
+@pytest.mark.process
 def test_the_shown_review_is_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resource, review = shown("metadata: {name: mm2,"), shown("kafka against origin/main")
     (call,) = [
