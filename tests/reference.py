@@ -66,7 +66,7 @@ _MODELS: Mapping[str, tuple[str, ...]] = {
     "`transforms`": ("Transforms",),
     "A transform": ("Transform",),
     "A converter": ("Converter",),
-    "`monitoring`": ("Monitoring",),
+    "`monitoring`": ("MonitoringSettings",),
     "A promotion plan": ("Plan",),
     "An environment of a plan": ("Environment",),
     "A wave of an environment": ("Wave",),
