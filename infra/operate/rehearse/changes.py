@@ -6,9 +6,8 @@ from components.flows.resolved import ResolvedFlow, config_values
 from components.kafka.replication_policy import SIDES
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import ExactlyOnce
-from infra.operate.rehearse import credential_places
-from infra.operate.rehearse.model import RunbookModel
-from infra.operate.rehearse.section import Do, Section, steps
+from infra.operate.rehearse import names
+from infra.operate.rehearse.model import Do, RunbookModel, Section, steps
 
 
 def sections(model: RunbookModel) -> Iterator[Section]:
@@ -34,7 +33,7 @@ def _rotate(model: RunbookModel) -> Iterator[str]:
 
 def _has_credentials(model: RunbookModel, alias: str) -> bool:
     return any(
-        credential_places.connector_places(flow, side) or credential_places.validation_places(flow, side)
+        names.connector_credentials(flow, side) or names.validation_credentials(flow, side)
         for flow in model.flows
         for side in SIDES
         if flow.alias(side) == alias

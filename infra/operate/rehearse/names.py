@@ -1,19 +1,84 @@
-"""The names and addresses of a stack, for the runbook. Credentials are references."""
+"""The names and addresses of a stack, for the runbook. Credentials are references, never a value."""
 
 from collections.abc import Iterator
 
 from components.contract.parameters import FlowParameters
+from components.flows.naming import validation_secret_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
-from components.topology.clusters import Cluster, ConfigValue, kafka_principal, validation_principal
+from components.topology.clusters import (
+    Authentication,
+    Cluster,
+    ConfigValue,
+    CustomAuthentication,
+    KeystoreTrust,
+    SecretKey,
+    SecretPattern,
+    TlsAuthentication,
+    Trust,
+    credentials,
+    kafka_principal,
+    validation_principal,
+)
 from infra.operate.connectors.changes import connector_places
 from infra.operate.move.facts import Mode
-from infra.operate.rehearse import credential_places
-from infra.operate.rehearse.model import RunbookModel
-from infra.operate.rehearse.section import Section, code, table
+from infra.operate.rehearse.model import RunbookModel, Section, code, table
 from infra.operate.rehearse.switches import flow_title, measured, refusal
+
+
+def connector_credentials(flow: ResolvedFlow, side: Side) -> tuple[str, ...]:
+    """Where the connectors' credentials for a cluster are, as Markdown."""
+    cluster, alias = flow.cluster(side), flow.alias(side)
+    trust = cluster.tls.trust if cluster.tls else None
+    kept = [*_login(flow, alias, cluster.authentication, flow.own_secret(side))]
+    return tuple(kept + _trust(flow, trust, flow.own_secret(side)))
+
+
+def validation_credentials(flow: ResolvedFlow, side: Side) -> tuple[str, ...]:
+    """Where the validation job's credentials are, as Markdown; empty if it logs in as the connectors do."""
+    access = flow.cluster(side).validation
+    if access is None:
+        return ()
+    own = validation_secret_name(flow.secrets_owner(side), side)
+    kept = [*_login(flow, flow.alias(side), access.authentication, own)]
+    return tuple(kept + _trust(flow, access.trust, own))
+
+
+def _login(flow: ResolvedFlow, alias: str, login: Authentication | None, own: str) -> Iterator[str]:
+    if isinstance(login, TlsAuthentication):
+        for key in (login.certificate, login.key):
+            yield _key(flow, SecretKey(secret=login.secret, key=key))
+    if isinstance(login, CustomAuthentication):
+        yield f"the Secrets that `clusters.{alias}.authentication.config` names"
+    for key, credential in credentials(login).items():
+        yield _kept(flow, credential, own, key)
+
+
+def _trust(flow: ResolvedFlow, trust: Trust | None, own: str) -> list[str]:
+    match trust:
+        case KeystoreTrust():
+            password = _kept(flow, trust.password, own, "truststore.password")
+            return [_key(flow, SecretKey(secret=trust.secret, key=trust.key)), password]
+        case SecretPattern():
+            return [f"Secret `{flow.namespace}/{trust.secret}`, keys `{trust.pattern}`"]
+        case SecretKey() | ConfigValue():
+            return [_kept(flow, trust, own, "ca.crt")]
+        case None:
+            return []
+
+
+def _kept(flow: ResolvedFlow, credential: SecretKey | ConfigValue, own: str, own_key: str) -> str:
+    if isinstance(credential, ConfigValue):
+        rendered = _key(flow, SecretKey.model_construct(secret=own, key=own_key))
+        return f"configuration key `replication:{credential.config}`, which becomes {rendered}"
+    return _key(flow, credential)
+
+
+def _key(flow: ResolvedFlow, kept: SecretKey) -> str:
+    return f"Secret `{flow.namespace}/{kept.secret}` key `{kept.key}`"
+
 
 CREDENTIALS = "Credentials"
 
@@ -109,7 +174,7 @@ def _credentials(model: RunbookModel) -> Iterator[str]:
 def _credential_rows(flow: ResolvedFlow, side: Side) -> Iterator[tuple[str, str, str, str]]:
     cluster, alias = flow.cluster(side), flow.alias(side)
     user = kafka_principal(cluster) or "known to the cluster only"
-    for place in credential_places.connector_places(flow, side):
+    for place in connector_credentials(flow, side):
         yield f"`{alias}`", f"workers and connectors of {flow.name}", user, place
-    for place in credential_places.validation_places(flow, side):
+    for place in validation_credentials(flow, side):
         yield f"`{alias}`", f"`replicate` for {flow.name}", validation_principal(cluster) or user, place

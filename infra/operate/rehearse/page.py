@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from infra.operate.rehearse import changes, names, switches, troubles
-from infra.operate.rehearse.model import RunbookModel
-from infra.operate.rehearse.section import Section, commands
+from infra.operate.rehearse.model import RunbookModel, Section, commands
 
 _LOOK = "Look first"
 

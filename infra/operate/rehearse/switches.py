@@ -12,8 +12,7 @@ from infra.operate.move.facts import Mode
 from infra.operate.move.failback import refuse_unsuited_back
 from infra.operate.move.failover import refuse_unsuited
 from infra.operate.rehearse.drill_record import DrillRecord
-from infra.operate.rehearse.model import RunbookModel
-from infra.operate.rehearse.section import Do, Section, code, commands, steps
+from infra.operate.rehearse.model import Do, RunbookModel, Section, code, commands, steps
 from infra.stack.validation_job import in_cluster
 
 LEAVE = "Leave a region that answers"

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from components.contract.parameters import FlowParameters
 from components.kafka.replication_policy import Policy
-from infra.operate.rehearse.model import RunbookModel
-from infra.operate.rehearse.section import Do, Section, steps
+from infra.operate.rehearse.model import Do, RunbookModel, Section, steps
 
 LAG = "The lag grows"
 FAILED = "A task failed"
