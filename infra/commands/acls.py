@@ -25,14 +25,14 @@ def acls(
     Example: `replicate acls prod-us-west-2 --commands`
     """
     settings = read_settings(stack, project.stacks)
-    found = access.stack_acls(settings)
+    rules = access.stack_acls(settings)
     if as_json:
-        typer.echo(json.dumps(access.acl_documents(found), indent=2))
+        typer.echo(json.dumps(access.acl_documents(rules), indent=2))
     elif commands:
-        for line in access.acl_commands(found, settings.topology):
+        for line in access.acl_commands(rules, settings.topology):
             typer.echo(line)
     else:
-        for table in access.acl_tables(found):
+        for table in access.acl_tables(rules):
             out.print(table)
     print_problems(access.widest_grants(settings), err)
     for path in access.unknown_principals(settings):

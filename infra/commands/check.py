@@ -44,21 +44,23 @@ def check(
 
     Example: `replicate check prod-us-west-2`
     """
-    found = _check(stacks or stack_names(project.stacks), project.stacks)
-    lines = list(_check_listed(found, project.stacks, topics)) if topics else []
+    problems = _check(stacks or stack_names(project.stacks), project.stacks)
+    lines = list(_check_listed(problems, project.stacks, topics)) if topics else []
     if as_json:
-        typer.echo(json.dumps({stack: [_as_dict(item) for item in items] for stack, items in found.items()}, indent=2))
+        typer.echo(
+            json.dumps({stack: [_as_dict(item) for item in items] for stack, items in problems.items()}, indent=2)
+        )
     else:
         for line in lines:
             out.print(escape(line), soft_wrap=True)
-        print_problems(_each_once(found), out)
-        for stack, items in found.items():
+        print_problems(_each_once(problems), out)
+        for stack, items in problems.items():
             errors = sum(item.severity is Severity.ERROR for item in items)
             mark = "[red]✗[/]" if errors else "[green]✓[/]"
             out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(items) - errors, 'warning')}")
-        if any(found.values()):
+        if any(problems.values()):
             out.print("`replicate explain CODE` shows what a code means, with an example.")
-    if any(item.severity is Severity.ERROR for items in found.values() for item in items):
+    if any(item.severity is Severity.ERROR for items in problems.values() for item in items):
         raise typer.Exit(1)
 
 
@@ -69,18 +71,18 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
     if not names:
         what, why = "there is no stack", "Nothing would be checked."
         raise CannotRunError("no-stack", what, shown(stacks), why, "write Pulumi.STACK.yaml there.")
-    found: dict[str, list[Problem]] = {}
+    problems: dict[str, list[Problem]] = {}
     for stack in names:
         try:
-            found[stack] = problems_of_stack(stack, stacks)
+            problems[stack] = problems_of_stack(stack, stacks)
         except CannotRunError as error:
             if error.place is None:
                 raise
-            found[stack] = [_as_problem(error)]
-    return found | plan_problems(stacks)
+            problems[stack] = [_as_problem(error)]
+    return problems | plan_problems(stacks)
 
 
-def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
+def _check_listed(problems: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
     """Add the problems of the listed names to each stack without an error. The returned lines say what is selected,
     once for each topology.
     """
@@ -88,14 +90,14 @@ def _check_listed(found: dict[str, list[Problem]], stacks: Path, topics: str) ->
     sound = [
         read_settings(stack, stacks)
         for stack in stack_names(stacks)
-        if stack in found and all(item.severity is Severity.WARNING for item in found[stack])
+        if stack in problems and all(item.severity is Severity.WARNING for item in problems[stack])
     ]
     aliases = {alias for settings in sound for alias in settings.topology.clusters}
-    if topics != "cluster" and len(sound) == len(found.keys() & set(stack_names(stacks))):
+    if topics != "cluster" and len(sound) == len(problems.keys() & set(stack_names(stacks))):
         refuse_unknown(read_names(Path(topics), aliases), aliases, Path(topics))
     for settings in sound:
         names = _names(settings, topics, aliases)
-        found[settings.stack] += listed_problems(settings, names)
+        problems[settings.stack] += listed_problems(settings, names)
         asked = (str(settings.topology_file), *sorted(names))
         if asked not in told:
             told.add(asked)
@@ -116,9 +118,9 @@ def _as_problem(error: CannotRunError) -> Problem:
     return Problem(error.where, error.code, error.what, error.why, error.remedy, place=error.place)
 
 
-def _each_once(found: Mapping[str, list[Problem]]) -> list[Problem]:
+def _each_once(problems: Mapping[str, list[Problem]]) -> list[Problem]:
     """Every problem in the order of the files; stacks that share a topology share its problems."""
-    once = {(str(item.place), item): item for items in found.values() for item in items}
+    once = {(str(item.place), item): item for items in problems.values() for item in items}
     return sorted(once.values(), key=lambda item: (item.place.order if item.place else ("", 0, 0), item))
 
 

@@ -42,8 +42,8 @@ For = Annotated[
 
 def ends_at(lasts: str, now: datetime) -> datetime | None:
     """When a duration from now, such as `90m`, ends; None without one."""
-    found = _DURATION.fullmatch(lasts)
-    return now + timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+    match = _DURATION.fullmatch(lasts)
+    return now + timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else None
 
 
 def halt(state: str, help_text: str) -> Callable[..., None]:

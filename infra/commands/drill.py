@@ -60,16 +60,16 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
     if drill.group in flow.group_selection:
         out.print(f"[yellow]![/] the flow also selects the group {escape(drill.group)}, and may sync its offsets")
     with err.status("rehearsing") as status:
-        found = run(drill, status.update)
-    for step in found.steps:
+        record = run(drill, status.update)
+    for step in record.steps:
         out.print(f"[green]✓[/] {step.name:<10} {step.seconds:.1f} s")
-    mark = "[green]✓[/]" if found.passed else "[red]✗[/]"
-    bound = "at least " if found.announced_at_least else ""
-    read = f"{number(found.expected, 'record')} in {number(found.partitions, 'partition')}"
-    result = f"{found.skipped} skipped, {found.read_again} read again ({bound}{found.announced} announced)"
+    mark = "[green]✓[/]" if record.passed else "[red]✗[/]"
+    bound = "at least " if record.announced_at_least else ""
+    read = f"{number(record.expected, 'record')} in {number(record.partitions, 'partition')}"
+    result = f"{record.skipped} skipped, {record.read_again} read again ({bound}{record.announced} announced)"
     out.print(f"{mark} {read} to read: {result}", soft_wrap=True)
-    out.print(escape(f"written to {shown(write_record(settings, found))}"), soft_wrap=True)
-    if not found.passed:
+    out.print(escape(f"written to {shown(write_record(settings, record))}"), soft_wrap=True)
+    if not record.passed:
         raise RefusedError(
             "drill-failed",
             f"of {read}: {result}",

@@ -108,8 +108,8 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
     for at, line in enumerate(_lines(first)):
         _print(f"  {line}")
-        found = others((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
-        _print_others([(name, parts) for name, parts in found if parts], "of the others")
+        places = others((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
+        _print_others([(name, parts) for name, parts in places if parts], "of the others")
 
 
 def print_heartbeats(proofs: Sequence[Proof]) -> None:
@@ -137,9 +137,9 @@ def _without(name: str, line: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", line)
 
 
-def _print_others(found: Others, word: str = "also") -> None:
-    if found:
-        _print(f"    {word}: {in_words(found)}")
+def _print_others(places: Others, word: str = "also") -> None:
+    if places:
+        _print(f"    {word}: {in_words(places)}")
 
 
 def _print(line: str) -> None:
@@ -218,8 +218,8 @@ def import_(
         _refuse_unknown(operator)
     _refuse_bad_names(environment, namespace or "default", region)
     logins = read_logins(validation_login) if validation_login is not None else {}
-    found = _found(sources or [], context, namespace)
-    topologies, left_out = imported_topologies(found, operator, region, flows=flows)
+    read = _found(sources or [], context, namespace)
+    topologies, left_out = imported_topologies(read, operator, region, flows=flows)
     if validation_login is not None:
         add_logins(topologies, logins, validation_login)
     if topologies:
@@ -228,7 +228,7 @@ def import_(
     print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
-    proven = [_proven(topology, found.of("ConfigMap")) for topology in topologies]
+    proven = [_proven(topology, read.of("ConfigMap")) for topology in topologies]
     _print_values(needed_values(topologies, environment))
     wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
     runs = all(imported.runs_as_read for imported in topologies)
@@ -316,13 +316,13 @@ def _refuse_bad_names(environment: str, namespace: str, region: str) -> None:
 
 def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
     for stack in stacks:
-        found = problems_of_stack(stack, folder)
+        problems = problems_of_stack(stack, folder)
         out.print(f"\nWhat `replicate check {stack}` finds:")
-        print_found(found)
-        errors = sum(problem.severity is Severity.ERROR for problem in found)
+        print_found(problems)
+        errors = sum(problem.severity is Severity.ERROR for problem in problems)
         mark = "[red]✗[/]" if errors else "[green]✓[/]"
-        out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(found) - errors, 'warning')}")
-        yield from found
+        out.print(f"{mark} {stack}: {number(errors, 'error')}, {number(len(problems) - errors, 'warning')}")
+        yield from problems
 
 
 def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bool:

@@ -63,9 +63,9 @@ def _review_stacks(project: Project, out: Path, against: str | None) -> None:
     stacks = touched_stacks(paths, read_topologies(project.stacks), project.stacks_inside())
     label = f"{against or 'the main branch'} ({commit[:10]})"
     with open_bases(commit, label, stacks, project, rendered=touches_program(paths, project.stacks_inside())) as bases:
-        found = review_stacks(stacks, project.stacks, bases)
-        fine = write_review(found, project.stacks, out)
-    _end(f"{number(len(found), 'stack')} reviewed", out, fine=fine)
+        reviews = review_stacks(stacks, project.stacks, bases)
+        fine = write_review(reviews, project.stacks, out)
+    _end(f"{number(len(reviews), 'stack')} reviewed", out, fine=fine)
 
 
 def _review_folder(folder: Path, out: Path, against: str | None, namespace: str | None) -> None:
@@ -73,11 +73,11 @@ def _review_folder(folder: Path, out: Path, against: str | None, namespace: str 
     from infra.review.yaml.report import print_review, write_folder_review
     from infra.review.yaml.review import review_folder
 
-    found = review_folder(folder, against, namespace)
-    write_folder_review(found, out)
-    print_review(found, console.out)
-    left = f", {number(len(found.unjudged), 'change')} not judged" if found.unjudged else ""
-    _end(f"{shown(folder)} reviewed{left}", out, fine=not found.has_errors, whole=not left)
+    folder_review = review_folder(folder, against, namespace)
+    write_folder_review(folder_review, out)
+    print_review(folder_review, console.out)
+    left = f", {number(len(folder_review.unjudged), 'change')} not judged" if folder_review.unjudged else ""
+    _end(f"{shown(folder)} reviewed{left}", out, fine=not folder_review.has_errors, whole=not left)
 
 
 def _end(what: str, out: Path, *, fine: bool, whole: bool = True) -> None:

@@ -21,9 +21,9 @@ def touched(
     Example: `replicate touched --against origin/main`
     """
     paths = changed_paths(branch_point(against, project.stacks), project.folder)
-    found = touched_stacks(paths, read_topologies(project.stacks), project.stacks_inside())
+    stacks = touched_stacks(paths, read_topologies(project.stacks), project.stacks_inside())
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(stacks))
     else:
-        for stack in found:
+        for stack in stacks:
             typer.echo(stack)

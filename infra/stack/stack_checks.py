@@ -60,14 +60,14 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
     left, settings = error.left, error.settings
     if left is None or settings is None:
         return
-    found = [*_problems_of_topology(settings)]
-    found += [
+    problems_left = [*_problems_of_topology(settings)]
+    problems_left += [
         problem
         for alone in left.alone
         for problem in check_topology(alone)
         if problem.where.startswith("replications.")
     ]
-    yield from placed((problem for problem in found if left.is_certain(problem.where)), settings.topology_file)
+    yield from placed((problem for problem in problems_left if left.is_certain(problem.where)), settings.topology_file)
     file = stack_file(settings.stack, settings.stacks)
     if not any(path[0] == "clusters" for path in left.unknown):
         yield from placed(_check_stack(settings), file)
@@ -77,14 +77,14 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
 
 def problems(settings: StackSettings) -> list[Problem]:
     """Every problem that can be found without a cluster and without Pulumi, sorted by where."""
-    found = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
-    refused = any(problem.severity is Severity.ERROR for problem in found)
+    all_problems = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
+    refused = any(problem.severity is Severity.ERROR for problem in all_problems)
     # The local stack supplies configuration only while it runs, but a check must not require it to run.
     if not stack_environment(settings).on_this_machine:
         # The users' objects are rendered from a topology that has passed its checks.
         users = kafka_user_objects(settings.topology, settings.region) if not refused else ()
-        found += placed(_configuration_problems(settings, users), stack_file(settings.stack, settings.stacks))
-    return sorted(set(found))
+        all_problems += placed(_configuration_problems(settings, users), stack_file(settings.stack, settings.stacks))
+    return sorted(set(all_problems))
 
 
 def raise_mistakes(settings: StackSettings) -> tuple[Problem, ...]:
@@ -207,8 +207,8 @@ def check_configuration(settings: StackSettings) -> Iterator[Problem]:
     """Values that the stack's flows and KafkaUsers read from its configuration but that are missing or in plain
     text.
     """
-    found = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
-    yield from placed(found, stack_file(settings.stack, settings.stacks))
+    missing = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
+    yield from placed(missing, stack_file(settings.stack, settings.stacks))
 
 
 def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObject]) -> Iterator[Problem]:

@@ -118,12 +118,12 @@ def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step) > 0):
         return "a step must be a whole number from 1"
-    found = _RANGE.fullmatch(span)
-    if found is None:
+    match = _RANGE.fullmatch(span)
+    if match is None:
         return f"`{span}` is neither a value nor a range"
-    if found["all"]:
+    if match["all"]:
         return None
-    ends = [_value(text, names) for text in (found["first"], found["last"]) if text is not None]
+    ends = [_value(text, names) for text in (match["first"], match["last"]) if text is not None]
     if any(end is None or not least <= end <= most for end in ends):
         return f"values are {least} to {most}{', or names of three letters' if names else ''}"
     return "the range ends before it begins" if ends[0] > ends[-1] else None  # type: ignore[operator]

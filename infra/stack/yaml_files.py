@@ -265,10 +265,10 @@ def _without_credentials(line: str) -> str:
     """A line with `…` for each value of a key that may hold a credential, and for anything that looks like a key or a
     token.
     """
-    found = _CREDENTIAL.search(line)
-    if found is None:
+    credential = _CREDENTIAL.search(line)
+    if credential is None:
         return _TOKEN.sub("…", line)
-    before, rest = line[: found.end()], line[found.end() :]
+    before, rest = line[: credential.end()], line[credential.end() :]
     # A comma ends a value only if a mapping or list was opened on the same line.
     value = re.match(r"""'[^']*'|"[^"]*"|[^,}\]]*""" if re.search(r"[{\[]", before) else ".*", rest)
     return f"{_TOKEN.sub('…', before)}…{_without_credentials(rest[value.end() :] if value else '')}"
@@ -276,10 +276,10 @@ def _without_credentials(line: str) -> str:
 
 def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
     """The problems, each with its place in the file; places that are already known stay."""
-    found = list(problems)
-    if found:
+    unplaced = list(problems)
+    if unplaced:
         file = _parsed(path)
-        for problem in found:
+        for problem in unplaced:
             yield problem if problem.place else replace(problem, place=_place(file, problem.where, problem.code))
 
 
@@ -414,5 +414,7 @@ def parse_yaml(content: bytes, file: str) -> object:
     except (yaml.YAMLError, ValueError) as error:
         lines = lines_of(content)
         words = words_for(error, lines)
-        found = place(file, lines, words.line, words.column)
-        raise CannotRunError("invalid-yaml", words.what, file, words.why, words.remedy, found.excerpt, found) from error
+        position = place(file, lines, words.line, words.column)
+        raise CannotRunError(
+            "invalid-yaml", words.what, file, words.why, words.remedy, position.excerpt, position
+        ) from error

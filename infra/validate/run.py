@@ -50,7 +50,7 @@ def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
     connector of the same flow failed to log in, that is the likely reason.
     """
     seen = list(objects)
-    refused = {_flow(live): found for live in seen for found in _failed(live) if _is_refused_login(found[1])}
+    refused = {_flow(live): failed for live in seen for failed in _failed(live) if _is_refused_login(failed[1])}
     for live in seen:
         for name, failure in _failed(live):
             yield (
