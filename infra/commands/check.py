@@ -65,7 +65,7 @@ def check(
 
 
 def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
-    """The problems of each stack and of the plan. Raises CannotRunError if there are no stacks, or not the named
+    """Return the problems of each stack and of the plan. Raises CannotRunError if there are no stacks, or not the named
     one.
     """
     if not names:
@@ -119,7 +119,7 @@ def _as_problem(error: CannotRunError) -> Problem:
 
 
 def _each_once(problems: Mapping[str, list[Problem]]) -> list[Problem]:
-    """Every problem in the order of the files; stacks that share a topology share its problems."""
+    """Return every problem in the order of the files; stacks that share a topology share its problems."""
     once = {(str(item.place), item): item for items in problems.values() for item in items}
     return sorted(once.values(), key=lambda item: (item.place.order if item.place else ("", 0, 0), item))
 

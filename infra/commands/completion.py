@@ -14,7 +14,7 @@ from infra.stack.settings import StackSettings, read_settings, stack_names
 
 
 def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
-    """The stacks that begin with the typed text and are not on the command line yet."""
+    """Return the stacks that begin with the typed text and are not on the command line yet."""
     try:
         return _beginning(incomplete, stack_names(_stacks(context)), context.params.get("stacks") or ())
     except (CannotRunError, OSError):
@@ -22,7 +22,7 @@ def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_flow(context: typer.Context, incomplete: str) -> list[str]:
-    """The flows, and in `validate` also the replications, of the stack on the command line."""
+    """Return the flows, and in `validate` also the replications, of the stack on the command line."""
     # If an option before the arguments still lacks its value, Click does not parse them.
     stack = context.params.get("stack") or next(iter(context.args), None)
     if stack is None:
@@ -41,7 +41,7 @@ def _is_deployed(flow: ExpandedFlow, settings: StackSettings) -> bool:
 
 
 def _stacks(context: typer.Context) -> Path:
-    """The folder of the stack files. Raises CannotRunError outside any project."""
+    """Return the folder of the stack files. Raises CannotRunError outside any project."""
     project = context.params.get("project") or find_project(Path.cwd())
     return project.stacks
 

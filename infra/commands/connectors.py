@@ -47,7 +47,7 @@ def ends_at(lasts: str, now: datetime) -> datetime | None:
 
 
 def halt(state: str, help_text: str) -> Callable[..., None]:
-    """The command that brings connectors into the state `paused` or `stopped`, with this text as its help."""
+    """Return the command that brings connectors into the state `paused` or `stopped`, with this text as its help."""
 
     def command(
         project: InProject,

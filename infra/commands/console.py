@@ -17,7 +17,7 @@ _UNFOLDED = 1000
 
 
 def width_of(stream: TextIO | None) -> int | None:
-    """The width to print with; None means the terminal's, or the one that the environment sets."""
+    """Return the width to print with; None means the terminal's, or the one that the environment sets."""
     return None if stream is None or stream.isatty() or "COLUMNS" in os.environ else _UNFOLDED
 
 

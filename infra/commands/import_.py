@@ -264,7 +264,7 @@ def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
 
 
 def _validated(stack: str, stacks: Path) -> int:
-    """Exit code of the validation of what runs, as the new project declares it."""
+    """Return the exit code of the validation of what runs, as the new project declares it."""
     # It loads Pulumi, which takes longer than an import.
     from infra.validate.run import ValidationRun, run_validation
 
@@ -350,7 +350,7 @@ def _print_values(values: Sequence[str]) -> None:
 
 
 def _moved(topology: ImportedTopology) -> str:
-    """The options that name the KafkaMirrorMaker2s whose mirrors become flows of a stack; "" if there are none."""
+    """Return the options that name the KafkaMirrorMaker2s that become flows of a stack; "" if there are none."""
     read = [replication.read[0] for replication in topology.imported if replication.moves_from is not None]
     return " ".join(
         f"--from {resource.namespace}/{resource.name}"

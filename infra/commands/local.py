@@ -142,7 +142,9 @@ def demo(
 
 
 def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
-    """The next commands: how to start parts that are down, and how kubectl reaches the API server if it is ready."""
+    """Return the next commands: how to start parts that are down, and how kubectl reaches the API server if it is
+    ready.
+    """
     down = [part.name for part in parts if not part.ready]
     start = [f"replicate local up    # starts {', '.join(down)}; keeps what runs"] if down else []
     return start if KUBE_APISERVER.name in down else [*start, *kubectl_lines(kubeconfig)]
@@ -163,7 +165,7 @@ def kubectl_lines(kubeconfig: Path) -> list[str]:
 
 
 def status_table(parts: list[PartStatus]) -> Table:
-    """The parts as a table."""
+    """Return the parts as a table."""
     table = Table("part", "state", "process", "ports", "memory")
     for part in parts:
         table.add_row(

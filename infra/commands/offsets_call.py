@@ -36,7 +36,7 @@ class Call:
     seconds: float
 
     def moves(self) -> Sequence[OffsetChange]:
-        """The changes that the call would make now. Raises ReplicationError and CannotRunError."""
+        """Return the changes that the call would make now. Raises ReplicationError and CannotRunError."""
 
         known = self.reader.known([place.name for place in self.places])
         if self.file is None:

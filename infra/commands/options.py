@@ -101,7 +101,7 @@ MergedInto = Annotated[
 
 
 def who() -> str:
-    """The user's name on this machine; in a container without names, the number."""
+    """Return the user's name on this machine; in a container without names, the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -109,14 +109,14 @@ def who() -> str:
 
 
 def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] | None) -> SparkSettings:
-    """A command's options for the job's Spark."""
+    """Return a command's options for the job's Spark."""
     pairs = (setting.partition("=") for setting in conf or ())
     return SparkSettings(master, driver_memory, {key: value for key, _, value in pairs})
 
 
 def chosen_project(context: typer.Context) -> Project:
-    """The project that `--project` names, or the one in which the command was called. A local stack belongs to its
-    project: from now on, its files are in the project's `.local`.
+    """Return the project that `--project` names, or the one in which the command was called. A local stack belongs to
+    its project: from now on, its files are in the project's `.local`.
     """
     named: Path | None = context.find_root().params.get("project")
     project = find_project(Path.cwd()) if named is None else read_project(named)
@@ -125,7 +125,7 @@ def chosen_project(context: typer.Context) -> Project:
 
 
 def _with_stacks(context: typer.Context, folder: str) -> Project:
-    """The chosen project, with another folder of stack files if one is given."""
+    """Return the chosen project, with another folder of stack files if one is given."""
     project = chosen_project(context)
     if not folder:
         return project
@@ -142,7 +142,7 @@ def _with_stacks(context: typer.Context, folder: str) -> Project:
 
 
 def _with_stacks_if_any(context: typer.Context, folder: str) -> Project | None:
-    """The chosen project, as `_with_stacks` returns it; None outside a project if no folder is given."""
+    """Return the chosen project, as `_with_stacks` returns it; None outside a project if no folder is given."""
     try:
         return _with_stacks(context, folder)
     except CannotRunError as error:

@@ -22,24 +22,28 @@ class StackEnvironment(Protocol):
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether the stack exists only on this machine: nobody else can deploy it, and it is unknown while stopped."""
+        """Return whether the stack exists only on this machine: nobody else can deploy it, and it is unknown while
+        stopped.
+        """
 
     @property
     def provider(self) -> str:
-        """A phrase that names the Kubernetes provider with which the stack is deployed."""
+        """Return a phrase that names the Kubernetes provider with which the stack is deployed."""
 
     @property
     def validation_folder(self) -> Path:
-        """Where the validation job's files go."""
+        """Return where the validation job's files go."""
 
     def configured(self) -> StackSettings:
-        """The stack's settings with every address, and the name of every secret, with which the stack is deployed."""
+        """Return the stack's settings with every address, and the name of every secret, with which the stack is
+        deployed.
+        """
 
     def kubernetes_access(self) -> KubernetesAccess:
-        """How to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
+        """Return how to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
 
     def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> AbstractContextManager[Workspace]:
-        """Where Pulumi's engine works on the stack, for as long as the context lasts.
+        """Return where Pulumi's engine works on the stack, for as long as the context lasts.
 
         With `overwrite`, the Kubernetes provider takes back fields that somebody else owns. Unless it `deploys`, the
         engine only reads the stack's state, and needs no provider.
@@ -49,11 +53,11 @@ class StackEnvironment(Protocol):
         """Do what these flows need beyond the deployment itself. Returns sentences about what was not done."""
 
     def awaited_users(self) -> Sequence[PlannedObject]:
-        """The KafkaUsers that have to become Ready."""
+        """Return the KafkaUsers that have to become Ready."""
 
 
 def stack_environment(settings: StackSettings) -> StackEnvironment:
-    """Where a stack runs, as `replication:local` in its file says."""
+    """Return where a stack runs, as `replication:local` in its file says."""
     if settings.local:
         # Commands for a real cluster do not load the local stack.
         from infra.local.environment import LocalStackEnvironment

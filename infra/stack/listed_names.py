@@ -98,12 +98,12 @@ def _no_list(path: Path, what: str) -> CannotRunError:
 
 
 def listed_problems(settings: StackSettings, names: Mapping[str, ClusterNames]) -> list[Problem]:
-    """Every problem that the names of the source clusters reveal, sorted by where."""
+    """Return every problem that the names of the source clusters reveal, sorted by where."""
     return sorted(set(placed(check_listed_names(expand(settings.topology), names), settings.topology_file)))
 
 
 def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) -> Iterator[str]:
-    """Lines that show what each entry of the stack's flows selects, and which topics no flow replicates."""
+    """Yield the lines that show what each entry of the stack's flows selects, and which topics no flow replicates."""
     flows = expand(settings.topology)
     for alias in dict.fromkeys(flow.settings.source for flow in flows):
         if alias not in names:

@@ -24,7 +24,7 @@ class Project:
     name: str
 
     def stacks_inside(self) -> PurePosixPath:
-        """The folder of the stack files, relative to the project. Raises CannotRunError if it is elsewhere."""
+        """Return the folder of the stack files, relative to the project. Raises CannotRunError if it is elsewhere."""
         if not self.stacks.is_relative_to(self.folder):
             raise CannotRunError(
                 "stacks-outside-project",
@@ -37,7 +37,7 @@ class Project:
 
 
 def local_folder() -> Path:
-    """What this machine stores for the project and git ignores: its local stack, and the validation job's files.
+    """Return what this machine stores for the project and git ignores: its local stack, and the validation job's files.
 
     The command line sets REPLICATE_LOCAL to the project's `.local` unless the user has set it.
     """
@@ -45,7 +45,9 @@ def local_folder() -> Path:
 
 
 def find_project(start: Path) -> Project:
-    """The project that `start` is in: the nearest folder at or above it with a Pulumi.yaml. Raises CannotRunError."""
+    """Return the project that `start` is in: the nearest folder at or above it with a Pulumi.yaml. Raises
+    CannotRunError.
+    """
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / FILE_NAME).is_file():
@@ -60,7 +62,7 @@ def find_project(start: Path) -> Project:
 
 
 def read_project(folder: Path) -> Project:
-    """The project whose Pulumi.yaml is in this very folder. Raises CannotRunError.
+    """Return the project whose Pulumi.yaml is in this very folder. Raises CannotRunError.
 
     Stack files are where Pulumi looks for them: in `stackConfigDir`, or beside the Pulumi.yaml without that key.
     """
@@ -88,7 +90,7 @@ def read_project(folder: Path) -> Project:
 
 
 def stacks_folder(content: bytes, where: str) -> str:
-    """The folder of the stack files that a Pulumi.yaml names, relative to its own. Raises CannotRunError."""
+    """Return the folder of the stack files that a Pulumi.yaml names, relative to its own. Raises CannotRunError."""
     return _stacks_in(_content(content, where))
 
 

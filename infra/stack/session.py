@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> ResolvedFlow:
-    """The flow with that name in a stack. Otherwise raises CannotRunError, which names the most similar one."""
+    """Return the flow with that name in a stack, or raise a CannotRunError that names the most similar one."""
     known = {flow.name: flow for flow in flows}
     if name not in known:
         similar = nearest(name, known)
@@ -75,12 +75,12 @@ class OpenStack:
 
     @cached_property
     def environment(self) -> StackEnvironment:
-        """Where the stack runs."""
+        """Return where the stack runs."""
         return stack_environment(self.settings)
 
     @cached_property
     def configured(self) -> StackSettings:
-        """The settings with every address that the stack is deployed with."""
+        """Return the settings with every address that the stack is deployed with."""
         return self.environment.configured()
 
     def check(self) -> tuple[Problem, ...]:
@@ -93,7 +93,7 @@ class OpenStack:
 
     @cached_property
     def flows(self) -> tuple[ResolvedFlow, ...]:
-        """The flows that the stack's files declare, with their addresses.
+        """Return the flows that the stack's files declare, with their addresses.
 
         Mistakes in the files are raised first, because they can be found and corrected without anything that runs.
         """
@@ -104,20 +104,20 @@ class OpenStack:
 
     @cached_property
     def declared_flows(self) -> tuple[ResolvedFlow, ...]:
-        """The same flows for what needs no address: where only the configuration has one, a phrase stands for it."""
+        """Return the same flows for what needs no address; a phrase stands for one that only the configuration has."""
         self.check()
         return flows_without_addresses(self.settings.topology, self.settings.region)
 
     def flow(self, name: str) -> ResolvedFlow:
-        """The flow of this name. Raises CannotRunError, which names the most similar one."""
+        """Return the flow of this name, or raise a CannotRunError that names the most similar one."""
         return flow_named(name, self.flows, self.name)
 
     def declared_flow(self, name: str) -> ResolvedFlow:
-        """The same for what needs no address."""
+        """Return the same flow for what needs no address."""
         return flow_named(name, self.declared_flows, self.name)
 
     def parameters(self, flow: ResolvedFlow) -> FlowParameters:
-        """The parameters with which the validation job reads both clusters of a flow."""
+        """Return the parameters with which the validation job reads both clusters of a flow."""
         if flow.name not in self._parameters:
             self._parameters[flow.name] = flow_parameters(flow)
         return self._parameters[flow.name]
@@ -134,7 +134,7 @@ class OpenStack:
 
     @cached_property
     def kubernetes(self) -> "KubernetesApi":
-        """The only client of the stack's Kubernetes cluster; `asking_kubernetes` explains its errors."""
+        """Return the only client of the stack's Kubernetes cluster; `asking_kubernetes` explains its errors."""
         # Loading the client takes longer than a check, which needs none.
         from infra.kubernetes.access import api_client
 
@@ -142,7 +142,7 @@ class OpenStack:
 
     @contextmanager
     def asking_kubernetes(self, why: str, permission: str) -> "Iterator[KubernetesApi]":
-        """The client of the cluster. An ApiError inside becomes a CannotRunError, which says `why` the command asks.
+        """Lend the client of the cluster. An ApiError inside becomes a CannotRunError that says `why` the command asks.
 
         `permission` is the remedy if the cluster refuses.
         """
@@ -154,8 +154,7 @@ class OpenStack:
     def kafka(
         self, client: Callable[[str, ClientConfig], Client], cluster: ClusterParameters, purpose: Purpose
     ) -> Client:
-        """The client of a Kafka cluster with this login, made by `client`. Each is made once, and Secrets are read
-        once.
+        """Return the client of a Kafka cluster with this login; `client` makes it once.
 
         Raises CannotRunError if the credentials cannot be read or used.
         """
@@ -170,7 +169,9 @@ class OpenStack:
             return known  # type: ignore[return-value]  # a type checker cannot relate the key to the value
 
     def credential(self, alias: str, wanted: CredentialReference, purpose: Purpose) -> str:
-        """The value of a credential of the Kafka cluster `alias`. Raises CannotRunError if there is no such value."""
+        """Return the value of a credential of the Kafka cluster `alias`. Raises CannotRunError if there is no such
+        value.
+        """
         assert wanted.secret is not None
         place, key = (wanted.secret.namespace, wanted.secret.name), wanted.secret.key
         with self._lock:

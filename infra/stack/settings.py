@@ -57,33 +57,35 @@ class StackSettings:
 
     @property
     def topology_file(self) -> Path:
-        """The file with the stack's topology."""
+        """Return the file with the stack's topology."""
         return self.without_stack or topology_file(self.values["topology"], self.stacks)
 
     @property
     def allow_unproven(self) -> str | None:
-        """The reason to deploy the stack although earlier stacks have not proven its model; None if there is none."""
+        """Return the reason to deploy the stack although earlier stacks have not proven its model; None if there is
+        none.
+        """
         return self.values.get(ALLOW_UNPROVEN)
 
     @property
     def by_gitops(self) -> bool:
-        """Whether Argo CD, Flux or somebody else applies what `replicate render` writes, instead of Pulumi."""
+        """Return whether Argo CD, Flux or somebody else applies what `replicate render` writes, instead of Pulumi."""
         return self.values.get(DEPLOY) == GITOPS
 
 
 def stack_names(stacks: Path) -> tuple[str, ...]:
-    """The names of all stacks with a file in a folder, sorted."""
+    """Return the names of all stacks with a file in a folder, sorted."""
     files = [path.name for path in stacks.glob("Pulumi.*.yaml") if path.is_file()]
     return tuple(sorted(name.removeprefix("Pulumi.").removesuffix(".yaml") for name in files))
 
 
 def stack_file(stack: str, stacks: Path) -> Path:
-    """The file with a stack's configuration."""
+    """Return the file with a stack's configuration."""
     return stacks / f"Pulumi.{stack}.yaml"
 
 
 def topology_file(name: str, stacks: Path) -> Path:
-    """The file of a topology."""
+    """Return the file of a topology."""
     return _topologies(stacks) / f"{name}.yaml"
 
 
@@ -129,7 +131,7 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
 
 
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:
-    """Settings of a topology that no stack deploys; `context` is kubectl's, None for the current one.
+    """Return the settings of a topology that no stack deploys; `context` is kubectl's, None for the current one.
 
     Raises CannotRunError for a file that is missing or not YAML, ReplicationError for a topology in a wrong form.
     """
@@ -163,7 +165,7 @@ def _without_object(document: object, file: Path) -> object:
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
-    """The regions of all stacks that read a topology, with None for a stack of all regions.
+    """Return the regions of all stacks that read a topology, with None for a stack of all regions.
 
     The second item is the files that cannot be read: each may be one of these stacks.
     """
@@ -181,7 +183,7 @@ def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | No
 
 
 def topologies_of_clusters(stacks: Path) -> dict[str, str]:
-    """The topology of each stack that is deployed to a cluster, as far as the stack files can be read."""
+    """Return the topology of each stack that is deployed to a cluster, as far as the stack files can be read."""
     configs = {stack: readable_config(stack_file(stack, stacks)) or {} for stack in stack_names(stacks)}
     return {
         stack: str(topology)
@@ -192,7 +194,7 @@ def topologies_of_clusters(stacks: Path) -> dict[str, str]:
 
 
 def readable_config(file: Path) -> Mapping[str, object] | None:
-    """The configuration in a stack file; None if the file cannot be read or has none."""
+    """Return the configuration in a stack file; None if the file cannot be read or has none."""
     try:
         data = load_yaml(file)
     except (CannotRunError, OSError):
@@ -202,13 +204,13 @@ def readable_config(file: Path) -> Mapping[str, object] | None:
 
 
 def _renamed(path: Path) -> str:
-    """The remedy if the file exists with another ending; "" if it does not."""
+    """Return the remedy if the file exists with another ending; "" if it does not."""
     other = next((file for ending in (".yml", ".json") if (file := path.with_suffix(ending)).is_file()), None)
     return f"rename {other.name} to {path.name}." if other is not None else ""
 
 
 def _named_alone(name: str, stacks: Path) -> str:
-    """The remedy for a topology name that includes its folder or ending; "" for other mistakes."""
+    """Return the remedy for a topology name that includes its folder or ending; "" for other mistakes."""
     alone = Path(name).stem
     if alone == name or not topology_file(alone, stacks).is_file():
         return ""
@@ -220,7 +222,7 @@ def _is_encrypted(value: object) -> bool:
 
 
 def deployed_settings(stacks: Path) -> StackSettings:
-    """Settings of the stack that Pulumi's engine is running, from its configuration and its topology."""
+    """Return the settings of the stack that Pulumi's engine is running, from its configuration and its topology."""
     # Importing Pulumi takes longer than a whole check or render, and neither needs it.
     import pulumi
 

@@ -46,7 +46,8 @@ _NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
-    """Every problem of a stack's files, sorted by where. Mistakes in the topology's form do not hide other problems.
+    """Return every problem of a stack's files, sorted by where. Mistakes in the topology's form do not hide other
+    problems.
 
     Raises CannotRunError for files that cannot be read.
     """
@@ -76,7 +77,7 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
 
 
 def problems(settings: StackSettings) -> list[Problem]:
-    """Every problem that can be found without a cluster and without Pulumi, sorted by where."""
+    """Return every problem that can be found without a cluster and without Pulumi, sorted by where."""
     all_problems = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
     refused = any(problem.severity is Severity.ERROR for problem in all_problems)
     # The local stack supplies configuration only while it runs, but a check must not require it to run.
@@ -149,7 +150,7 @@ def _problems_of_topology(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
-    """The stacks of a topology deploy all its flows, as far as their files can be read."""
+    """Check that the stacks of a topology deploy all its flows, as far as their files can be read."""
     regions, unread = regions_of_topology(settings.values["topology"], settings.stacks)
     known = {cluster.region for cluster in settings.topology.clusters.values()}
     if settings.region in {None, *known}:
@@ -157,8 +158,9 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Problems of the stack file: its keys, its region, who deploys it, the job's Spark settings, and the reason to
-    deploy an unproven model."""
+    """Yield the problems of the stack file: its keys, its region, who deploys it, the job's Spark settings, and the
+    reason to deploy an unproven model.
+    """
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
     yield from spark_problems(settings.validation)
@@ -190,7 +192,7 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
-    """Keys of the project that nothing reads: a misspelt `region` would deploy the flows of all regions."""
+    """Yield the keys of the project that nothing reads: a misspelt `region` would deploy the flows of all regions."""
     known = sorted({*SETTINGS, *config_keys(settings.topology)})
     for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
         near = nearest(key, known)
@@ -204,7 +206,7 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:
-    """Values that the stack's flows and KafkaUsers read from its configuration but that are missing or in plain
+    """Yield values that the stack's flows and KafkaUsers read from its configuration but that are missing or in plain
     text.
     """
     missing = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
@@ -257,7 +259,7 @@ def _needed_by_flows(settings: StackSettings) -> Iterator[_Need]:
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:
-    """The flows whose target is in the region, except those that name an unknown cluster."""
+    """Yield the flows whose target is in the region, except those that name an unknown cluster."""
     for flow in expand(topology):
         known = {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
         if known and region in (None, topology.clusters[flow.settings.target].region):

@@ -27,7 +27,7 @@ _NO_EFFECT = "The validation job would not start, or would run in the wrong plac
 
 
 def spark_settings(value: object) -> SparkSettings:
-    """The settings in a stack file's `replication:validation`, which must have no `spark_problems`."""
+    """Return the settings in a stack file's `replication:validation`, which must have no `spark_problems`."""
     spark = (value.get("spark") if isinstance(value, Mapping) else None) or {}
     return SparkSettings(
         spark.get("master"),
@@ -37,7 +37,7 @@ def spark_settings(value: object) -> SparkSettings:
 
 
 def spark_problems(value: object) -> Iterator[Problem]:
-    """What is wrong with the value of `replication:validation`; nothing if the stack file has none."""
+    """Yield what is wrong with the value of `replication:validation`; nothing if the stack file has none."""
     if value is None:
         return
     yield from _wrong_keys(value, "", {"spark", IN_CLUSTER}, _TOP_FORM)
@@ -97,7 +97,7 @@ _RANGE = re.compile(r"(?P<all>[*?])|(?P<first>\w+)(-(?P<last>\w+))?")
 
 
 def why_no_schedule(schedule: str) -> str | None:
-    """Why Kubernetes refuses a schedule, as a clause; None if it accepts it."""
+    """Return why Kubernetes refuses a schedule, as a clause; None if it accepts it."""
     if "TZ=" in schedule:
         return "the time zone has its own key"
     if _EVERY.fullmatch(schedule):
@@ -134,7 +134,7 @@ def _value(text: str, names: dict[str, int]) -> int | None:
 
 
 def known_time_zones() -> frozenset[str]:
-    """The names in this machine's IANA database; empty if it has none. Kubernetes has a database of its own."""
+    """Return the names in this machine's IANA database; empty if it has none. Kubernetes has a database of its own."""
     return frozenset(available_timezones())
 
 
@@ -177,7 +177,7 @@ _OF_THE_SUBMISSION = re.compile(
 
 
 def in_cluster(validation: object) -> InCluster | None:
-    """What `replication:validation` requests for the job in the cluster; None if it requests no such job.
+    """Return what `replication:validation` requests for the job in the cluster; None if it requests no such job.
 
     Raises ReplicationError for another form than `in_cluster_problems` accepts.
     """
@@ -186,18 +186,18 @@ def in_cluster(validation: object) -> InCluster | None:
 
 
 def spark_of_the_job(validation: object) -> SparkSettings:
-    """The job's settings of Spark. Its pod is the driver, and `inCluster` says where the executors are."""
+    """Return the job's settings of Spark. Its pod is the driver, and `inCluster` says where the executors are."""
     return replace(spark_settings(validation), master=None)
 
 
 def stack_validation(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> tuple[PlannedObject, ...]:
-    """The objects that validate a stack's flows in its cluster; none if its file does not ask for them."""
+    """Return the objects that validate a stack's flows in its cluster; none if its file does not ask for them."""
     asked, spark = in_cluster(settings.validation), spark_of_the_job(settings.validation)
     return validation_objects(flows, settings.stack, asked, spark)
 
 
 def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
-    """What is wrong with a stack's `inCluster`; nothing if its file does not ask for it."""
+    """Yield what is wrong with a stack's `inCluster`; nothing if its file does not ask for it."""
     validation = settings.validation
     if not isinstance(validation, Mapping) or IN_CLUSTER not in validation:
         return
@@ -314,7 +314,7 @@ def _executors(asked: InCluster) -> Iterator[Problem]:
 
 
 def _application(asked: InCluster) -> Iterator[Problem]:
-    """Problems of settings that a SparkApplication cannot express."""
+    """Yield the problems of settings that a SparkApplication cannot express."""
     requests, limits = asked.resources.requests, asked.resources.limits
     if asked.executors is None:
         yield Problem(

@@ -236,12 +236,12 @@ _Marks = tuple[yaml.Mark, yaml.Mark]
 
 
 def lines_of(content: bytes) -> list[str]:
-    """The lines of a file, even if it is not text."""
+    """Return the lines of a file, even if it is not text."""
     return content.decode("utf-8-sig", errors="replace").splitlines()
 
 
 def place(file: str, lines: list[str], line: int, column: int, end: int | None = None) -> Place:
-    """The place of a line and column, counted from 1, with that line and a mark below the column.
+    """Return the place of a line and column, counted from 1, with that line and a mark below the column.
 
     With `end`, the line is shown only up to that column.
     """
@@ -262,8 +262,8 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 
 def _without_credentials(line: str) -> str:
-    """A line with `…` for each value of a key that may hold a credential, and for anything that looks like a key or a
-    token.
+    """Return a line with `…` for each value of a key that may hold a credential, and for anything that looks like a key
+    or a token.
     """
     credential = _CREDENTIAL.search(line)
     if credential is None:
@@ -275,7 +275,7 @@ def _without_credentials(line: str) -> str:
 
 
 def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
-    """The problems, each with its place in the file; places that are already known stay."""
+    """Yield the problems, each with its place in the file; places that are already known stay."""
     unplaced = list(problems)
     if unplaced:
         file = _parsed(path)
@@ -284,8 +284,8 @@ def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
 
 
 def place_of(where: str, path: Path) -> Place:
-    """The place of a dotted path in a file; if the path does not exist, the place of the nearest existing key above
-    it.
+    """Return the place of a dotted path in a file; if the path does not exist, the place of the nearest existing key
+    above it.
     """
     return _place(_parsed(path), where)
 
@@ -317,7 +317,7 @@ def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
 
 
 def _marks(node: yaml.Node, rest: str, marks: _Marks, depth: int) -> Iterator[tuple[int, _Marks]]:
-    """Every place that a path may lead to, with the length of the path there, because keys may contain dots."""
+    """Yield every place that a path may lead to, with the length of the path there, because keys may contain dots."""
     yield depth, marks
     for name, of_key, value in _entries(node):
         if rest == name or rest.startswith(f"{name}."):
@@ -325,7 +325,7 @@ def _marks(node: yaml.Node, rest: str, marks: _Marks, depth: int) -> Iterator[tu
 
 
 def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
-    """The entries of a node: name, marks, node; entries that it merges with `<<` come last."""
+    """Yield the entries of a node: name, marks, node; entries that it merges with `<<` come last."""
     if isinstance(node, yaml.SequenceNode):
         for index, entry in enumerate(node.value):
             yield str(index), (entry.start_mark, entry.start_mark), entry
@@ -342,13 +342,13 @@ def _entries(node: yaml.Node) -> Iterator[tuple[str, _Marks, yaml.Node]]:
 
 
 def _key(key: yaml.Node) -> str:
-    """A key as paths spell it: `no` is false."""
+    """Return a key as paths spell it: `no` is false."""
     text = str(key.value)
     return str(text.lower() in ("yes", "on", "true")).lower() if key.tag == _BOOLEAN else text
 
 
 def shown(path: Path) -> str:
-    """A path as the user would type it: relative to the current folder if it is inside it."""
+    """Return a path as the user would type it: relative to the current folder if it is inside it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
@@ -403,12 +403,12 @@ _UniqueKeyLoader.add_constructor("tag:yaml.org,2002:str", _UniqueKeyLoader.const
 
 
 def load_yaml(path: Path) -> object:
-    """The parsed YAML of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
+    """Return the parsed YAML of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
     return parse_yaml(path.read_bytes(), shown(path))
 
 
 def parse_yaml(content: bytes, file: str) -> object:
-    """The parsed content of a file of this name. Raises CannotRunError for invalid YAML and for a duplicate key."""
+    """Return the parsed content of a file. Raises CannotRunError for invalid YAML and for a duplicate key."""
     try:
         return yaml.load(content, _UniqueKeyLoader)
     except (yaml.YAMLError, ValueError) as error:

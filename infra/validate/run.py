@@ -44,7 +44,7 @@ Object = Mapping[str, Any]
 
 
 def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
-    """One sentence for each failed connector or task, and for each connector that runs without a task.
+    """Yield one sentence for each failed connector or task, and for each connector that runs without a task.
 
     A source connector whose login is refused keeps running without a task, and the operator does not report why. If a
     connector of the same flow failed to log in, that is the likely reason.
@@ -126,17 +126,17 @@ class ValidationRun:
 
     @property
     def name(self) -> str:
-        """What is validated, for messages."""
+        """Return what is validated, for messages."""
         alone = self.settings.without_stack
         return f"stack {self.settings.stack}" if alone is None else f"topology {shown(alone)}"
 
     @cached_property
     def flows(self) -> tuple[ResolvedFlow, ...]:
-        """The flows that the stack's files declare."""
+        """Return the flows that the stack's files declare."""
         return OpenStack(self.settings).flows
 
     def document(self) -> JsonObject:
-        """The job's parameters, as Pulumi deployed them or as the files declare them."""
+        """Return the job's parameters, as Pulumi deployed them or as the files declare them."""
         if self.declared:
             alone = self.settings.without_stack
             return job_parameters(self.settings.stack, self.flows, shown(alone) if alone else None).document()
@@ -144,7 +144,7 @@ class ValidationRun:
 
     @property
     def arguments(self) -> list[str]:
-        """The arguments of the job, without its parameters file."""
+        """Return the arguments of the job, without its parameters file."""
         options = ["--report", str(self.report), f"--catch-up-seconds={self.catch_up_seconds:g}"]
         options += ["--depth", self.depth.value]
         options += ["--flow", self.flow] if self.flow else []
@@ -154,7 +154,7 @@ class ValidationRun:
 
 
 def run_validation(run: ValidationRun, console: Console) -> int:
-    """Exit code of the job: 0 if everything passed, 1 if something failed, 2 if something could not be checked.
+    """Run the job; return 0 if everything passed, 1 if something failed, 2 if something could not be checked.
 
     First prints which connectors the operator reports as failed, because the job waits for records before it judges;
     and if the code is not 0, what else the operator reports about them. Ctrl-C also reaches the job and ends it.
@@ -187,7 +187,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
 
 
 def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Exit code of the job, run as a separate process with these environment variables."""
+    """Return the exit code of the job, run as a separate process with these environment variables."""
     return subprocess.run(command, env=variables, check=False).returncode
 
 
@@ -199,7 +199,7 @@ def _say(console: Console, sentences: Iterable[str]) -> list[str]:
 
 
 def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]:
-    """What may explain a failed validation, or why the cluster could not be asked."""
+    """Return what may explain a failed validation, or why the cluster could not be asked."""
     planned = (item for deployment_ in deployments(run.flows) for item in deployment_.objects)
     targets = [reference(item.manifest) for item in planned if item.manifest["kind"] in _RUN_CONNECTORS]
     try:
@@ -211,8 +211,8 @@ def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]
 
 
 def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
-    """The variable that makes Spark's JVM start with an archive of its classes. None if the user has folders on Spark's
-    class path, which the JVM cannot archive.
+    """Return the variable that makes Spark's JVM start with an archive of its classes. None if the user has folders on
+    Spark's class path, which the JVM cannot archive.
     """
     if any(os.environ.get(variable) for variable in CLASS_PATH_VARIABLES):
         return {}
