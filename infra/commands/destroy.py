@@ -21,7 +21,7 @@ def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
     """
     # They load Pulumi, which takes longer than TAB may.
     from infra.deploy.engine import deployment
-    from infra.deploy.engine.adoption import known_objects
+    from infra.deploy.engine.deployment import known_objects
 
     settings = read_settings(stack, project.stacks)
     raise_by_gitops(settings)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from infra.commands.app import app
 from infra.deploy.engine import deployment
-from infra.deploy.engine.adoption import known_objects
+from infra.deploy.engine.deployment import known_objects
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.local.provider.servicer import serve
 from infra.stack.settings import read_settings

@@ -20,9 +20,8 @@ from components.render.kafka_connectors import waiting_for_offsets
 from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
 from infra.deploy.adoption.plan import Plan
 from infra.deploy.engine import deployment
-from infra.deploy.engine.adoption import import_objects
 from infra.deploy.engine.command import Say
-from infra.deploy.engine.deployment import Change
+from infra.deploy.engine.deployment import Change, import_objects
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.kubernetes.managed_fields import yielding

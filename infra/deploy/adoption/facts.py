@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.render.planned_objects import Manifest
-from infra.deploy.engine.adoption import known_objects
+from infra.deploy.engine.deployment import known_objects
 from infra.kubernetes.access import api_client, asking_kubernetes
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from infra.onboard.importing.cluster import config_maps_of

@@ -1,20 +1,22 @@
 """Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
 import pulumi
+from pulumi import automation
 
 from components.contract.problems import CannotRunError, raise_errors
 from components.flows.resolved import ResolvedFlow
 from components.topology.in_cluster import Workload
 from infra.deploy.engine.command import Say
 from infra.deploy.engine.failures import NoSuchStackError
-from infra.deploy.engine.stack import KUBERNETES, open_stack, settle_pending_creates
+from infra.deploy.engine.stack import KUBERNETES, forget_pending_creates, objects_in, open_stack
 from infra.deploy.promotion.rule.evidence import unproven
 from infra.kubernetes.access import api_client
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.kubernetes.preconditions import (
     require_config_maps,
     require_no_unfinished_move,
@@ -33,18 +35,6 @@ from infra.stack.validation_job import in_cluster
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
-def with_changed_objects(change: Change, program: Callable[[], None]) -> None:
-    """Run a program with `change` applied to each of its Kubernetes objects."""
-
-    def changed(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
-        if not args.type_.startswith(KUBERNETES) or not isinstance(args.props.get("metadata"), Mapping):
-            return None
-        return pulumi.ResourceTransformationResult(change(args.props), args.opts)
-
-    pulumi.runtime.register_stack_transformation(changed)
-    program()
 
 
 Changes = Mapping[str, int]
@@ -83,7 +73,8 @@ def up(
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         if not moving:
             require_no_unfinished_move(api, settings.stack, flows)
-        settle_pending_creates(stack, api, say)
+        if created := forget_pending_creates(stack, api, say):
+            _import(stack, program_of(settings, change, created), say)
         secrets = secret_versions(api, flows)
         # Nothing uses the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
@@ -100,10 +91,33 @@ def up(
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
 
-def program_of(settings: StackSettings, change: Change | None) -> Callable[[], None]:
-    """The program of a stack; `change` is applied to each of its objects."""
+def program_of(
+    settings: StackSettings, change: Change | None, imported: Collection[Reference] = ()
+) -> Callable[[], None]:
+    """The program of a stack. `change` is applied to each of its objects, and those that are `imported` exist already.
+
+    Pulumi's import refuses an object that differs from what the program declares, unless its fields are ignored. So
+    each is imported with every field ignored; the deployment that follows then sees the differences.
+    """
     program = partial(deploy, settings.stacks, settings.allow_unproven, moves_checked=True)
-    return partial(with_changed_objects, change, program) if change is not None else program
+    if change is None and not imported:
+        return program
+
+    def transformed(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        if not args.type_.startswith(KUBERNETES) or not isinstance(args.props.get("metadata"), Mapping):
+            return None
+        inputs, options = change(args.props) if change is not None else args.props, args.opts
+        target = reference(inputs)
+        if target in imported:
+            as_it_is = pulumi.ResourceOptions(import_=target.identifier, ignore_changes=["*"])
+            options = pulumi.ResourceOptions.merge(options, as_it_is)
+        return pulumi.ResourceTransformationResult(inputs, options)
+
+    def run() -> None:
+        pulumi.runtime.register_stack_transformation(transformed)
+        program()
+
+    return run
 
 
 def prepare(settings: StackSettings, say: Say) -> tuple[ResolvedFlow, ...]:
@@ -177,3 +191,34 @@ def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lamb
 
 def _color() -> str:
     return "always" if sys.stdout.isatty() else "never"
+
+
+def known_objects(settings: StackSettings) -> frozenset[Reference]:
+    """The Kubernetes objects in the state of a stack, and those whose creation is pending; none for an unknown
+    stack.
+    """
+    try:
+        with open_stack(settings, create=False, configured=False) as stack:
+            return objects_in(stack.export_stack().deployment or {})
+    except NoSuchStackError:
+        return frozenset()
+
+
+def import_objects(
+    settings: StackSettings,
+    api: KubernetesApi,
+    objects: Collection[Reference],
+    say: Say,
+    change: Change | None = None,
+) -> None:
+    """Import these objects, and after `change`, create declared objects of the flows that do not exist.
+
+    An object that is already in the state is skipped. Raises CannotRunError if the engine fails.
+    """
+    with open_stack(settings) as stack:
+        created = forget_pending_creates(stack, api, say)
+        _import(stack, program_of(settings, change, {*objects, *created}), say)
+
+
+def _import(stack: automation.Stack, program: Callable[[], None], say: Say) -> None:
+    stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)

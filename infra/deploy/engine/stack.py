@@ -114,30 +114,22 @@ def pending_creates(state: State) -> tuple[PendingCreate, ...]:
     )
 
 
-def settle_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say) -> None:
-    """Let the engine record what a killed deployment created, and forget the other creations that it had begun.
+def forget_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say) -> tuple[Reference, ...]:
+    """Let the engine forget the creations that a killed deployment had begun; returns the objects that it did create.
 
-    It reads every object of the stack again. Without it, the engine would only warn about a pending creation, and the
-    provider would refuse to create an object that exists.
-    Source: pulumi-kubernetes from 4.29 on, `upsertExistingObjects`.
+    The engine would only warn about them. It also reads every object of the stack again.
     """
     pending = pending_creates(stack.export_stack().deployment or {})
     if not pending:
-        return
+        return ()
     with asking_kubernetes(
         f"stack {stack.name}",
         "The last deployment did not finish, and only the cluster shows what it created.",
         "allow the account of the stack's Kubernetes context to read what it deploys.",
     ):
         present = created(pending, api.get)
-    arguments = ["refresh", "--yes", "--skip-preview", "--suppress-outputs", "--clear-pending-creates"]
-    for creation in present:
-        for value in (creation.urn, creation.object.identifier):
-            arguments += ["--import-pending-creates", value]
-    workspace = stack.workspace
-    workspace.pulumi_command.run(
-        [*arguments, "--stack", stack.name], str(workspace.work_dir), workspace.env_vars, say, say
-    )
+    stack.refresh(clear_pending_creates=True, on_output=say, on_error=say, suppress_outputs=True, show_secrets=False)
+    return tuple(creation.object for creation in present)
 
 
 def created(

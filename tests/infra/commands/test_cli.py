@@ -94,7 +94,7 @@ def test_status_history_says_for_each_flow_why_it_could_not_be_read(tmp_path: Pa
 @pytest.fixture
 def nothing_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state is empty: the tests are not logged in to a Pulumi backend."""
-    monkeypatch.setattr("infra.deploy.engine.adoption.known_objects", lambda _: frozenset())
+    monkeypatch.setattr("infra.deploy.engine.deployment.known_objects", lambda _: frozenset())
 
 
 @pytest.mark.usefixtures("nothing_deployed")

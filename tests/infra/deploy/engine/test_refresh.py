@@ -32,7 +32,7 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
     for name in (
         "unproven",
         "require_no_unfinished_move",
-        "settle_pending_creates",
+        "forget_pending_creates",
         "api_client",
         "secret_versions",
         "restart_readers",
