@@ -119,7 +119,7 @@ def _offset_syncs(change: StackChange, before: DeployedConnector, after: Deploye
 
 
 def _cause_of_the_move(before: DeployedConnector, after: DeployedConnector) -> str:
-    """The key that renames the offset-syncs topic, which is named after the other cluster."""
+    """Return the key that renames the offset-syncs topic, which is named after the other cluster."""
     if before.target_alias != after.target_alias:
         return "target"
     return "source" if before.source_alias != after.source_alias else "separator"

@@ -48,7 +48,7 @@ def _changed_properties(before: DeployedConnector, after: DeployedConnector) -> 
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value is neither a login nor a placeholder, whose text changes with the name of a ConfigMap."""
+    """Return whether a value is neither a login nor a placeholder, whose text changes with the name of a ConfigMap."""
     return not isinstance(value, Mapping | list) and "${" not in str(value)
 
 
@@ -78,7 +78,7 @@ def _state(before: DeployedConnector, after: DeployedConnector) -> Effect:
 
 
 def _inactive(connector: DeployedConnector) -> tuple[Impact, str]:
-    """What a connector that no longer runs leaves undone, and how severe that is."""
+    """Return what a connector that no longer runs leaves undone, and how severe that is."""
     match connector.role:
         case "source":
             topics = f"{counted(connector.topics, 'topic')} {verb(connector.topics, 'is', 'are')}"

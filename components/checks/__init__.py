@@ -26,7 +26,7 @@ from components.topology.model import Topology
 
 
 def check_topology(topology: Topology) -> Iterator[Problem]:
-    """Every problem of a topology, in all its clusters and replications. If the operator is not supported, only
+    """Yield every problem of a topology, in all its clusters and replications. If the operator is not supported, only
     problems that it would have with every supported one.
     """
     unsupported = check_operator(topology)

@@ -40,7 +40,7 @@ _READABLE = {
 
 
 def check_operator(topology: Topology) -> Problem | None:
-    """The problem of an operator that is too old for whatever is rendered, or None."""
+    """Return the problem of an operator that is too old for whatever is rendered, or None."""
     operator, oldest = strimzi(topology.strimzi).version, strimzi(OLDEST_STRIMZI).version
     if operator is None or oldest is None or operator >= oldest:
         return None
@@ -250,7 +250,7 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
 
 
 def _mistake(where: str, text: str) -> Problem:
-    """The problem of a server that clients refuse."""
+    """Return the problem of a server that clients refuse."""
     plain = text.partition("://")[2] or text
     if "@" in plain:
         return _login(where, plain)
@@ -277,7 +277,7 @@ def _mistake(where: str, text: str) -> Problem:
 
 
 def _login(where: str, text: str) -> Problem:
-    """The problem of a user in an address; the part before the host may be a password."""
+    """Return the problem of a user in an address; the part before the host may be a password."""
     host = text.rpartition("@")[2]
     return Problem(
         where,

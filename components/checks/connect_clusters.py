@@ -71,7 +71,9 @@ def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Itera
 
 
 def _worker_names(flow: ExpandedFlow, sender: str) -> Iterable[str]:
-    """Names of a flow's workers; in some versions the heartbeats of a KafkaMirrorMaker2 have their own workers."""
+    """Return the names of a flow's workers; in some versions the heartbeats of a KafkaMirrorMaker2 have their own
+    workers.
+    """
     if flow.shape is FlowShape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
         return dict.fromkeys((flow.workers, sender, heartbeat_workers_name(flow.workers)))
     return dict.fromkeys((flow.workers, sender))
@@ -102,7 +104,7 @@ def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:
 
 
 def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
-    """How much of a counted resource all workers need; None if they do not declare it, or if pods do not use it."""
+    """Return how much of a counted resource all workers need; None if they declare none or pods do not use it."""
     if key not in _COUNTED:
         return None
     kind, resource = _COUNTED[key]
@@ -274,7 +276,7 @@ def _bytes(size: re.Match[str]) -> Decimal:
 
 
 def _quantity(value: str | int | float) -> Decimal:
-    """A Kubernetes quantity as a number; its parser is slow to load, and few topologies have a quantity."""
+    """Return a Kubernetes quantity as a number; its parser is slow to load, and few topologies have a quantity."""
     from kubernetes.utils.quantity import parse_quantity
 
     parse: Callable[[str], Decimal] = parse_quantity
@@ -282,7 +284,7 @@ def _quantity(value: str | int | float) -> Decimal:
 
 
 def _shown(value: Decimal) -> str:
-    """A number as a readable quantity."""
+    """Return a number as a readable quantity."""
     for suffix, factor in (("Gi", 1024**3), ("Mi", 1024**2)):
         if value >= factor and value % factor == 0:
             return f"{value // factor}{suffix}"

@@ -69,6 +69,6 @@ def sending_workers(topology: Topology, flow: ExpandedFlow) -> str:
 
 
 def resolved_without_addresses(topology: Topology, flow: ExpandedFlow) -> ResolvedFlow | None:
-    """A flow with its clusters as the topology declares them; None if it names an unknown one."""
+    """Return a flow with its clusters as the topology declares them; None if it names an unknown one."""
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
     return ResolvedFlow(flow, source, target, strimzi(topology.strimzi)) if source and target else None

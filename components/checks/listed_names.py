@@ -43,7 +43,7 @@ class Selected:
 
 
 def selected_names(flow: ExpandedFlow, names: ClusterNames) -> list[Selected]:
-    """What each entry of a flow's topics and groups selects from its source's names."""
+    """Return what each entry of a flow's topics and groups selects from its source's names."""
     settings = flow.settings
     entries_with_names = [
         (key, index, entry, topic_selection(settings, flow.kafka, (entry,)).of(names.topics))

@@ -50,7 +50,7 @@ def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
-    """A ring through each unguarded flow that is in one."""
+    """Yield a ring through each unguarded flow that is in one."""
     legs = {flow.name: _leg(flow) for flow in flows}
     by_source = legs_by_source(legs.values())
     identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
@@ -176,7 +176,7 @@ def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, s
 def _guard_that_needs(
     flow: ExpandedFlow, settings: Flow, alias: str, flows: Sequence[ExpandedFlow]
 ) -> ExpandedFlow | None:
-    """The guarded flow that needs the marker of the cluster `alias` on records that this flow replicates.
+    """Return the guarded flow that needs the marker of the cluster `alias` on records that this flow replicates.
 
     It is the flow itself, or a flow into that cluster that the records may reach.
     """
@@ -193,7 +193,7 @@ def _guard_that_needs(
 
 
 def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
-    """The clusters that records may reach from `start` without passing through `end`."""
+    """Return the clusters that records may reach from `start` without passing through `end`."""
     clusters, waiting = {start}, deque([start])
     while waiting:
         here = waiting.popleft()

@@ -109,7 +109,7 @@ def check_names(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def topic_too_long(where: str, remote: str, remedy: str = _SHORTER_REMOTE_NAME) -> Problem:
-    """The problem of a topic that the target refuses because of its name."""
+    """Return the problem of a topic that the target refuses because of its name."""
     return Problem(
         where,
         "topic-name-too-long",
@@ -286,7 +286,7 @@ def _check_connectors(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iter
 
 
 def _connectors(topology: Topology, flow: ExpandedFlow) -> Iterator[_Given]:
-    """The KafkaConnectors of a flow; the operator creates and names the connectors of a KafkaMirrorMaker2."""
+    """Yield the KafkaConnectors of a flow; the operator creates and names the connectors of a KafkaMirrorMaker2."""
     connectors = flow.settings.connectors
     mirror = flow.shape is FlowShape.MIRROR_MAKER2
     for part in () if mirror else source_parts(flow.settings):

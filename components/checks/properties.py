@@ -129,7 +129,7 @@ _WORKER_ALLOWED = {
 
 
 def owned_remedy(key: str) -> str | None:
-    """What to do instead of setting a connector property that derives from the topology; None for others."""
+    """Return what to do instead of setting a connector property that derives from the topology; None for others."""
     if key.startswith(("transforms.", "predicates.")):
         return _CONNECTOR_OWNED["transforms"]
     return _CONNECTOR_OWNED.get(key) or (_CLUSTER if _CONNECTION.match(key) else None)
@@ -140,7 +140,7 @@ _OF_EACH_SOURCE = ("topics", "topicsExclude", "startFrom", "offsetSyncs.lagMax",
 
 
 def at_one_source(remedy: str) -> str:
-    """The remedy for one of several source connectors: it names the connector's own keys instead of the flow's."""
+    """Return the remedy for one of several source connectors, with the connector's own keys instead of the flow's."""
     for key in _OF_EACH_SOURCE:
         remedy = re.sub(rf"(`{re.escape(key)}(\.\w+)*`) of the flow", r"\1 of this source connector", remedy)
     return remedy
@@ -152,7 +152,7 @@ _PAIR_KEYS = frozenset(str(field.alias or name) for name, field in PrefixlessPai
 
 
 def in_pair(remedy: str) -> str:
-    """The remedy for a connector of a pair, which has fewer keys than a flow."""
+    """Return the remedy for a connector of a pair, which has fewer keys than a flow."""
     key_of_flow = re.search(r"`((\w+)[\w.]*)`.* of the flow", remedy)
     if key_of_flow is None:
         return remedy
@@ -163,20 +163,20 @@ def in_pair(remedy: str) -> str:
 
 
 def instead_of(key: str) -> str | None:
-    """What to set instead of a property that no connector has, if a topology key has the same meaning."""
+    """Return what to set instead of a property that no connector has, if a topology key has the same meaning."""
     if key in MUST_AGREE:
         return f"set {MUST_AGREE[key]}"
     return otherwise_named(key) or owned_remedy(key) or (_CLUSTER if _BARE_CONNECTION.match(key) else None)
 
 
 def otherwise_named(key: str) -> str | None:
-    """What to set instead of a property of brokers, topics, an older version or another tool."""
+    """Return what to set instead of a property of brokers, topics, an older version or another tool."""
     _, name = split_prefix(key) or ("", key)
     return _OTHERWISE_NAMED.get(name)
 
 
 def worker_forbidden(key: str) -> str | None:
-    """What to set instead of a worker property that Strimzi drops; None for others."""
+    """Return what to set instead of a worker property that Strimzi drops; None for others."""
     if key in _WORKER_ALLOWED:
         return None
     if key in _WORKER_NAMES:
@@ -185,7 +185,7 @@ def worker_forbidden(key: str) -> str | None:
 
 
 def worker_owned(key: str) -> str | None:
-    """What to do instead of setting a worker property that derives from the topology; None for others."""
+    """Return what to do instead of setting a worker property that derives from the topology; None for others."""
     if key == EXACTLY_ONCE_SUPPORT:
         return "set `exactlyOnce` of the flow"
     if key in WORKER_OWNED or key.startswith("config.providers"):
@@ -219,13 +219,13 @@ class _Place:
     of_pair: bool
 
     def here(self, remedy: str) -> str:
-        """The remedy as it reads in this place."""
+        """Return the remedy as it reads in this place."""
         if self.of_pair:
             return in_pair(remedy)
         return at_one_source(remedy) if self.is_one_source else remedy
 
     def alone(self, remedy: str) -> str:
-        """The same for a remedy that does not follow `remove it`."""
+        """Return the same for a remedy that does not follow `remove it`."""
         said = self.here(remedy)
         return f"remove it; {said}" if said.startswith(NOT_IN_PAIR) else said
 

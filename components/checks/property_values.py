@@ -63,7 +63,7 @@ def _shown(value: PropertyValue) -> str:
 
 
 def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[str | None, str]:
-    """What a value must be even though Kafka's definition does not say so, and why; None if the value is fine."""
+    """Return what a value must be although Kafka's definition does not say so, and why; None if the value is fine."""
     rule = next((rule for end, rule in _AT_LEAST_ONE.items() if definition.name.endswith(end)), None)
     try:
         number = int(value_text(value))
@@ -76,8 +76,8 @@ def _beyond_definition(definition: Definition, value: PropertyValue) -> tuple[st
 
 
 def is_open_credential(name: str, value: object) -> bool:
-    """Whether a value is or contains a credential, not just references to one. Property names, options in a text,
-    addresses with a password, and `Bearer` or `Basic` with a value indicate one.
+    """Return whether a value is or contains a credential, not just references to one. Property names, options in a
+    text, addresses with a password, and `Bearer` or `Basic` with a value indicate one.
     """
     text = str(value)
     by_name = bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)
@@ -85,7 +85,7 @@ def is_open_credential(name: str, value: object) -> bool:
 
 
 def _holds_text(value: str) -> bool:
-    """Whether a value holds text besides its references; `true` and `false` are not credentials."""
+    """Return whether a value holds text besides its references; `true` and `false` are not credentials."""
     left = _REFERENCE.sub("", value).strip(" \"'")
     return left != "" and left.lower() not in ("true", "false")
 
@@ -117,7 +117,7 @@ def check_hostnames(where: str, key: str, value: object) -> Iterator[Problem]:
 
 
 def open_credential(where: str, key: str, remedy: str, shown_by: str = "Connect's REST API") -> Problem:
-    """The problem of a credential given in plain text."""
+    """Return the problem of a credential given in plain text."""
     why = f"Everyone could read it in the topology file, the custom resource and {shown_by}."
     return Problem(where, "plain-text-credential", f"`{key}` holds a credential in plain text", why, remedy)
 

@@ -23,7 +23,7 @@ def check_mirrors(topology: Topology) -> Iterator[Problem]:
 
 
 def declares_its_clusters(replication: Model) -> bool:
-    """Whether a replication can be expanded into flows; if not, there is nothing else to check."""
+    """Return whether a replication can be expanded into flows; if not, there is nothing else to check."""
     return not isinstance(replication, MirrorMaker2) or _given(replication) in _WAYS
 
 

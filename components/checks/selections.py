@@ -106,7 +106,7 @@ def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _entries(flow: ExpandedFlow, lists: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Every name or pattern of these lists, preceded by its path in the topology file."""
+    """Yield every name or pattern of these lists, preceded by its path in the topology file."""
     for key, patterns in lists.items():
         for index, pattern in enumerate(patterns):
             yield flow.where(f"{key}.{index}"), pattern

@@ -84,7 +84,7 @@ def _not_known(where: str, name: str, role: Role) -> Problem:
 
 
 def _meant(name: str, role: Role) -> str | None:
-    """The Kafka class that a wrong name probably means; without `$Value` if the name lacks `$Key` or `$Value`."""
+    """Return the Kafka class that a wrong name probably means, without `$Value` if it lacks `$Key` or `$Value`."""
     if "." in name and not name.startswith(_OF_KAFKA):
         return next(iter(difflib.get_close_matches(name, sorted(CLASSES[role]), 1, _MISSPELT)), None)
     outer, _, half = simple_name(name).partition("$")
@@ -282,7 +282,7 @@ def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _matches_none(flow: Flow, pattern: str) -> bool:
-    """Whether the pattern certainly matches no topic of the flow under its name on the target."""
+    """Return whether the pattern certainly matches no topic of the flow under its name on the target."""
     policy = replication_policy(flow)
     if pattern_error(pattern) or matches(pattern, policy.remote(HEARTBEATS_TOPIC)) or not flow.topics:
         return False

@@ -44,13 +44,13 @@ _CHANGING = ("Cast", "ConvertFromBytes", "ExtractField", "HoistField", "Timestam
 
 
 def shown(forms: Forms) -> str:
-    """The forms in words; whether a structure has a schema is mentioned only if nothing else is."""
+    """Return the forms in words; whether a structure has a schema is mentioned only if nothing else is."""
     told = forms - NULL if forms - NULL != STRUCTURED else frozenset({Form.MAP})
     return " or ".join(sorted(form.value for form in told)) or Form.NULL.value
 
 
 def transform_remedy(failure: TransformFails, chain: Chain) -> str:
-    """What to do about a transform that fails, given the chain that it is part of."""
+    """Return what to do about a transform that fails, given the chain that it is part of."""
     half, forms = failure.refusal.half, failure.refusal.found
     if forms <= NULL:
         return _of_null(half)
@@ -67,7 +67,7 @@ def transform_remedy(failure: TransformFails, chain: Chain) -> str:
 
 
 def leave_out_heartbeats(which: str) -> str:
-    """How to apply transforms to everything but heartbeats; `which` names the transforms."""
+    """Return how to apply transforms to everything but heartbeats; `which` names the transforms."""
     predicate = f"{{type: {TOPIC_NAME_MATCHES}, config: {{pattern: '{_NOT_HEARTBEATS}'}}}}"
     return f"add `predicate: {predicate}` to {which}, or, in a `flow`, set `replicateHeartbeats: false`."
 
@@ -105,7 +105,7 @@ def _before(failure: TransformFails, chain: Chain) -> list[Step]:
 
 
 def _last(steps: list[Step], half: str, *kinds: str) -> Step | None:
-    """The last of some steps that has one of these kinds and works on this half."""
+    """Return the last of some steps that has one of these kinds and works on this half."""
     return next((step for step in reversed(steps) if step.kind in kinds and _result(step) == half), None)
 
 
@@ -275,7 +275,7 @@ def _header_refused(source: _Source, failure: ConverterFails) -> Problem:
 
 
 def _adding(source: _Source, header: str) -> str:
-    """The path of the last transform that adds a header."""
+    """Return the path of the last transform that adds a header."""
     named: Mapping[str, Transform] = {**source.settings.transforms.before, **source.settings.transforms.after}
     adding = [
         name

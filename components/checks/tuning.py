@@ -192,7 +192,7 @@ def _connector(part: str) -> str:
 
 
 def _number(settings: Mapping[str, EffectiveSetting], name: str) -> int | None:
-    """A property as a whole number; None for a placeholder, whose value is not known here."""
+    """Return a property as a whole number; None for a placeholder, whose value is not known here."""
     try:
         return int(str(settings[name].value))
     except ValueError:

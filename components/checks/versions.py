@@ -158,7 +158,7 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
 
 
 def _read_by_connectors(flow: ResolvedFlow, side: Side) -> bool:
-    """Whether a connector's configuration names the cluster's certificates.
+    """Return whether a connector's configuration names the cluster's certificates.
 
     In a KafkaMirrorMaker2 the operator configures them.
     """

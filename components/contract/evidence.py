@@ -49,12 +49,12 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def compressed(document: object) -> bytes:
-    """The document, not yet in base64; equal documents are equal bytes."""
+    """Return the document, not yet in base64; equal documents are equal bytes."""
     return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
 
 
 def uncompressed(entry: str) -> Any:
-    """The document of an entry. Raises ValueError if it cannot be unpacked."""
+    """Return the document of an entry. Raises ValueError if it cannot be unpacked."""
     try:
         return json.loads(gzip.decompress(base64.b64decode(entry, validate=True)))
     except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
@@ -62,7 +62,7 @@ def uncompressed(entry: str) -> Any:
 
 
 def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
-    """The document of an entry. Raises ValueError with words for one thing or several, depending on `count`."""
+    """Return the document of an entry. Raises ValueError with words for one thing or several, depending on `count`."""
     try:
         document = uncompressed(entry)
     except ValueError as error:
@@ -149,7 +149,7 @@ class _EvidenceDocument(BaseModel):
 
 
 def packed_evidence(evidence: ParityEvidence) -> bytes:
-    """The evidence in the form that `read_evidence` reads, not yet in base64."""
+    """Return the evidence in the form that `read_evidence` reads, not yet in base64."""
     topics = {
         name: {
             "source_id": topic.source_id,
@@ -163,7 +163,9 @@ def packed_evidence(evidence: ParityEvidence) -> bytes:
 
 
 def read_evidence(data: Mapping[str, str]) -> ParityEvidence | None:
-    """The evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be read."""
+    """Return the evidence among the entries of a ConfigMap; None if there is none. Raises ValueError if it cannot be
+    read.
+    """
     if EVIDENCE not in data:
         return None
     document = read_entry(data[EVIDENCE], _EvidenceDocument, EVIDENCE_VERSION, 1)
@@ -222,7 +224,7 @@ class PublishedPositions:
     left_out: int = 0
 
     def worst(self) -> list[tuple[tuple[str, str, int], KeptPosition]]:
-        """The positions, those with the most records to read again first."""
+        """Return the positions, those with the most records to read again first."""
         return sorted(self.positions.items(), key=lambda item: (-item[1].read_again, item[0]))
 
 
@@ -272,8 +274,8 @@ class _PositionsDocument(DocumentPart):
 
 
 def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
-    """The positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit. If
-    there are too many, those with the most records to read again are kept; the spans still give the others.
+    """Return the positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit.
+    If there are too many, those with the most records to read again are kept; the spans still give the others.
     """
     packed = _packed_positions(kept)
     while len(packed) > most_bytes and kept.positions:
@@ -323,7 +325,9 @@ def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
 
 
 def read_positions(data: Mapping[str, str]) -> PublishedPositions | None:
-    """The positions among the entries of a ConfigMap; None if there are none. Raises ValueError if unreadable."""
+    """Return the positions among the entries of a ConfigMap; None if there are none. Raises ValueError if
+    unreadable.
+    """
     if POSITIONS not in data:
         return None
     document = read_entry(data[POSITIONS], _PositionsDocument, POSITIONS_VERSION, 2)

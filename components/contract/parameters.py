@@ -41,7 +41,7 @@ class DocumentPart(BaseModel):
     )
 
     def document(self) -> JsonObject:
-        """The JSON form."""
+        """Return the JSON form."""
         return self.model_dump(mode="json", by_alias=True)
 
 
@@ -358,12 +358,12 @@ class FlowParameters(DocumentPart):
         return Selection(self.topics, (*self.topics_exclude, *self.replication_policy.never_selected))
 
     def part_selection(self, part: PartParameters) -> Selection:
-        """The topics that one source connector of the flow replicates."""
+        """Return the topics that one source connector of the flow replicates."""
         flow = self.topic_selection
         return Selection(part.topics, (*flow.excluded, *part.topics_exclude))
 
     def replicated(self, topics: Iterable[str]) -> list[str]:
-        """The source topics that some source connector of the flow replicates, sorted."""
+        """Return the source topics that some source connector of the flow replicates, sorted."""
         selections = [self.part_selection(part) for part in self.parts] or [self.topic_selection]
         return sorted(topic for topic in topics if any(topic in selection for selection in selections))
 
@@ -391,5 +391,5 @@ class Parameters(DocumentPart):
     flows: tuple[FlowParameters, ...]
 
     def document(self) -> JsonObject:
-        """The JSON form; for a stack, without `topology`."""
+        """Return the JSON form; for a stack, without `topology`."""
         return {key: value for key, value in super().document().items() if value is not None}

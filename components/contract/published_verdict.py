@@ -81,7 +81,7 @@ class PastVerdict(DocumentPart):
         return datetime.fromisoformat(self.time).timestamp()
 
     def count(self, check: str, name: str) -> float | None:
-        """What a check counted; None if it did not count that."""
+        """Return what a check counted; None if it did not count that."""
         outcome = self.checks.get(check)
         return outcome.counts.get(name) if outcome is not None else None
 
@@ -104,7 +104,7 @@ class History:
         return (*self.lost, *([self.damage] if self.damage else []))
 
     def followed_by(self, verdict: PastVerdict) -> "History":
-        """The history with a newer verdict; damage is noted with the time of that verdict."""
+        """Return the history with a newer verdict; damage is noted with the time of that verdict."""
         every = (*self.verdicts, verdict)
         noted = [f"noticed at {verdict.time}: {self.damage}"] if self.damage else []
         lost = (*self.lost, *noted)[-_MOST_LOST:]
@@ -112,8 +112,8 @@ class History:
 
 
 def packed_history(history: History) -> bytes:
-    """The history in the form that `read_history` reads, not yet in base64. If it is too long, the oldest verdicts are
-    dropped.
+    """Return the history in the form that `read_history` reads, not yet in base64. If it is too long, the oldest
+    verdicts are dropped.
     """
     packed = _packed_history(history)
     while len(packed) > MOST_BYTES and len(history.verdicts) > 1:
@@ -127,7 +127,7 @@ def packed_history(history: History) -> bytes:
 
 
 def history_entry(history: History) -> str:
-    """The history as the entry of a ConfigMap."""
+    """Return the history as the entry of a ConfigMap."""
     return base64.b64encode(packed_history(history)).decode()
 
 
@@ -142,7 +142,7 @@ def _packed_history(history: History) -> bytes:
 
 
 def read_history(data: Mapping[str, str]) -> History:
-    """The history among the entries of a ConfigMap. `damage` names what cannot be read; the rest is returned."""
+    """Return the history among the entries of a ConfigMap. `damage` names what cannot be read; the rest is returned."""
     if HISTORY not in data:
         return History()
     try:
@@ -223,7 +223,7 @@ def config_map_name(flow: str) -> str:
 
 
 def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
-    """The entries of a ConfigMap as `verdict_data` returned them: text, and those of BINARY in base64."""
+    """Return the entries of a ConfigMap as `verdict_data` returned them: text, and those of BINARY in base64."""
     return {**(config_map.get("data") or {}), **(config_map.get("binaryData") or {})}
 
 
@@ -233,7 +233,8 @@ def verdict_data(
     history: History | None = None,
     positions_before: str | None = None,
 ) -> dict[str, str]:
-    """The ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its binaryData.
+    """Return the ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its
+    binaryData.
 
     A long report is compressed, and the data then has a line for each check. If it is still too long, some findings are
     left out, but at least one of each code stays, and a note gives the number of the others. Evidence and positions are
@@ -278,7 +279,7 @@ def _json(flow: FlowOutcome, indent: int | None = None) -> str:
 
 
 def _packed_verdict(flow: FlowOutcome) -> bytes:
-    """The report, compressed, with as many findings as there is room for."""
+    """Return the report, compressed, with as many findings as there is room for."""
     packed = _compressed(flow)
     for kept in _KEPT:
         if len(packed) > _PACKED_BYTES:
@@ -294,7 +295,7 @@ def _compressed(flow: FlowOutcome) -> bytes:
 
 
 def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
-    """The check with this many findings of each code and severity; a note says how many others there were."""
+    """Return the check with this many findings of each code and severity; a note says how many others there were."""
     grouped: dict[tuple[str, str, str | None], list[Finding]] = {}
     for finding in check.findings:
         grouped.setdefault((finding.code, finding.severity, finding.accepted), []).append(finding)
@@ -322,8 +323,8 @@ def _cut(finding: Finding) -> Finding:
 
 
 def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
-    """The verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for other entries, and for
-    a pass that the report's checks contradict.
+    """Return the verdict that a ConfigMap's entries hold. Raises KeyError, TypeError or ValueError for other entries,
+    and for a pass that the report's checks contradict.
     """
     verdict = Verdict(data["verdict"])
     if verdict not in PUBLISHED:
@@ -337,7 +338,9 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
 
 
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
-    """The topics' ids that were published with a verdict; empty if there are none, as in an earlier release's."""
+    """Return the topics' ids that were published with a verdict; empty if there are none, as in an earlier
+    release's.
+    """
     try:
         return _IDS.validate_python(json.loads(_report(data))["topicIds"])
     except (KeyError, TypeError, ValueError):

@@ -23,7 +23,7 @@ class Depth(StrEnum):
 
 
 def why_not_published(depth: Depth) -> CannotRunError | None:
-    """Why a verdict of this depth is not evidence for others; None if it is."""
+    """Return why a verdict of this depth is not evidence for others; None if it is."""
     if depth is not Depth.QUICK:
         return None
     return CannotRunError(
@@ -255,7 +255,7 @@ class ReplicationOutcome:
         )
 
     def total(self, count: str) -> int:
-        """The sum of a count of records over all checks of all flows."""
+        """Return the sum of a count of records over all checks of all flows."""
         return int(sum(check.counts.get(count, 0) for flow in self.flows for check in flow.checks))
 
     def document(self) -> dict[str, Json]:
@@ -271,7 +271,7 @@ class ReplicationOutcome:
 
 
 def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutcome, ...]:
-    """The replications that have more than one flow."""
+    """Return the replications that have more than one flow."""
     members: dict[str, list[FlowOutcome]] = {}
     for flow in flows:
         members.setdefault(flow.replication, []).append(flow)
@@ -300,7 +300,7 @@ class Report:
         return EXIT_CODES[self.verdict]
 
     def document(self) -> dict[str, Json]:
-        """The report as JSON, as spark/report/schema.json describes it."""
+        """Return the report as JSON, as spark/report/schema.json describes it."""
         return {
             "schemaVersion": SCHEMA_VERSION,
             "stack": self.stack,
@@ -319,7 +319,9 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.PARTIAL: 0, Verdict.FAIL: 1, Verdict.ERRO
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst verdict: fail, error, partial, pass. A problem remains one even if another check could not run."""
+    """Return the worst verdict: fail, error, partial, pass. A problem remains one even if another check could not
+    run.
+    """
     given = set(verdicts)
     return next(
         (verdict for verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.PARTIAL) if verdict in given), Verdict.PASS
@@ -339,7 +341,7 @@ def note(code: str, message: str, count: int = 1) -> Finding:
 
 
 def _positions_document(kept: PublishedPositions | None) -> dict[str, Json] | None:
-    """The ROWS positions with the most records to read again, and the number of the others."""
+    """Return the ROWS positions with the most records to read again, and the number of the others."""
     if kept is None:
         return None
     names = ("group", "topic", "partition", "committed", "offset", "readAgain")
@@ -352,7 +354,7 @@ def _finding_document(finding: Finding) -> dict[str, Json]:
 
 
 def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, int]:
-    """The counts of the findings with one of these codes, summed by code."""
+    """Return the counts of the findings with one of these codes, summed by code."""
     wanted = set(codes)
     counts: dict[str, int] = {}
     for finding in findings:
@@ -390,55 +392,31 @@ ACCEPTABLE: Mapping[str, str] = {
     "topic-left-out": "consumers do not need these topics on the target",
     "target-expired": "these groups have nothing left to read before the target's first record",
 }
-#: Findings that no topology can accept.
-NOT_ACCEPTABLE = frozenset(
-    {
-        *("aborted-records", "acl-denied", "acl-missing", "acl-narrower", "authorizer-off", "before-the-start"),
-        *("compacted-apart", "compared-in-full", "keys-outdated", "keys-undeleted", "marked-elsewhere"),
-        *("ca-bundle-cut", "checkpoint-ahead", "checkpoint-behind", "checkpoint-missing", "checkpoint-past-end"),
-        *("checkpoints-without-task", "connector-failed", "connector-missing", "connector-not-reported"),
-        *("connector-stopped", "connector-without-task"),
-        *("checkpoint-undecodable", "clocks-differ", "duplicated-records", "expired-on-source"),
-        *("expired-on-target", "extra-records", "foreign-partitions", "foreign-topic", "group-active"),
-        *("group-before-the-start", "group-excluded", "group-not-synced", "group-past-translation", "heartbeat-gap"),
-        "group-offsets-not-copied",
-        *("headers-not-compared", "records-filtered"),
-        *("heartbeat-stale", "heartbeat-topic-missing", "heartbeat-undecodable", "heartbeats-of-workers"),
-        *("lost-to-retention", "missing-records", "no-commit", "no-group-selected", "no-heartbeat"),
-        *(
-            "not-discovered-yet",
-            "not-replicated-yet",
-            "nothing-arrived",
-            "nothing-of-its-own",
-            "nothing-since-the-start",
-        ),
-        *("offset-skips-records", "open-to-all", "open-transaction", "part-behind", "part-without-topic"),
-        *("partitions-not-replicated", "records-differ", "records-loop", "records-not-judged", "records-repeated"),
-        *(
-            "records-reordered",
-            "records-unmarked",
-            "remote-topic-recreated",
-            "remote-name-too-long",
-            "heartbeats-shared",
-            "order-not-proven",
-            "own-records-not-judged",
-            "group-left-out",
-            "source-topic-recreated",
-            "start-not-proven",
-            "stored-past-end",
-            "tail-not-proven",
-            "topic-in-no-part",
-            "topic-in-two-parts",
-            "topic-recreated",
-            "topic-not-replicated",
-        ),
-        *("translated-record-differs", "upstream-clusters"),
-    }
-)
+#: Findings that no topology can accept: faults, and notes that do not affect the verdict.
+_FAULTS_AND_NOTES = """
+    aborted-records acl-denied acl-missing acl-narrower authorizer-off before-the-start ca-bundle-cut
+    checkpoint-ahead checkpoint-behind checkpoint-missing checkpoint-past-end checkpoint-undecodable
+    checkpoints-without-task clocks-differ compacted-apart compared-in-full connector-failed connector-missing
+    connector-not-reported connector-stopped connector-without-task duplicated-records expired-on-source
+    expired-on-target extra-records foreign-partitions foreign-topic group-active group-before-the-start
+    group-excluded group-left-out group-not-synced group-offsets-not-copied group-past-translation
+    headers-not-compared heartbeat-gap heartbeat-stale heartbeat-topic-missing heartbeat-undecodable
+    heartbeats-of-workers heartbeats-shared keys-outdated keys-undeleted lost-to-retention marked-elsewhere
+    missing-records no-commit no-group-selected no-heartbeat not-discovered-yet not-replicated-yet
+    nothing-arrived nothing-of-its-own nothing-since-the-start offset-skips-records open-to-all open-transaction
+    order-not-proven own-records-not-judged part-behind part-without-topic partitions-not-replicated
+    records-differ records-filtered records-loop records-not-judged records-reordered records-repeated
+    records-unmarked remote-name-too-long remote-topic-recreated source-topic-recreated start-not-proven
+    stored-past-end tail-not-proven topic-in-no-part topic-in-two-parts topic-not-replicated topic-recreated
+    translated-record-differs upstream-clusters
+"""
+NOT_ACCEPTABLE = frozenset(_FAULTS_AND_NOTES.split())
 
 
 def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome:
-    """The outcome with the findings that the topology accepts; `reasons` holds the topology's reasons by code."""
+    """Return the outcome with the findings that the topology accepts; `reasons` holds the topology's reasons by
+    code.
+    """
     return replace(outcome, findings=tuple(_accepted(finding, reasons) for finding in outcome.findings))
 
 

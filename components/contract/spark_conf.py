@@ -48,7 +48,7 @@ NO_SETTINGS = SparkSettings()
 
 
 def why_not_conf(key: str) -> tuple[str, str] | None:
-    """Why the job refuses this key, and what to do instead; None if it accepts the key."""
+    """Return why the job refuses this key, and what to do instead; None if it accepts the key."""
     if key in _OF_THE_JOB:
         return "the job sets it itself", _OF_THE_JOB[key]
     if not re.fullmatch(r"spark\.[\w.-]*\w", key):
@@ -57,12 +57,12 @@ def why_not_conf(key: str) -> tuple[str, str] | None:
 
 
 def why_not_master(master: str) -> str | None:
-    """Why Spark cannot know this master; None if it may know it."""
+    """Return why Spark cannot know this master; None if it may know it."""
     if MASTER.fullmatch(master):
         return None
     return "Spark knows `local[N]`, `spark://HOST:PORT`, `k8s://HOST:PORT` and `yarn`"
 
 
 def why_not_memory(memory: str) -> str | None:
-    """Why this is not a heap size; None if it is one."""
+    """Return why this is not a heap size; None if it is one."""
     return None if MEMORY.fullmatch(memory) else "it is a number with its unit, such as `512m` or `4g`"

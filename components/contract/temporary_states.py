@@ -40,7 +40,8 @@ def _time(at: datetime) -> str:
 
 
 def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
-    """The announced states of a resource's connectors, by the connector's name; none if the annotation is unreadable.
+    """Return the announced states of a resource's connectors, by the connector's name; none if the annotation is
+    unreadable.
 
     An unreadable annotation announces nothing, so that the state counts as edited by hand.
     """
@@ -52,7 +53,7 @@ def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
 
 
 def annotation_value(states: Mapping[str, TemporaryState]) -> str:
-    """The annotation's value for these states, by the connector's name."""
+    """Return the annotation's value for these states, by the connector's name."""
     return json.dumps({name: _written(state) for name, state in sorted(states.items())})
 
 

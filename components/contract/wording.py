@@ -25,6 +25,6 @@ def number(count: int, noun: str) -> str:
 
 
 def named(names: Collection[object], most: int = 3) -> str:
-    """The first names, and how many more there are: `a, b, c and 2 more`."""
+    """Return the first names, and how many more there are: `a, b, c and 2 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, islice(names, most))) + more

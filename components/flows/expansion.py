@@ -69,7 +69,7 @@ class ExpandedFlow:
         return self.owner != self.name
 
     def where(self, key: str = "") -> str:
-        """The path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
+        """Return the path of one of the flow's keys in the topology file, as the kind of its replication spells it."""
         if self.shape is FlowShape.PREFIXLESS_PAIR:
             key = next((ours for theirs, ours in _OF_PAIR.items() if f"{key}.".startswith(f"{theirs}.")), key)
         top, _, rest = key.partition(".")
@@ -78,7 +78,7 @@ class ExpandedFlow:
 
 
 def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
-    """Every flow of a topology, in the order of the file."""
+    """Return every flow of a topology, in the order of the file."""
     operator = strimzi(topology.strimzi)
     return tuple(
         replace(flow, kafka=kafka_version(flow.settings.connect, operator))
@@ -88,7 +88,7 @@ def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
 
 
 def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
-    """The flows of one replication."""
+    """Yield the flows of one replication."""
     match replication:
         case Flow():
             yield ExpandedFlow(name, name, FlowShape.FLOW, replication)
@@ -108,7 +108,7 @@ _BETWEEN = {"source": "between", "target": "between"}
 
 
 def _keys_without(of: type[Model], other: type[Model]) -> list[str]:
-    """The keys of a model that another model lacks."""
+    """Return the keys of a model that another model lacks."""
     lacking = of.model_fields.keys() - other.model_fields.keys()
     return sorted(str(of.model_fields[name].alias or name) for name in lacking)
 
@@ -126,7 +126,9 @@ _OF_MIRROR = dict.fromkeys(_keys_without(Flow, MirrorMaker2), "kind")
 
 
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
-    """The path of each key of a part of a replication, without transforms that belong to the whole replication."""
+    """Return the path of each key of a part of a replication, without transforms that belong to the whole
+    replication.
+    """
     aliases = [str(field.alias) for field in type(part).model_fields.values()]
     return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
 
@@ -137,7 +139,7 @@ def _directions(between: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, s
 
 
 def _mirrors(name: str, replication: MirrorMaker2) -> Iterator[ExpandedFlow]:
-    """The flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.replications`)."""
+    """Yield the flows of a KafkaMirrorMaker2, whose clusters are declared in one way only (`checks.replications`)."""
     shape = FlowShape.MIRROR_MAKER2
     if replication.between is not None:
         for source, target in _directions(replication.between):
@@ -163,7 +165,7 @@ def _mirror(replication: MirrorMaker2, source: str, target: str, of_source: Mapp
 
 
 def _shared(base: type[Model], replication: Model) -> dict[str, Any]:
-    """The settings that a replication, or a part of one, shares with a flow because both have this base."""
+    """Return the settings that a replication, or a part of one, shares with a flow because both have this base."""
     return {name: getattr(replication, name) for name in base.model_fields}
 
 

@@ -21,7 +21,7 @@ EVERYTHING = "*"
 
 
 def heartbeats_on(flow: ExpandedFlow, *, in_mirrors: bool) -> Side:
-    """The cluster that a flow's heartbeats are produced to.
+    """Return the cluster that a flow's heartbeats are produced to.
 
     With `in_mirrors`, a KafkaMirrorMaker2 has its own heartbeat connectors, whose records the workers' producer writes
     to the target. Source: Strimzi KafkaMirrorMaker2Connectors, MirrorHeartbeatTask.
@@ -85,7 +85,7 @@ def _remote(flow: Flow, topic: str) -> str:
 
 
 def _shortened(topics: set[str], last_hops: set[str]) -> set[str]:
-    """The topics of a cluster; if there are too many, those of several hops only by their prefixes."""
+    """Return the topics of a cluster; if there are too many, those of several hops only by their prefixes."""
     listed = _uncovered(topics)
     if len(listed) <= MOST_NAMES:
         return listed
@@ -95,7 +95,7 @@ def _shortened(topics: set[str], last_hops: set[str]) -> set[str]:
 
 
 def _uncovered(topics: set[str]) -> set[str]:
-    """The topics without those that a prefix among them covers."""
+    """Return the topics without those that a prefix among them covers."""
     beginnings = [topic.removesuffix(EVERYTHING) for topic in topics if topic.endswith(EVERYTHING)]
     covered = {
         topic

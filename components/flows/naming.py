@@ -107,7 +107,7 @@ def policy_class(flow: Flow) -> str:
 
 
 def replication_policy(flow: Flow) -> ReplicationPolicy:
-    """The replication policy of a flow, which names its topics."""
+    """Return the replication policy of a flow, which names its topics."""
     return ReplicationPolicy(flow.policy, flow.separator, flow.source, flow.target)
 
 

@@ -70,16 +70,17 @@ class Strimzi:
         return self._before(PEM_SINCE)
 
     def has(self, since: tuple[int, int]) -> bool:
-        """Whether the operator is of this version or later."""
+        """Return whether the operator is of this version or later."""
         return not self._before(since)
 
     def _before(self, version: tuple[int, int]) -> bool:
-        """Whether the operator is older; if only its API version is known, `v1beta2` counts as older."""
+        """Return whether the operator is older; if only its API version is known, `v1beta2` counts as older."""
         return self.api is StrimziApi.V1BETA2 if self.version is None else self.version < version
 
 
 def strimzi(setting: str) -> Strimzi:
-    """The operator that a topology's `strimzi` names by its own version, by its API version, or as `0.51/v1beta2`.
+    """Return the operator that a topology's `strimzi` names by its own version, by its API version, or as
+    `0.51/v1beta2`.
 
     Source: Strimzi 0.49 release notes.
     """
@@ -122,7 +123,7 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
 
 
 def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
-    """The versions of Kafka that an operator has images for, oldest first; None if they are not known here.
+    """Return the versions of Kafka that an operator has images for, oldest first; None if they are not known here.
 
     Without the operator's version they are those of all operators with its API; operators with `v1` still get new ones.
     """

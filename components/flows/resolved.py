@@ -67,8 +67,8 @@ class ResolvedFlow:
         return namespace_name(self.workers, self.settings)
 
     def secrets_owner(self, side: Side) -> str:
-        """The flow after which the rendered Secrets of a cluster are named; mirrors of one KafkaMirrorMaker2 share
-        their target's.
+        """Return the flow after which the rendered Secrets of a cluster are named; mirrors of one KafkaMirrorMaker2
+        share their target's.
         """
         return self.expanded.owner if side == "target" else self.name
 
@@ -105,7 +105,7 @@ def bootstrap_address(cluster: Cluster) -> str:
 
 
 def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str, str]) -> tuple[ResolvedFlow, ...]:
-    """The flows whose target is in `region` (None: all flows), with addresses from the stack's configuration.
+    """Return the flows whose target is in `region` (None: all flows), with addresses from the stack's configuration.
 
     Raises ReplicationError for addresses that the configuration does not have. The topology must have passed its
     checks.
@@ -131,7 +131,7 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
 
 
 def missing_config(where: str, key: str, *, secret: bool) -> Problem:
-    """The problem of a configuration key that the topology names but the stack file does not have."""
+    """Return the problem of a configuration key that the topology names but the stack file does not have."""
     return Problem(
         where,
         "missing-config",
@@ -142,7 +142,9 @@ def missing_config(where: str, key: str, *, secret: bool) -> Problem:
 
 
 def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """The connectors' credentials that come from the stack's configuration, by their key in the rendered Secret."""
+    """Return the connectors' credentials that come from the stack's configuration, by their key in the rendered
+    Secret.
+    """
     held: dict[str, object] = {**credentials(cluster.authentication)}
     if isinstance(cluster.authentication, OAuthAuthentication):
         held[TOKEN_TRUST_KEY] = cluster.authentication.trust
@@ -152,7 +154,7 @@ def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
 
 
 def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """The validation job's credentials that come from the stack's configuration, by their key in the Secret."""
+    """Return the validation job's credentials that come from the stack's configuration, by their key in the Secret."""
     if cluster.validation is None:
         return {}
     return _configured({**credentials(cluster.validation.authentication), "ca.crt": cluster.validation.trust})
@@ -163,7 +165,7 @@ def _configured(held: Mapping[str, object]) -> dict[str, ConfigValue]:
 
 
 def config_keys(topology: Topology) -> frozenset[str]:
-    """The keys of a stack's configuration that the clusters of a topology read."""
+    """Return the keys of a stack's configuration that the clusters of a topology read."""
     return frozenset(value.config for cluster in topology.clusters.values() for value in config_values(cluster))
 
 
@@ -214,13 +216,13 @@ def flow_digest(flow: ResolvedFlow) -> str:
 
 
 def flow_digests(topology: Topology) -> dict[str, str]:
-    """The digest of every flow of a topology by name; it needs neither addresses nor configuration."""
+    """Return the digest of every flow of a topology by name; it needs neither addresses nor configuration."""
     api = strimzi(topology.strimzi).api
     return {flow.name: _digest(_content(flow, api)) for flow in expand(topology)}
 
 
 def model_digest(topology: Topology) -> str:
-    """The digest of all flows of a topology, the same in every region that deploys part of it."""
+    """Return the digest of all flows of a topology, the same in every region that deploys part of it."""
     return _digest(flow_digests(topology))
 
 
@@ -243,7 +245,7 @@ def _without_added(dumped: Any) -> Any:
 
 
 def _order(flow: Flow) -> dict[str, list[str]]:
-    """The order of named settings whose order matters, because canonical JSON sorts the names."""
+    """Return the order of named settings whose order matters, because canonical JSON sorts the names."""
     own = {name: part.transforms for name, part in flow.connectors.sources.items() if part.transforms is not None}
     return {
         "before": list(flow.transforms.before),

@@ -11,12 +11,12 @@ from components.topology.workers import StorageTopics
 
 
 def source_parts(flow: Flow) -> list[str]:
-    """Names of a flow's source connectors; the only one of a flow that is not divided has an empty name."""
+    """Return the names of a flow's source connectors; the only one of a flow that is not divided has an empty name."""
     return list(flow.connectors.sources) or [""]
 
 
 def source_settings(flow: Flow, part: str) -> Flow:
-    """The flow as if the source connector `part` were its only one.
+    """Return the flow as if the source connector `part` were its only one.
 
     Only the first one replicates heartbeats; two would write each of them twice.
     """
@@ -39,13 +39,13 @@ def source_settings(flow: Flow, part: str) -> Flow:
 
 
 def each_source(flow: Flow) -> Iterator[tuple[str, Flow]]:
-    """Every source connector of a flow by name, with its settings."""
+    """Yield every source connector of a flow by name, with its settings."""
     for part in source_parts(flow):
         yield part, source_settings(flow, part)
 
 
 def source_key(flow: Flow, part: str, key: str) -> str:
-    """The key of the flow that decides a setting of a source connector: the connector's own, or the flow's."""
+    """Return the key of the flow that decides a setting of a source connector: the connector's own, or the flow's."""
     top = key.partition(".")[0]
     own = flow.connectors.sources.get(part)
     given = {str(type(own).model_fields[name].alias) for name in own.model_fields_set} if own is not None else set()
@@ -55,24 +55,24 @@ def source_key(flow: Flow, part: str, key: str) -> str:
 
 
 def all_topics(flow: Flow) -> tuple[str, ...]:
-    """The flow's topics, over all its source connectors."""
+    """Return the flow's topics, over all its source connectors."""
     return each_once(topic for topics in topic_lists(flow).values() for topic in topics)
 
 
 def each_once(entries: Iterable[str]) -> tuple[str, ...]:
-    """The entries of a list as they are rendered: connectors of Kafka 4.2 refuse a repeated entry."""
+    """Return the entries of a list as they are rendered: connectors of Kafka 4.2 refuse a repeated entry."""
     return tuple(dict.fromkeys(entries))
 
 
 def topic_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
-    """The topics of each source connector of a flow, by their key in the topology file."""
+    """Return the topics of each source connector of a flow, by their key in the topology file."""
     if flow.connectors.sources:
         return {f"connectors.sources.{part}.topics": source.topics for part, source in flow.connectors.sources.items()}
     return {"topics": flow.topics}
 
 
 def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
-    """Every list of names and patterns of a flow, by its key in the topology file."""
+    """Return every list of names and patterns of a flow, by its key in the topology file."""
     return {
         **topic_lists(flow),
         "topicsExclude": flow.topics_exclude,
@@ -103,7 +103,7 @@ def excluded_groups(flow: Flow) -> tuple[str, ...]:
 
 
 def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = None) -> Selection:
-    """What a flow replicates because its topics, or the given subset of them, select it.
+    """Return what a flow replicates because its topics, or the given subset of them, select it.
 
     `kafka` is the minor version of its workers. Patterns that the checks refuse (`pattern_error`) are left out, so that
     each is reported as one problem, not many.
@@ -114,7 +114,7 @@ def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = Non
 
 
 def group_selection(flow: Flow) -> Selection:
-    """The groups whose offsets a flow translates, without patterns that the checks refuse."""
+    """Return the groups whose offsets a flow translates, without patterns that the checks refuse."""
     return Selection(_accepted(flow.groups), _accepted(excluded_groups(flow)))
 
 

@@ -57,7 +57,9 @@ class Client:
 
 
 def _mirror(name: str, kind: Owner, side: Side) -> Client:
-    """A client that MirrorMaker creates itself. Source: MirrorConnectorConfig.sourceConsumerConfig and the like."""
+    """Return a client that MirrorMaker creates itself. Source: MirrorConnectorConfig.sourceConsumerConfig and the
+    like.
+    """
     return Client(
         name,
         kind,

@@ -78,7 +78,9 @@ class Replications(pulumi.ComponentResource):
 
 
 def _topology(args: ReplicationsArgs) -> Topology:
-    """The model of the arguments. Raises ReplicationError for mistakes, and for values that are not known yet."""
+    """Return the model of the arguments. Raises ReplicationError for mistakes, and for values that are not known
+    yet.
+    """
     given = {key: args[key] for key in ("strimzi", "clusters", "replications", "monitoring") if key in args}
     if problems := [
         _not_plain(path) for key, value in args.items() if key != "secrets" for path in _outputs(value, key)
@@ -88,7 +90,7 @@ def _topology(args: ReplicationsArgs) -> Topology:
 
 
 def _outputs(value: object, path: str) -> list[str]:
-    """The paths of outputs in a value."""
+    """Return the paths of outputs in a value."""
     if isinstance(value, pulumi.Output):
         return [path]
     if isinstance(value, Mapping):
@@ -101,7 +103,7 @@ def _outputs(value: object, path: str) -> list[str]:
 
 
 def _whole_numbers(value: Any) -> Any:
-    """The value with whole numbers as integers: Pulumi passes every number as a floating-point one."""
+    """Return the value with whole numbers as integers: Pulumi passes every number as a floating-point one."""
     if isinstance(value, dict):
         return {key: _whole_numbers(below) for key, below in value.items()}
     if isinstance(value, list):
@@ -110,7 +112,7 @@ def _whole_numbers(value: Any) -> Any:
 
 
 def _secrets(given: Any, topology: Topology) -> Mapping[str, pulumi.Input[str]]:
-    """The value of each credential by its key. If all of them are one output, only the engine knows the keys."""
+    """Return the value of each credential by its key. If all of them are one output, only the engine knows the keys."""
     if not isinstance(given, pulumi.Output):
         return dict(given)
 

@@ -88,7 +88,7 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
 
 
 def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
-    """Every connector of the flow, the source connectors first."""
+    """Yield every connector of the flow, the source connectors first."""
     mirror, api = flow.expanded.shape is FlowShape.MIRROR_MAKER2, strimzi_api_version(flow)
     for role in mirror_roles(flow) if mirror else ():
         name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])

@@ -75,7 +75,7 @@ _DEFAULTS_FROM = "use.defaults.from"
 
 
 def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
-    """What all source connectors of the flow copy.
+    """Return what all source connectors of the flow copy.
 
     Configuration is not judged if the user's own filter class decides it, or if the source's defaults are copied.
     """
@@ -94,7 +94,9 @@ def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
 
 
 def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
-    """The properties that a connector leaves out; None if it copies no configuration, or if that is not known."""
+    """Return the properties that a connector leaves out; None if it copies no configuration, or if that is not
+    known.
+    """
     copies = str(config[_ENABLED]).lower() == "true"
     plain = str(config[_FILTER]).endswith(".DefaultConfigPropertyFilter")
     if not copies or not plain or config[_DEFAULTS_FROM] != "target":
@@ -103,7 +105,7 @@ def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
 
 
 def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> Parameters:
-    """The document for every flow of a stack, or of a `topology` file that no stack deploys."""
+    """Return the document for every flow of a stack, or of a `topology` file that no stack deploys."""
     return Parameters(schema_version=1, stack=stack, topology=topology, flows=tuple(map(flow_parameters, flows)))
 
 
@@ -165,8 +167,8 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
 
 
 def _effects(sources: Sequence[Flow]) -> Effects:
-    """The known effects of the source connectors' transforms; empty if they may have other effects too. Filters are
-    known only if all source connectors have the same ones, and if no loop guard also drops records.
+    """Return the known effects of the source connectors' transforms; empty if they may have other effects too. Filters
+    are known only if all source connectors have the same ones, and if no loop guard also drops records.
     """
     chains = [source.transforms for source in sources]
     if any(chain.converters is not None for chain in chains):
@@ -188,14 +190,16 @@ def _step(named: tuple[str, Transform]) -> tuple[Step, Predicate | None]:
 
 
 def _works(role: ConnectorRole, flow: Flow) -> bool:
-    """Whether a connector of this role has something to do in the flow."""
+    """Return whether a connector of this role has something to do in the flow."""
     if role == "checkpoint":
         return flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS)
     return role != "heartbeat" or flow.connectors.heartbeat.emits(EMIT_HEARTBEATS)
 
 
 def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
-    """What the connectors exclude, including what only their Kafka version excludes: the job does not know it."""
+    """Return what the connectors exclude, including what only their Kafka version excludes: the job does not know
+    it.
+    """
     settings, kafka = flow.settings, flow.expanded.kafka
     return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
 
@@ -216,7 +220,7 @@ def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
 
 
 def _heartbeats_arrive(flow: ResolvedFlow) -> bool:
-    """Whether heartbeats of the flow's connector reach the target: produced there, or replicated by the flow."""
+    """Return whether heartbeats of the flow's connector reach the target: produced there, or replicated by the flow."""
     settings = flow.settings
     chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
     return flow.heartbeats_on == "target" or settings.replicate_heartbeats or not chosen
@@ -238,7 +242,7 @@ def _acl(acl: Acl, flow: ResolvedFlow) -> AclParameters:
 
 
 def heartbeats_on_target(flow: ResolvedFlow) -> str:
-    """The target's topic that holds the flow's heartbeats."""
+    """Return the target's topic that holds the flow's heartbeats."""
     if flow.heartbeats_on == "target":
         return HEARTBEATS_TOPIC
     return replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
@@ -251,12 +255,14 @@ def _guard(flow: Flow) -> GuardParameters | None:
 
 
 def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:
-    """How the connectors reach a cluster."""
+    """Return how the connectors reach a cluster."""
     return _cluster(flow, side, as_connectors=True)
 
 
 def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:
-    """How the job reaches a cluster: with the cluster's `validation` settings, otherwise as the connectors do."""
+    """Return how the job reaches a cluster: with the cluster's `validation` settings, otherwise as the connectors
+    do.
+    """
     cluster = flow.cluster(side)
     if as_connectors:
         cluster = cluster.model_copy(update={"validation": None})

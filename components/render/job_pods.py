@@ -38,12 +38,12 @@ CONTAINER_SECURITY = {
 
 
 def run_labels(flow: str, component: str = VALIDATION) -> dict[str, str]:
-    """The labels of a pod of a flow's validation; a selector for the flow finds its runs, too."""
+    """Return the labels of a pod of a flow's validation; a selector for the flow finds its runs, too."""
     return {PART_OF: flow, COMPONENT: component}
 
 
 def pull_secrets(name: str | None) -> dict[str, Any]:
-    """The field of a pod with the login for the image's registry."""
+    """Return the field of a pod with the login for the image's registry."""
     return {"imagePullSecrets": [{"name": name}]} if name else {}
 
 
@@ -80,7 +80,7 @@ GUARDED = {
 
 
 def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTOR) -> Mapping[str, Any]:
-    """The pod that Spark completes for each executor.
+    """Return the pod that Spark completes for each executor.
 
     It has no access to the API server and no Secret: a task brings the logins that it needs, encrypted in transit.
     """
@@ -110,7 +110,7 @@ def executor_arguments(namespace: str, image: str, asked: Executors) -> Iterator
 
 
 def executor_settings(namespace: str, image: str, asked: Executors) -> Mapping[str, str]:
-    """The settings of Spark that the job gets. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
+    """Return the settings of Spark that the job gets. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
     settings: dict[str, str] = {
         "spark.executor.instances": str(asked.instances),
         "spark.executor.cores": str(asked.cores),
@@ -137,7 +137,7 @@ _SECRETS_FOLDER = "/etc/replication/secrets"
 def pod_spec(
     flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
 ) -> dict[str, Any]:
-    """The pod of a Job. `parameters` names the ConfigMap with the document."""
+    """Return the pod of a Job. `parameters` names the ConfigMap with the document."""
     arguments = [
         *job_arguments(flow, asked, depth),
         *spark.arguments,
@@ -172,7 +172,7 @@ def pod_spec(
 
 
 def resources(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> dict[str, dict[str, str]]:
-    """The resources of a container."""
+    """Return the resources of a container."""
     return {
         kind: {key: str(value) for key, value in values.items()}
         for kind, values in (("requests", requests), ("limits", limits))
@@ -192,7 +192,9 @@ def job_arguments(flow: FlowParameters, asked: InCluster, depth: str) -> Iterato
 
 
 def mounted(flow: FlowParameters, parameters: str, scratch: str) -> tuple[list[Manifest], list[Manifest]]:
-    """What the job's container mounts, and the volumes of its pod. `scratch` names the one for files of its own."""
+    """Return what the job's container mounts, and the volumes of its pod. `scratch` names the one for files of its
+    own.
+    """
     secrets = _mounted_secrets(flow)
     mounts: list[Manifest] = [
         {"name": "parameters", "mountPath": PARAMETERS_FOLDER, "readOnly": True},

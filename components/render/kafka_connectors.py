@@ -196,7 +196,7 @@ _FILTER = "topic.filter.class"
 
 
 def waiting_for_offsets(connector: Manifest, mirror: str) -> Manifest:
-    """A rendered KafkaConnector, stopped; a source connector also selects nothing. `mirror` has its offsets."""
+    """Return a rendered KafkaConnector, stopped; a source connector also selects nothing. `mirror` has its offsets."""
     metadata, spec = connector["metadata"], connector["spec"]
     source = ROLE_OF_CLASS.get(spec["class"].rpartition(".")[2]) == "source"
     annotations = {**(metadata.get("annotations") or {}), ANNOTATION: mirror}
@@ -211,5 +211,5 @@ def waiting_for_offsets(connector: Manifest, mirror: str) -> Manifest:
 
 
 def waits_for_offsets(live: Manifest) -> bool:
-    """Whether a KafkaConnector still waits for the offsets of a mirror."""
+    """Return whether a KafkaConnector still waits for the offsets of a mirror."""
     return ANNOTATION in (live["metadata"].get("annotations") or {})

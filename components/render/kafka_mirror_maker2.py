@@ -198,5 +198,5 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
 
 
 def sends_heartbeats_apart(mirror: ResolvedFlow) -> bool:
-    """Whether a KafkaConnector sends the mirror's heartbeats, because the KafkaMirrorMaker2 cannot run it."""
+    """Return whether a KafkaConnector sends the mirror's heartbeats, because the KafkaMirrorMaker2 cannot run it."""
     return mirror.settings.connectors.heartbeat.enabled and not mirror.api.has_heartbeat_mirrors

@@ -142,12 +142,12 @@ def _reporter(prefix: str, own: Config) -> Config:
 
 
 def reports_new(config: Mapping[str, Value]) -> bool:
-    """Whether a connector with this configuration reports under the names of the form `new`."""
+    """Return whether a connector with this configuration reports under the names of the form `new`."""
     return "new" in _forms(config)
 
 
 def reports_both(config: Mapping[str, Value]) -> bool:
-    """Whether a connector with this configuration reports each metric twice, once in each form."""
+    """Return whether a connector with this configuration reports each metric twice, once in each form."""
     return {"legacy", "new"} <= _forms(config)
 
 

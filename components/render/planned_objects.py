@@ -80,7 +80,7 @@ class PlannedObject:
         return str(self.manifest["kind"])
 
     def annotated(self, annotations: Mapping[str, str]) -> "PlannedObject":
-        """The object with more annotations."""
+        """Return the object with more annotations."""
         metadata = self.manifest["metadata"]
         joined = {**metadata.get("annotations", {}), **annotations}
         return replace(self, manifest={**self.manifest, "metadata": {**metadata, "annotations": joined}})

@@ -56,7 +56,7 @@ _IN_FIELDS = frozenset({"cpu", "memory"})
 def application_spec(
     flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
 ) -> dict[str, Any]:
-    """The spec of a SparkApplication. `parameters` names the ConfigMap with the document."""
+    """Return the spec of a SparkApplication. `parameters` names the ConfigMap with the document."""
     assert asked.executors is not None, "checked"
     return {
         "type": "Python",
@@ -78,7 +78,7 @@ def application_spec(
 def scheduled_spec(
     flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
 ) -> dict[str, Any]:
-    """The spec of a ScheduledSparkApplication."""
+    """Return the spec of a ScheduledSparkApplication."""
     return {
         "schedule": asked.schedule,
         "timeZone": asked.time_zone,
@@ -90,7 +90,7 @@ def scheduled_spec(
 
 
 def longest_seconds(asked: InCluster) -> int:
-    """The longest time that all tries of a SparkApplication can take together: each has the whole deadline."""
+    """Return the longest time that all tries of a SparkApplication can take together: each has the whole deadline."""
     return (asked.retries + 1) * asked.deadline_seconds + sum(range(asked.retries + 1)) * RETRY_SECONDS
 
 

@@ -139,7 +139,7 @@ class OptionalConnector(Connector):
     enabled: bool = Field(default=True, description="Run this connector.")
 
     def emits(self, switch: str) -> bool:
-        """Whether the connector runs and the property `switch` does not make it idle."""
+        """Return whether the connector runs and the property `switch` does not make it idle."""
         return self.enabled and str(self.config.get(switch, True)).lower() != "false"
 
 

@@ -27,13 +27,13 @@ _UNITS = {
 
 
 def quantity_value(quantity: str | int | float) -> float:
-    """A quantity of Kubernetes as a number, such as bytes or cores."""
+    """Return a quantity of Kubernetes as a number, such as bytes or cores."""
     number, unit = _SIZE.fullmatch(str(quantity)).groups()  # type: ignore[union-attr]
     return float(number) * _UNITS[unit] if unit in _UNITS else float(quantity)
 
 
 def heap_bytes(heap: str) -> float:
-    """A size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
+    """Return a size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
     size = heap.lower().removesuffix("b")
     return quantity_value(f"{size[:-1]}{size[-1].upper()}i")
 

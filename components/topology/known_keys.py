@@ -199,7 +199,7 @@ def _tag(form: _Node) -> str:
 
 
 def _is_chosen(form: _Node, value: object) -> bool:
-    """Whether a value selects this form, or selects none."""
+    """Return whether a value selects this form, or selects none."""
     name, values = _selector(form)
     return not isinstance(value, Mapping) or name not in value or value[name] in values
 

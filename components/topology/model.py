@@ -325,12 +325,12 @@ def _require_kind(part: dict[str, Any]) -> None:
 
 
 def topology_schema() -> str:
-    """The schema of topology files as text."""
+    """Return the schema of topology files as text."""
     return schema_text(Topology)
 
 
 def schema_text(model: type[Model]) -> str:
-    """The schema of a model's files as text."""
+    """Return the schema of a model's files as text."""
     schema: dict[str, Any] = {"$schema": GenerateJsonSchema.schema_dialect}
     schema |= model.model_json_schema(schema_generator=_EditorSchema)
     for part in schema.get("$defs", {}).values():

@@ -83,7 +83,7 @@ def parse_model(model: type[M], data: object) -> M:
 
 
 def _no_mapping(data: object, model: type[Model]) -> Problem:
-    """The problem of a file that has no keys at all."""
+    """Return the problem of a file that has no keys at all."""
     required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
     keys = ", ".join(f"`{key}:`" for key in required)
     what = "the file is empty" if data is None else f"the file is {_given(data)}"
@@ -111,7 +111,7 @@ def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Mod
 
 
 def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: type[Model]) -> bool:
-    """Whether a key is missing because it is misspelt: an unknown key resembles it, or all keys are unknown."""
+    """Return whether a key is missing because it is misspelt: an unknown key resembles it, or all keys are unknown."""
     beside = [path for path in unknown if path[:-1] == missing[:-1]]
     given = value_at(data, missing[:-1])
     if isinstance(given, Mapping) and len(beside) == len(given) > 0:
@@ -210,7 +210,7 @@ def _out_of_range(where: str, name: str, detail: ErrorDetails) -> Problem:
 
 
 def _plain(limit: float) -> float:
-    """The limit as people write it: 0 instead of 0.0."""
+    """Return the limit as people write it: 0 instead of 0.0."""
     return int(limit) if limit == int(limit) else limit
 
 

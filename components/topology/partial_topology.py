@@ -34,8 +34,8 @@ class PartialTopology:
     further: tuple[Problem, ...] = ()
 
     def is_certain(self, where: str) -> bool:
-        """Whether a problem at a dotted path holds whatever the unknown parts were meant to be. In an entry with a
-        mistake only what the file says is certain: a missing key may be the misspelt one.
+        """Return whether a problem at a dotted path holds whatever the unknown parts were meant to be. In an entry with
+        a mistake only what the file says is certain: a missing key may be the misspelt one.
         """
         if any(_overlap(where, _dotted(path)) for unknown in self.unknown for path in _spoilt(unknown)):
             return False
@@ -112,7 +112,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Pat
 
 
 def _existing(data: Any, path: Path) -> Path:
-    """The longest prefix of a path that exists in the data."""
+    """Return the longest prefix of a path that exists in the data."""
     return next(path[:length] for length in range(len(path), -1, -1) if _exists(data, path[:length]))
 
 
@@ -155,14 +155,16 @@ def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> PartialTopo
 
 
 def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
-    """The clusters that a replication names, whatever its kind."""
+    """Yield the clusters that a replication names, whatever its kind."""
     yield from (str(replication[key]) for key in ("source", "target") if replication.get(key))
     yield from replication.get("between") or ()
     yield from replication.get("sources") or {}
 
 
 def _spoilt(unknown: Path) -> Iterator[Path]:
-    """The paths that are uncertain because one is unknown, including workers and the quota that they must fit in."""
+    """Yield the paths that are uncertain because one is unknown, including workers and the quota that they must
+    fit in.
+    """
     yield unknown
     for index, part in enumerate(unknown):
         # The last part may be a key that was meant to be one of them.
@@ -179,7 +181,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _is_given(data: Any, where: str) -> bool:
-    """Whether the data has a value at a dotted path; keys contain dots, too."""
+    """Return whether the data has a value at a dotted path; keys contain dots, too."""
     if not where:
         return True
     entries = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
