@@ -8,6 +8,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
 from components.contract.report import (
@@ -92,7 +93,7 @@ def check_flow(
                 why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
             checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
             depth = readings.reached_depth
-    except CannotRunError as error:
+    except (CannotRunError, ClusterError) as error:
         checks, failure = [], _finding(error)
     checked_at = _now()
     return FlowOutcome(
@@ -129,7 +130,7 @@ def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:
     """The check's outcome, or the error that kept it from running."""
     try:
         return check.run(readings)
-    except CannotRunError as error:
+    except (CannotRunError, ClusterError) as error:
         return CheckOutcome(check.name, error.what, {}, (_finding(error),))
 
 
@@ -146,7 +147,7 @@ def _spark_lost(error: Exception, session: SessionOptions) -> CannotRunError:
     )
 
 
-def _finding(error: CannotRunError) -> Finding:
+def _finding(error: CannotRunError | ClusterError) -> Finding:
     return Finding(
         error.code, FindingSeverity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}"
     )

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from tests.repository import ROOT
 
 #: What the job imports of others.
-IMPORTED = ("jinja2", "kubernetes", "pydantic", "pyspark", "rich")
+IMPORTED = ("confluent-kafka", "jinja2", "kubernetes", "pydantic", "pyspark", "rich")
 REQUIREMENTS = ROOT / "spark" / "requirements.txt"
 JARS = ROOT / "spark" / "jars.sha256"
 _HEAD = "# What the validation job needs, by hash. `make lock` writes it, from requirements.txt.\n"

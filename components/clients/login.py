@@ -8,6 +8,7 @@ from components.contract.parameters import (
     ClusterParameters,
     CredentialReference,
     PasswordAuthentication,
+    Trust,
 )
 from components.contract.problems import CannotRunError
 
@@ -27,8 +28,13 @@ class Purpose:
     instead: str = ""
 
 
-def client_config(cluster: ClusterParameters, read: Read, purpose: Purpose) -> ClientConfig:
-    """Return librdkafka's configuration for a cluster. It contains credentials, so never print it."""
+def client_config(
+    cluster: ClusterParameters, read: Read, purpose: Purpose, keystore: Callable[[Trust], str] | None = None
+) -> ClientConfig:
+    """Return librdkafka's configuration for a cluster. It contains credentials, so never print it.
+
+    `keystore` returns the certificates of a JKS or PKCS12 file as PEM, because librdkafka reads only PEM.
+    """
     config: ClientConfig = {
         "bootstrap.servers": cluster.bootstrap_servers,
         "security.protocol": cluster.security_protocol,
@@ -36,10 +42,13 @@ def client_config(cluster: ClusterParameters, read: Read, purpose: Purpose) -> C
         "log_level": _CRITICAL_ONLY,
     }
     if cluster.trust is not None:
-        if cluster.trust.format != "PEM":
+        if cluster.trust.format == "PEM":
+            config["ssl.ca.pem"] = read(cluster.trust.certificates)
+        elif keystore is not None:
+            config["ssl.ca.pem"] = keystore(cluster.trust)
+        else:
             what = f"the trust of `{cluster.alias}` is a {cluster.trust.format} file"
             raise _unusable(cluster.alias, what, "trust", purpose)
-        config["ssl.ca.pem"] = read(cluster.trust.certificates)
     match cluster.authentication:
         case PasswordAuthentication() as login:
             password = read(login.password)

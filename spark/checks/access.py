@@ -6,6 +6,7 @@ appears. So this check reads the users' ACLs from the clusters.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import (
     SAMPLES,
@@ -21,9 +22,7 @@ from components.contract.report import (
 )
 from components.contract.wording import agreeing, numbered
 from components.kafka.acls import EVERYONE, Gap, Need, Standing, gaps, grant_options
-from spark.read.clusters import Cluster
-from spark.read.flows import OpenFlow
-from spark.read.kafka_errors import ClusterError
+from spark.read.flows import FlowCluster, OpenFlow
 
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
@@ -38,7 +37,7 @@ _OPEN = "allow.everyone.if.no.acl.found"
 class Side:
     """One cluster, what the flow's user needs there, and the flow's existing resources by type."""
 
-    cluster: Cluster
+    cluster: FlowCluster
     parameters: ClusterParameters
     needs: tuple[Need, ...]
     existing: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -74,7 +73,7 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     return replace(found, findings=(*found.findings, *(each for each in bundles if each is not None)))
 
 
-def _cut_bundle(cluster: Cluster, parameters: ClusterParameters) -> Finding | None:
+def _cut_bundle(cluster: FlowCluster, parameters: ClusterParameters) -> Finding | None:
     return cut_bundle(parameters, cluster.options.properties.get("ssl.truststore.certificates", ""))
 
 
@@ -160,7 +159,7 @@ def _finding(side: Side, gap: Gap) -> Finding:
                 f"ACLs allow {may} only from some hosts, and the job does not know the workers' hosts",
                 len(need.operations),
             )
-        case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.sets(_OPEN):
+        case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(_OPEN):
             return note(
                 "open-to-all", f"no ACL allows {may}, but the cluster lets every user access resources without ACLs"
             )

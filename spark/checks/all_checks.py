@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Depth
@@ -87,15 +88,15 @@ class SharedReadings:
         """Counts and digests of both sides; raises the error that prevented the reading, without trying a second
         time.
         """
-        if isinstance(self._first_pass, CannotRunError):
+        if isinstance(self._first_pass, CannotRunError | ClusterError):
             raise self._first_pass
         return self._first_pass
 
     @cached_property
-    def _first_pass(self) -> FirstPass | CannotRunError:
+    def _first_pass(self) -> FirstPass | CannotRunError | ClusterError:
         try:
             return read_first_pass(self.without_loops, self.catch_up_seconds, self.syncs, self.earlier)
-        except CannotRunError as error:
+        except (CannotRunError, ClusterError) as error:
             return error
 
 

@@ -6,6 +6,7 @@ default, and none for records that a transform drops. `parity` and `offsets-tran
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckOutcome, Finding, note
 from components.contract.wording import agreeing, numbered
@@ -13,7 +14,6 @@ from components.kafka.mirror_records import replicated_offsets
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from spark.read.flows import OpenFlow
-from spark.read.kafka_errors import ClusterError
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read_movement(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -
     newest = max((each.written_ms for history in syncs.values() for each in history.syncs), default=None)
     try:
         stored = _stored(flow)
-        return Movement(stored, flow.source.high_watermarks(stored or ()), newest)
+        return Movement(stored, flow.source.ends(stored or ()), newest)
     except ClusterError:
         # The job's user may lack the permission, and these are numbers only.
         return Movement(None, {}, newest)
@@ -50,11 +50,11 @@ def read_movement(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -
 def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
     """The newest stored offsets; None if their topic is not known or does not exist."""
     topic, names = flow.parameters.connector_offsets_topic, _source_connectors(flow.parameters)
-    count = flow.target.partitions([topic]).get(topic, 0) if topic is not None else 0
+    count = flow.target.topics().get(topic, 0) if topic is not None else 0
     if topic is None or not count or not names:
         return None
-    logs = flow.target.offsets(TopicPartition(topic, number) for number in range(count))
-    read = flow.target.records(logs.items(), f"reading connector offsets from {topic}")
+    logs = flow.target.logs((TopicPartition(topic, number) for number in range(count)), committed=True)
+    read = flow.target.read(f"connector offsets from {topic}", logs.items())
     found = replicated_offsets(read, names, flow.parameters.source.alias)
     return {each: at for each, at in found.items() if each.partition < flow.partitions.get(each.topic, 0)}
 

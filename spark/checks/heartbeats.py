@@ -15,8 +15,7 @@ from components.contract.wording import agreeing, numbered
 from components.kafka.mirror_records import OwnRecord, heartbeat
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import upstream_hops
-from spark.read.clusters import Cluster
-from spark.read.flows import OpenFlow
+from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.waiting import wait_until
 
 WINDOW_SECONDS = 600
@@ -102,7 +101,7 @@ class Observer:
     If the workers have just started or restarted, the first heartbeat may take up to `catch_up_seconds`.
     """
 
-    def __init__(self, cluster: Cluster, heartbeats: HeartbeatParameters, catch_up_seconds: float = 0) -> None:
+    def __init__(self, cluster: FlowCluster, heartbeats: HeartbeatParameters, catch_up_seconds: float = 0) -> None:
         self._cluster, self._heartbeats, self._catch_up_seconds = cluster, heartbeats, catch_up_seconds
         self._observation = Observation()
         self._partitions: list[TopicPartition] = []
@@ -133,12 +132,12 @@ class Observer:
 
     def _topic_found(self) -> bool:
         topic = self._heartbeats.target_topic
-        count = self._cluster.partitions([topic]).get(topic, 0)
+        count = self._cluster.topics().get(topic, 0)
         self._partitions = [TopicPartition(topic, number) for number in range(count)]
         return bool(self._partitions) or self._stop.is_set()
 
     def _seen(self, heartbeats: int) -> bool:
-        ends = {each.partition: end for each, end in self._cluster.ends(self._partitions).items()}
+        ends = {each.partition: end for each, end in self._cluster.ends(self._partitions, committed=True).items()}
         self._observation.ends.append((now_ms(), ends))
         return self._observation.arrived >= heartbeats or self._stop.is_set()
 
@@ -168,7 +167,7 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
         )
         return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
     seen_at = now_ms()
-    read = flow.target.records(_window(flow, partitions, seen_at).items(), "reading heartbeats")
+    read = flow.target.read("heartbeats", _window(flow, partitions, seen_at).items())
     seen = heartbeats_seen(read, flow.parameters.source.alias, flow.parameters.target.alias)
     return judge(parameters, seen.ours, observation, seen_at, seen.others, seen.undecodable, hops)
 
@@ -195,9 +194,9 @@ def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> d
     heartbeats count as stale. Other flows may write any number of heartbeats between this flow's."""
     interval_seconds = flow.parameters.heartbeats.interval_seconds
     size, past = window_records(interval_seconds), now - round(2_000 * flow.parameters.heartbeats.stale_seconds)
-    young = flow.target.offsets_at(dict.fromkeys(partitions, past))
+    young = flow.target.offsets_at(dict.fromkeys(partitions, past), committed=True)
     found = {}
-    for each, at in flow.target.offsets(partitions).items():
+    for each, at in flow.target.logs(partitions, committed=True).items():
         since = at.end - size if young[each] < 0 else min(at.end - size, young[each])
         found[each] = OffsetRange(max(at.start, since), at.end)
     return found

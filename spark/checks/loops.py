@@ -21,9 +21,8 @@ from spark.checks.parity.first_pass import FirstPass
 from spark.checks.parity.meanings import Meaning
 from spark.checks.parity.sums import both_clusters, both_sides
 from spark.read import digests, frames
-from spark.read.clusters import Cluster
 from spark.read.digests import SOURCE, TARGET
-from spark.read.flows import OpenFlow
+from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.frames import frame_of
 from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 from spark.read.waiting import wait_until
@@ -134,13 +133,13 @@ def _sum(arrivals: Iterable[Arrivals]) -> Arrivals:
     return Arrivals(*map(sum, zip(*arrivals, strict=True)))
 
 
-def _sides(flow: OpenFlow) -> tuple[tuple[str, Cluster], ...]:
+def _sides(flow: OpenFlow) -> tuple[tuple[str, FlowCluster], ...]:
     return ((SOURCE, flow.source), (TARGET, flow.target))
 
 
 def _ends(flow: OpenFlow, partitions: Sequence[TopicPartition]) -> dict[tuple[str, TopicPartition], int]:
     """End offsets by side and partition; a partition has the same name on both sides of a ring."""
-    return {(side, each): end for side, at in _sides(flow) for each, end in at.ends(partitions).items()}
+    return {(side, each): end for side, at in _sides(flow) for each, end in at.ends(partitions, committed=True).items()}
 
 
 def _arrivals(
@@ -154,7 +153,8 @@ def _arrivals(
         f"{flow.name}: counting copies among the new records of {numbered(len(partitions), 'growing partition[|s]')}"
     )
     source, target = (
-        digests.unmarked_digests(flow.read(at, at.offsets(partitions)), side, marks) for side, at in _sides(flow)
+        digests.unmarked_digests(flow.read(at, at.logs(partitions, committed=True)), side, marks)
+        for side, at in _sides(flow)
     )
     seen = frame_of(
         flow.spark.session,

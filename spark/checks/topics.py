@@ -7,6 +7,7 @@ the consumer. Records do not show that. The connector copies both every ten minu
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import FlowParameters, TopicSyncParameters
 from components.contract.report import SAMPLES, Finding, TopicIds, error, fail, note
 from components.contract.wording import agreeing, numbered
@@ -19,7 +20,6 @@ from components.kafka.topic_sync import Difference, config_differences, missing_
 from spark.checks import division
 from spark.checks.heartbeats import now_ms
 from spark.read.flows import OpenFlow
-from spark.read.kafka_errors import ClusterError
 
 
 def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
@@ -36,9 +36,11 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
         for topic, count in flow.partitions.items()
         for number in range(on_target[topic] or 0, count)
     }
-    logs = flow.source.offsets(missing)
+    logs = flow.source.logs(missing, committed=True)
     refresh = flow.parameters.refresh_topics_seconds
-    young = young_partitions(logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000))))
+    young = young_partitions(
+        logs, flow.source.offsets_at(dict.fromkeys(missing, now_ms() - round(refresh * 1000)), committed=True)
+    )
     findings += absent_topics(
         flow.target.where, {topic: named.get(topic, topic) for topic in absent}, young_topics(missing, young), refresh
     )

@@ -9,17 +9,20 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
+
+from components.clients.login import ClientConfig, Purpose, client_config
 from components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     CredentialReference,
-    PasswordAuthentication,
     SecretReference,
+    Trust,
 )
 from components.contract.problems import CannotRunError
 from components.kafka.connections import LOGIN_MODULES
-from spark.read.kafka_errors import JavaError, JavaObject
 from spark.read.sessions import Spark
 
 KUBERNETES_TIMEOUT_SECONDS = 10
@@ -48,14 +51,16 @@ class Secret:
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """Kafka client properties of one cluster, for both Spark's reader and the admin client."""
+    """How to log in to one cluster: `config` for this process's client, `properties` for Spark's reader."""
 
     alias: str
     bootstrap_servers: str
     properties: Mapping[str, str] = field(repr=False)
+    config: ClientConfig = field(repr=False)
 
 
 Resolve = Callable[[CredentialReference], Secret]
+_PURPOSE = Purpose("The job reads both clusters of a flow with the login of its parameter document.")
 #: (keystore, password, format JKS or PKCS12, where) -> the certificates as PEM.
 KeystoreToPem = Callable[[bytes, str, str, str], str]
 
@@ -83,35 +88,46 @@ def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Res
 
 
 def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem: KeystoreToPem) -> ClientOptions:
-    """The Kafka client properties for `cluster`, with certificates inline so that executors need no file."""
-    properties: dict[str, str] = {"security.protocol": cluster.security_protocol}
-    if cluster.trust is not None:
-        certificates = resolve(cluster.trust.certificates)
-        if cluster.trust.format == "PEM":
-            pem = _pem(certificates, "CERTIFICATE")
-        else:
-            assert cluster.trust.password is not None
-            password = resolve(cluster.trust.password).text()
-            pem = keystore_to_pem(certificates.value, password, cluster.trust.format, str(certificates.reference))
-        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": pem}
-    if isinstance(cluster.authentication, PasswordAuthentication):
-        properties |= _password_properties(cluster.authentication, resolve)
-    elif isinstance(cluster.authentication, CertificateAuthentication):
+    """The logins to `cluster`, with certificates inline so that executors need no file."""
+
+    def read(reference: CredentialReference) -> str:
+        secret = resolve(reference)
+        if cluster.trust is not None and reference == cluster.trust.certificates:
+            return _pem(secret, "CERTIFICATE")
+        if isinstance(cluster.authentication, CertificateAuthentication):
+            return _pem(secret, "CERTIFICATE" if reference == cluster.authentication.certificate else "PRIVATE KEY")
+        return secret.text()
+
+    def keystore(trust: Trust) -> str:
+        assert trust.password is not None
+        certificates = resolve(trust.certificates)
+        password = resolve(trust.password).text()
+        return keystore_to_pem(certificates.value, password, trust.format, str(certificates.reference))
+
+    config = client_config(cluster, read, _PURPOSE, keystore)
+    return ClientOptions(cluster.alias, cluster.bootstrap_servers, java_properties(config), config)
+
+
+def java_properties(config: ClientConfig) -> dict[str, str]:
+    """The same login for Kafka's Java client, which Spark's reader uses."""
+    given = {key: str(value) for key, value in config.items()}
+    properties = {"security.protocol": given["security.protocol"]}
+    if "ssl.ca.pem" in given:
+        properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": given["ssl.ca.pem"]}
+    if "sasl.mechanism" in given:
+        mechanism = given["sasl.mechanism"]
+        user, password = _jaas_quoted(given["sasl.username"]), _jaas_quoted(given["sasl.password"])
+        properties |= {
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": f"{LOGIN_MODULES[mechanism]} required username={user} password={password};",
+        }
+    if "ssl.key.pem" in given:
         properties |= {
             "ssl.keystore.type": "PEM",
-            "ssl.keystore.certificate.chain": _pem(resolve(cluster.authentication.certificate), "CERTIFICATE"),
-            "ssl.keystore.key": _pem(resolve(cluster.authentication.key), "PRIVATE KEY"),
+            "ssl.keystore.certificate.chain": given["ssl.certificate.pem"],
+            "ssl.keystore.key": given["ssl.key.pem"],
         }
-    return ClientOptions(cluster.alias, cluster.bootstrap_servers, properties)
-
-
-def _password_properties(authentication: PasswordAuthentication, resolve: Resolve) -> dict[str, str]:
-    mechanism = authentication.type.upper()
-    user, password = (_jaas_quoted(text) for text in (authentication.username, resolve(authentication.password).text()))
-    return {
-        "sasl.mechanism": mechanism,
-        "sasl.jaas.config": f"{LOGIN_MODULES[mechanism]} required username={user} password={password};",
-    }
+    return properties
 
 
 def _jaas_quoted(text: str) -> str:
@@ -198,10 +214,13 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
 
 
 def keystore_to_pem(spark: Spark) -> KeystoreToPem:
-    """A function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no value."""
-    jvm, gateway = spark.jvm, spark.gateway
+    """A function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no value.
+
+    Only Java reads JKS files, so this is all that the driver still asks the JVM for.
+    """
 
     def convert(keystore: bytes, password: str, kind: str, where: str) -> str:
+        jvm, gateway = spark.jvm, spark.gateway
         characters = gateway.new_array(jvm.char, len(password))
         for index, character in enumerate(password):
             characters[index] = character
@@ -231,7 +250,7 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
     return convert
 
 
-def _all(enumeration: JavaObject) -> list[str]:
+def _all(enumeration: Any) -> list[str]:
     found = []
     while enumeration.hasMoreElements():
         found.append(str(enumeration.nextElement()))

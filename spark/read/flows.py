@@ -3,21 +3,38 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
 from pyspark.sql import DataFrame
 
+from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters
+from components.contract.problems import CannotRunError
 from components.contract.report import TopicIds
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy
 from components.kafka.topic_names import is_name
 from spark.read import digests, frames
-from spark.read.clusters import Cluster
-from spark.read.credentials import Resolve, client_options, keystore_to_pem
+from spark.read.credentials import ClientOptions, Resolve, client_options, keystore_to_pem
 from spark.read.frames import LeftToSparkError, Progress, short_partitions, short_records
-from spark.read.kafka_errors import ClusterError
 from spark.read.sessions import Spark
+
+TIMEOUT_SECONDS = 20.0
+
+
+class FlowCluster(KafkaReader):
+    """A cluster of the flow, with the `options` with which Spark reads it; use as a context manager."""
+
+    def __init__(self, options: ClientOptions) -> None:
+        super().__init__(options.alias, options.config, TIMEOUT_SECONDS)
+        self.options = options
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @dataclass(frozen=True)
@@ -31,8 +48,8 @@ class OpenFlow:
 
     parameters: FlowParameters
     spark: Spark
-    source: Cluster
-    target: Cluster
+    source: FlowCluster
+    target: FlowCluster
     partitions: Mapping[str, int]
     remote_partitions: Mapping[str, int]
     progress: Progress
@@ -49,11 +66,11 @@ class OpenFlow:
         return self.parameters.replication_policy
 
     @property
-    def sync_cluster(self) -> Cluster:
+    def sync_cluster(self) -> FlowCluster:
         return self.source if self.parameters.offset_syncs.cluster == "source" else self.target
 
     def read(
-        self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
+        self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
     ) -> DataFrame:
         """The records of `ranges`, in the form of `readers.records`. Those of many short partitions are read
         together.
@@ -62,7 +79,7 @@ class OpenFlow:
         if not short:
             return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
-        read = cluster.json_batches(short.items(), "reading short partitions", isolation)
+        read = cluster.read("short partitions", short.items(), committed=isolation == "read_committed")
         try:
             frame = short_records(self.spark.session, read, frames.RECORD_COLUMNS)
         except LeftToSparkError:
@@ -72,7 +89,7 @@ class OpenFlow:
             return frame
         return frames.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
 
-    def read_uncommitted(self, cluster: Cluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
+    def read_uncommitted(self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         return self.read(cluster, ranges, "read_uncommitted")
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
@@ -100,7 +117,7 @@ class OpenFlow:
 def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> list[str]:
     missing = sorted({topic for topic in flow.topics if is_name(topic)} - existing)
     if missing:
-        raise ClusterError(
+        raise CannotRunError(
             "topic-missing",
             f"no topic {', '.join(missing)} that the user may describe",
             where,
@@ -109,7 +126,7 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
         )
     topics = flow.replicated(existing)
     if not topics:
-        raise ClusterError(
+        raise CannotRunError(
             "no-topic-selected",
             f"none of its topics that the user may describe matches {', '.join(flow.topics)}",
             where,
@@ -123,18 +140,19 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
 def open_flow(flow: FlowParameters, spark: Spark, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
     """Connect to both clusters and resolve the selection.
 
-    Raises ClusterError when a cluster refuses the login, when the source lacks a topic that the flow lists by name, and
+    Raises ClusterError when a cluster refuses the login, and CannotRunError when the source lacks a topic that the flow
+    lists by name, and
     when the flow selects nothing there.
     """
     convert = keystore_to_pem(spark)
     with (
-        Cluster(spark.jvm, client_options(flow.source, resolve, convert)) as source,
-        Cluster(spark.jvm, client_options(flow.target, resolve, convert)) as target,
+        FlowCluster(client_options(flow.source, resolve, convert)) as source,
+        FlowCluster(client_options(flow.target, resolve, convert)) as target,
     ):
         progress(f"{flow.name}: asking {flow.source.alias} and {flow.target.alias} for topics")
-        existing = source.topics()
+        existing = frozenset(source.topics())
         topics = _selected(flow, existing, source.where)
-        on_target = target.topics()
+        on_target = frozenset(target.topics())
         remote = [name for name in map(flow.replication_policy.remote, topics) if name in on_target]
         here, there = source.describe(topics), target.describe(remote)
         yield OpenFlow(

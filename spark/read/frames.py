@@ -8,21 +8,23 @@ import json
 import math
 import threading
 import time
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
+from confluent_kafka import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError as JavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from components.clients.errors import HEADER_UNREADABLE, ClusterError, meaning_of
+from components.clients.streams import KafkaRecord
 from components.contract.problems import CannotRunError
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.read.credentials import ClientOptions
-from spark.read.kafka_errors import JavaError, translated
-from spark.read.small_reads import JsonRecord, named_header
 
 _ROWS_OF_A_TEXT = 1_000
 
@@ -51,6 +53,19 @@ def frame_of_json(spark: SparkSession, texts: Iterable[str], schema: str) -> Dat
 
 #: Reports a step of the job.
 Progress = Callable[[str], None]
+#: The codes of librdkafka that mean the same as exceptions of the Java client. The first one that occurs among the
+#: causes counts: a failed login often causes a timeout.
+_JAVA_EXCEPTIONS = {
+    "SaslAuthenticationException": KafkaError._AUTHENTICATION,
+    "SslAuthenticationException": KafkaError._SSL,
+    "SSLHandshakeException": KafkaError._SSL,
+    "TopicAuthorizationException": KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    "InvalidConfigurationException": KafkaError._INVALID_ARG,
+    "ConfigException": KafkaError._INVALID_ARG,
+    "UnknownTopicOrPartitionException": KafkaError.UNKNOWN_TOPIC_OR_PART,
+    "TimeoutException": KafkaError._TIMED_OUT,
+}
+_DEEPEST = 12
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 _RECORD_SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -103,11 +118,11 @@ def records_frame(
 
 
 def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
-    """The rows of a small frame; raises ClusterError or CannotRunError."""
+    """The rows of a small frame; raises CannotRunError."""
     try:
         return frame.collect()
     except JavaError as error:
-        raise translated(error, where, doing, answered=True) from None
+        raise _translated(error, where, doing) from None
     except PySparkException as error:
         raise CannotRunError(
             "read-failed",
@@ -116,6 +131,23 @@ def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
             "A task failed, or the driver ran out of memory.",
             "see Spark's log on the terminal; raise --driver-memory if the driver ran out of memory.",
         ) from error
+
+
+def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
+    """The error for an exception of Kafka's client in Spark. Its text never holds a credential."""
+    names: list[str] = []
+    throwable = error.java_exception
+    while throwable is not None and len(names) < _DEEPEST:
+        names.append(str(throwable.getClass().getSimpleName()))
+        throwable = throwable.getCause()
+    code = next((code for name, code in _JAVA_EXCEPTIONS.items() if name in names), None)
+    if code is None:
+        # The class name only: the message of an unknown exception may quote a configuration value.
+        what = f"{names[-1] if names else 'unknown error'}, while {doing}"
+        why = "Kafka's client raised an exception that the job does not know."
+        return CannotRunError("kafka-error", what, where, why, "see the broker's log.")
+    meaning = meaning_of(code)
+    return CannotRunError(meaning.code, f"{meaning.what}, while {doing}", where, meaning.why, meaning.remedy)
 
 
 def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
@@ -165,13 +197,18 @@ def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[Topic
     return found if len(found) >= MANY else {}
 
 
-def short_records(spark: SparkSession, batches: Iterable[Sequence[JsonRecord]], columns: Iterable[str]) -> DataFrame:
-    """A frame of the records, with these columns of `readers.records`; raises LeftToSparkError."""
-    frame = frame_of_json(spark, _texts(chain.from_iterable(batches)), _SCHEMA)
+def short_records(spark: SparkSession, records: Iterable[KafkaRecord], columns: Iterable[str]) -> DataFrame:
+    """A frame of the records, with these columns of `records_frame`; raises LeftToSparkError."""
+    try:
+        frame = frame_of_json(spark, _texts(records), _SCHEMA)
+    except ClusterError as error:
+        if error.code != HEADER_UNREADABLE:
+            raise
+        raise LeftToSparkError from None
     return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*columns)
 
 
-def _texts(records: Iterable[JsonRecord]) -> Iterator[str]:
+def _texts(records: Iterable[KafkaRecord]) -> Iterator[str]:
     piece: list[str] = []
     size, total = 0, 0
     for each in records:
@@ -187,22 +224,21 @@ def _texts(records: Iterable[JsonRecord]) -> Iterator[str]:
         yield f"[{','.join(piece)}]"
 
 
-def _record(record: JsonRecord) -> dict[str, object]:
+def _record(record: KafkaRecord) -> dict[str, object]:
     """The record as a row. Without headers they are null, as in Spark's reader."""
-    try:
-        headers = [named_header(each) for each in record["headers"]["headers"]]
-    except UnicodeDecodeError:
-        # Java and Python replace invalid UTF-8 differently, and Spark's reader may read the other side.
-        raise LeftToSparkError from None
     return {
-        "topic": record["topic"],
-        "partition": record["partition"],
-        "offset": record["offset"],
-        "time_ms": record["timestamp"],
-        "key": record["key"],
-        "value": record["value"],
-        "headers": [{"key": name, "value": value} for name, value in headers] or None,
+        "topic": record.partition.topic,
+        "partition": record.partition.partition,
+        "offset": record.offset,
+        "time_ms": record.time_ms,
+        "key": _base64(record.key),
+        "value": _base64(record.value),
+        "headers": [{"key": name, "value": _base64(value)} for name, value in record.headers] or None,
     }
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b2a_base64(data, newline=False).decode()
 
 
 EVERY_SECONDS = 10.0

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from components.contract.problems import CannotRunError
 from components.contract.spark_conf import DRIVER_HEAP
-from spark.read.kafka_errors import JavaObject
 from spark.read.waiting import wait_until
 
 #: The JVM's message when Spark refuses a setting. A JVM that is too old prints something else.
@@ -33,6 +32,8 @@ _ABOUT_PODS = re.compile(
     r"\.KubernetesClientException: .* Message: (.+?)\. Received status|ERROR ExecutorPodsLifecycleManager: (.+)"
 )
 _STDERR = 2
+#: An object in Spark's JVM, as py4j shows it.
+JavaObject: TypeAlias = Any
 _WARNING = "WARNING: "
 """How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
 

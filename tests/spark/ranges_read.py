@@ -1,12 +1,13 @@
 """Records which ranges of offsets the job reads from the clusters of a flow."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
+from components.clients.reader import KafkaReader
+from components.clients.streams import KafkaRecord
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.read.clusters import Cluster
-from spark.read.small_reads import KafkaRecord
 
 Ranges = list[OffsetRange]
 
@@ -14,14 +15,14 @@ Ranges = list[OffsetRange]
 def ranges_read(monkeypatch: pytest.MonkeyPatch) -> Ranges:
     """The ranges that are read from now on, in the order in which they are asked for."""
     ranges: Ranges = []
-    reads = Cluster.records
+    read = KafkaReader.read
 
-    def records(
-        self: Cluster, wanted: Iterable[tuple[TopicPartition, OffsetRange]], doing: str
+    def recorded(
+        self: KafkaReader, what: str, wanted: Iterable[tuple[TopicPartition, OffsetRange]], **options: Any
     ) -> Iterable[KafkaRecord]:
-        kept = list(wanted)
-        ranges.extend(each for _, each in kept)
-        return reads(self, kept, doing)
+        held = list(wanted)
+        ranges.extend(offsets for _, offsets in held)
+        return read(self, what, held, **options)
 
-    monkeypatch.setattr(Cluster, "records", records)
+    monkeypatch.setattr(KafkaReader, "read", recorded)
     return ranges

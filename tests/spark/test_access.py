@@ -5,12 +5,12 @@ from typing import Any, cast
 
 import pytest
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
 from components.kafka.acls import AclEntry, Need
 from spark.checks.access import Side, cut_bundle, needs_of, outcome
-from spark.read.clusters import Cluster
-from spark.read.kafka_errors import ClusterError
+from spark.read.flows import FlowCluster
 from tests.spark.documents import a_cluster
 
 USER = "User:mirror"
@@ -31,13 +31,13 @@ class KnownAcls:
     def has_acl(self, resource: str, name: str) -> bool:
         return any((each.resource, each.name) == (resource, name) for each in self.entries)
 
-    def sets(self, name: str) -> bool:
+    def brokers_set(self, name: str) -> bool:
         return self.open_to_all and name == "allow.everyone.if.no.acl.found"
 
 
 def judged(known: KnownAcls, *needs: Need, **existing: Collection[str]) -> CheckOutcome:
     cluster = ClusterParameters.model_validate(a_cluster())
-    return outcome(Side(cast(Cluster, known), cluster, needs, existing))
+    return outcome(Side(cast(FlowCluster, known), cluster, needs, existing))
 
 
 def a_need(*operations: str, **changes: Any) -> Need:
@@ -117,8 +117,9 @@ def test_without_an_authorizer_every_permission_counts_as_granted() -> None:
 
 
 def test_a_cluster_that_does_not_answer_is_an_error() -> None:
-    with pytest.raises(ClusterError, match="unreachable"):
+    with pytest.raises(ClusterError) as raised:
         judged(KnownAcls(refusal="unreachable"), a_need("READ"))
+    assert raised.value.code == "unreachable"
 
 
 def test_an_unknown_principal_is_reported() -> None:

@@ -1,27 +1,26 @@
 """Python computes the sums of a few records: they agree with Spark's, so a small flow needs no Spark."""
 
 import random
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from components.clients.errors import ClusterErrors
+from components.clients.streams import KafkaRecord
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.parity import sums
-from spark.checks.parity.sums import BySide, LeftToSparkError, Sums, are_few, batch_sums, same_places
+from spark.checks.parity.sums import BySide, LeftToSparkError, Sums, are_few, record_sums, same_places
 from spark.job import Options, check_flow
 from spark.read import digests
 from spark.read.credentials import resolver
 from spark.read.digests import SOURCE, TARGET
 from spark.read.sessions import Spark
-from spark.read.small_reads import JsonRecord, KafkaRecord, decoded
 from tests.spark.documents import a_flow_document
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Scene
@@ -63,31 +62,9 @@ def changed(draw: random.Random, record: KafkaRecord) -> KafkaRecord:
             return record._replace(headers=[new, *others])
 
 
-def as_json(records: Sequence[KafkaRecord]) -> Iterator[Sequence[JsonRecord]]:
-    """The records as `SmallReads` returns them."""
-
-    def text(data: bytes | None) -> str | None:
-        return None if data is None else b64encode(data).decode()
-
-    for partition, batch in groupby(records, key=lambda each: each.partition):
-        found: list[JsonRecord] = []
-        for each in batch:
-            headers = [
-                {"keyBuffer": text(name.encode()), "key": None, "valueBuffer": text(value), "value": None}
-                for name, value in each.headers
-            ]
-            document = {
-                "topic": partition.topic,
-                "partition": partition.partition,
-                "offset": each.offset,
-                "timestamp": each.time_ms,
-                "key": text(each.key),
-                "value": text(each.value),
-                "headers": {"headers": headers},
-            }
-            assert decoded(document) == each._replace(headers=list(each.headers))
-            found.append(document)
-        yield found
+def unreadable() -> Iterator[KafkaRecord]:
+    yield RECORD
+    raise ClusterErrors("useast", "127.0.0.1:9092").unreadable_header("orders-0 at 6")
 
 
 def at_offsets(draw: random.Random, scene: int, records: Sequence[KafkaRecord]) -> list[KafkaRecord]:
@@ -167,7 +144,7 @@ def test_python_and_spark_agree_about_both_sides(
     changes = {"guard": guard.model_dump() if guard else None, "changedHeaders": list(apart)}
     flow = FlowParameters.model_validate(a_flow_document(**changes))
     assert (flow.guard, tuple(flow.changed_headers)) == (guard, apart)
-    in_python = {side: batch_sums(as_json(records), side, flow) for side, records in logs.items()}
+    in_python = {side: record_sums(records, side, flow) for side, records in logs.items()}
     in_spark = sums_by_spark(spark, logs, guard, apart)
     seen = []
     for scene in range(SCENES):
@@ -185,17 +162,17 @@ def test_a_header_with_an_undecodable_name_is_left_to_spark() -> None:
     """Java and Python replace such bytes with different characters."""
     flow = FlowParameters.model_validate(a_flow_document())
     with pytest.raises(LeftToSparkError):
-        batch_sums(as_json([RECORD._replace(headers=[(b"\xff".decode(errors="replace"), None)])]), SOURCE, flow)
+        record_sums(unreadable(), SOURCE, flow)
 
 
 def test_records_that_are_too_large_are_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = FlowParameters.model_validate(a_flow_document())
-    records = list(as_json([RECORD._replace(value=b"v" * 300, headers=()) for _ in range(2)]))
-    monkeypatch.setattr(sums, "AT_MOST_CHARACTERS", 900)
-    assert len(batch_sums(records, SOURCE, flow)) == 1
-    monkeypatch.setattr(sums, "AT_MOST_CHARACTERS", 800)
+    records = [RECORD._replace(value=b"v" * 300, headers=()) for _ in range(2)]
+    monkeypatch.setattr(sums, "AT_MOST_BYTES", 700)
+    assert len(record_sums(records, SOURCE, flow)) == 1
+    monkeypatch.setattr(sums, "AT_MOST_BYTES", 600)
     with pytest.raises(LeftToSparkError):
-        batch_sums(records, SOURCE, flow)
+        record_sums(records, SOURCE, flow)
 
 
 def test_both_sides_together_decide_whether_records_are_few() -> None:

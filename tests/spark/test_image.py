@@ -35,7 +35,7 @@ def test_the_job_imports_nothing_that_the_image_lacks(tmp_path: Path) -> None:
         env={"HOME": str(tmp_path)},
     )
     loaded = {name.partition(".")[0] for name in answer.stdout.split()}
-    assert not loaded & {"infra", "pulumi", "typer", "httpx", "psutil", "confluent_kafka", "cryptography", "grpc"}
+    assert not loaded & {"infra", "pulumi", "typer", "httpx", "psutil", "cryptography", "grpc"}
 
 
 def test_the_jars_have_the_checksums_that_the_image_verifies() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
+from components.clients.streams import KafkaRecord
 from components.contract.report import CheckName, CheckOutcome, FindingSeverity
 from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.connector_progress import Movement, with_movement
-from spark.read.small_reads import KafkaRecord
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
 

@@ -1,11 +1,12 @@
 """Many short partitions are read by one consumer, and Spark sees the same records as if it had read them itself."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from components.clients.errors import ClusterErrors
+from components.clients.streams import KafkaRecord
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
@@ -17,9 +18,6 @@ from spark.read.frames import MANY, SHORT, LeftToSparkError, short_records
 from spark.read.sessions import Spark
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Headers, Scene, passwords, produce, transaction
-
-NO_HEADERS: dict[str, Any] = {"headers": {"headers": []}}
-A_RECORD = {"topic": "t", "partition": 0, "offset": 5, "timestamp": 7, "key": None, "value": None, **NO_HEADERS}
 
 
 def ranges(*sizes: int) -> dict[TopicPartition, OffsetRange]:
@@ -73,7 +71,7 @@ def test_one_consumer_and_spark_read_the_same_records(
 ) -> None:
     """Null and empty keys, values and headers, aborted records and markers, times, and a range within a log."""
     monkeypatch.setattr(frames, "SHORT", shortest)
-    logs = flow.source.offsets([TopicPartition("shortly", 0), TopicPartition("shortly", 1)])
+    logs = flow.source.logs([TopicPartition("shortly", 0), TopicPartition("shortly", 1)], committed=True)
     logs = {
         **logs,
         TopicPartition("shortly", 0): OffsetRange(3, 63),
@@ -90,15 +88,19 @@ def test_one_consumer_and_spark_read_the_same_records(
 
 def test_records_that_the_driver_cannot_hold_are_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "AT_MOST_BYTES", 1_000)
-    logs = flow.source.offsets([TopicPartition("shortly", 0)])
+    logs = flow.source.logs([TopicPartition("shortly", 0)], committed=True)
     assert flow.read(flow.source, logs).count() == 63
 
 
+def unreadable() -> Iterator[KafkaRecord]:
+    yield KafkaRecord(TopicPartition("t", 0), 5, 7, None, None, [])
+    raise ClusterErrors("useast", "127.0.0.1:9092").unreadable_header("t-0 at 6")
+
+
 def test_a_record_with_a_header_name_that_is_not_utf8_is_left_to_spark(spark: SparkSession) -> None:
-    """Java and Python replace such bytes by different characters."""
-    header = {"key": None, "keyBuffer": "/w==", "value": None, "valueBuffer": None}
+    """librdkafka's Python client cannot show it."""
     with pytest.raises(LeftToSparkError):
-        short_records(spark, [[{**A_RECORD, "headers": {"headers": [header]}}]], ["offset"])
+        short_records(spark, unreadable(), ["offset"])
 
 
 def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import ClusterParameters
 from infra.local.endpoints import Endpoints
 from infra.local.state import load_state
-from spark.read import clusters
-from spark.read.clusters import Cluster
+from spark.read import flows
 from spark.read.credentials import ClientOptions, client_options, keystore_to_pem, resolver
-from spark.read.kafka_errors import ClusterError, JavaError, translated
+from spark.read.flows import FlowCluster
 from spark.read.sessions import Spark
 from tests.spark.scenes import cluster_document, passwords
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "TIMEOUT_SECONDS", 3)
+    monkeypatch.setattr(flows, "TIMEOUT_SECONDS", 3)
 
 
 @pytest.fixture
@@ -31,43 +31,14 @@ def silent() -> Iterator[str]:
 
 
 def test_a_cluster_that_never_answers_is_unreachable_and_the_remedy_is_to_check_its_address(
-    started: Spark, silent: str
+    silent: str,
 ) -> None:
-    with Cluster(started.jvm, ClientOptions("useast", silent, {})) as cluster, pytest.raises(ClusterError) as raised:
+    with (
+        FlowCluster(ClientOptions("useast", silent, {}, {"bootstrap.servers": silent})) as cluster,
+        pytest.raises(ClusterError) as raised,
+    ):
         cluster.topics()
     assert (raised.value.code, "check bootstrapServers" in raised.value.remedy) == ("unreachable", True)
-
-
-@pytest.mark.parametrize(
-    ("cause", "code", "words"),
-    [
-        pytest.param(
-            "Timed out waiting for a node assignment.",
-            "unreachable",
-            "No broker of the cluster",
-            id="no broker answered",
-        ),
-        pytest.param(
-            "Timed out waiting to send the call.",
-            "unreachable",
-            "advertised.listeners",
-            id="the advertised address does not answer",
-        ),
-        pytest.param(None, "brokers-busy", "answered before", id="a request that was sent"),
-    ],
-)
-def test_the_cause_of_a_client_timeout_shows_how_far_the_request_got(
-    started: Spark, cause: str | None, code: str, words: str
-) -> None:
-    """Uses the exceptions of Kafka's own client."""
-    jvm = started.jvm
-    assert jvm is not None
-    errors = "org.apache.kafka.common.errors"
-    disconnected, timed_out = (getattr(jvm, f"{errors}.{name}") for name in ("DisconnectException", "TimeoutException"))
-    inner = timed_out(cause) if cause else disconnected("Cancelled listTopics request")
-    raised = JavaError("timeout", timed_out("Call(callName=listTopics) timed out", inner))
-    found = translated(raised, "cluster useast", "listing topics")
-    assert (found.code, words in f"{found.why} {found.remedy}") == (code, True)
 
 
 def test_brokers_that_stop_answering_are_reported_as_busy(
@@ -77,7 +48,7 @@ def test_brokers_that_stop_answering_are_reported_as_busy(
         monkeypatch.setenv(name, password)
     given = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
     broker = psutil.Process(load_state().parts["kafka-useast"].pid)
-    with Cluster(started.jvm, client_options(given, resolver(), keystore_to_pem(started))) as cluster:
+    with FlowCluster(client_options(given, resolver(), keystore_to_pem(started))) as cluster:
         cluster.topics()
         broker.send_signal(signal.SIGSTOP)
         try:

@@ -14,6 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
     ResourceType,
 )
 
+from components.clients.errors import ClusterError
 from components.contract.parameters import TopicSyncParameters
 from components.contract.report import FindingSeverity
 from components.kafka.acls import AclEntry
@@ -23,7 +24,6 @@ from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.topics import acl_findings, config_findings, topic_setting_findings
 from spark.read.flows import OpenFlow
-from spark.read.kafka_errors import ClusterError
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import CALL_SECONDS, Scene

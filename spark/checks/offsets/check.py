@@ -176,17 +176,17 @@ def _wait_while(flow: OpenFlow, groups: list[str], seen: object, seconds: float)
 
 def _movement(flow: OpenFlow, groups: list[str]) -> object:
     """Differs once a checkpoint has been written or a group's offset on the target has changed."""
-    return flow.target.ends(_checkpoint_partitions(flow)), flow.target.committed(groups)
+    return flow.target.ends(_checkpoint_partitions(flow), committed=True), flow.target.committed(groups)
 
 
 def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead) -> Look:
-    on_target, active = flow.target.committed(groups), flow.target.groups()
+    on_target, active = flow.target.committed(groups), flow.target.groups_with_members()
     checkpoints = read_checkpoints(flow, checkpoints_before)
     syncs = read_syncs(flow, syncs_before)
     commits = sorted(_commits(flow, groups).items())
-    logs = flow.source.offsets({partition for (_, partition), _ in commits})
+    logs = flow.source.logs({partition for (_, partition), _ in commits}, committed=True)
     # A consumer that reads uncommitted records may be past the last stable offset.
-    ends = flow.source.high_watermarks({each for (_, each), committed in commits if committed > logs[each].end})
+    ends = flow.source.ends({each for (_, each), committed in commits if committed > logs[each].end})
     positions = [
         Position(
             group,
@@ -194,7 +194,7 @@ def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoint
             committed,
             checkpoints.found.get(group, flow.policy.remote_partition(partition)),
             on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
-            active.get(group, False),
+            group in active,
             logs[partition].size == 0,
             ends[partition] if committed > ends.get(partition, committed) else None,
         )
@@ -214,7 +214,7 @@ def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartitio
 
 def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
     topic = flow.parameters.checkpoints.topic
-    return [TopicPartition(topic, number) for number in range(flow.target.partitions([topic]).get(topic, 0))]
+    return [TopicPartition(topic, number) for number in range(flow.target.topics().get(topic, 0))]
 
 
 def _outcome(

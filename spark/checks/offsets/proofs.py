@@ -29,16 +29,17 @@ from spark.checks.offsets.translation import (
     proof_at,
     source_range,
 )
-from spark.read.clusters import Cluster
 from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
-from spark.read.flows import OpenFlow
+from spark.read.flows import FlowCluster, OpenFlow
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
 
 
 def offsets_by_time(
-    cluster: Cluster, times: Mapping[Position, int], named: Callable[[TopicPartition], TopicPartition] = lambda at: at
+    cluster: FlowCluster,
+    times: Mapping[Position, int],
+    named: Callable[[TopicPartition], TopicPartition] = lambda at: at,
 ) -> dict[Position, int]:
     """The first offset at or after each position's time (ms); -1 if there is none. One request serves each partition
     once. `named` gives the cluster's name of a source partition."""
@@ -46,7 +47,9 @@ def offsets_by_time(
     left = dict(times)
     while left:
         once = {position.partition: position for position in left}
-        answer = cluster.offsets_at({named(partition): left[position] for partition, position in once.items()})
+        answer = cluster.offsets_at(
+            {named(partition): left[position] for partition, position in once.items()}, committed=True
+        )
         found |= {position: answer[named(partition)] for partition, position in once.items()}
         for position in once.values():
             del left[position]
@@ -54,14 +57,14 @@ def offsets_by_time(
 
 
 def records_near(
-    flow: OpenFlow, cluster: Cluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
+    flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
 ) -> dict[TopicPartition, list[Record]]:
     """The records of the ranges without their content, by source partition; with `compared`, only those that the guard
     lets cross."""
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     found: dict[TopicPartition, list[Record]] = {}
-    for each in cluster.records(ranges, "reading single records", isolation):
+    for each in cluster.read("single records", ranges, committed=isolation == "read_committed"):
         if compared and role_of(side, guard, each.headers) != COMPARED:
             continue
         topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
@@ -180,9 +183,11 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     remote = flow.policy.remote_partition
     # A checkpoint may outlive its remote topic or partition. Without a log there is nothing to read.
     existing = set(flow.replicated_partitions())
-    targets = flow.target.offsets(sorted({remote(each.partition) for each in positions if each.partition in existing}))
+    targets = flow.target.logs(
+        sorted({remote(each.partition) for each in positions if each.partition in existing}), committed=True
+    )
     target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
-    source_logs = flow.source.offsets(sorted({each.partition for each in positions}))
+    source_logs = flow.source.logs(sorted({each.partition for each in positions}), committed=True)
     around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
     on_target = records_near(flow, flow.target, around)
     expected = _expected(flow, positions, syncs, on_target, source_logs)

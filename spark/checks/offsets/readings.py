@@ -30,9 +30,9 @@ def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
     if topic is None:
         return SyncsRead()
     known = before if before is not None and before.topic_id == topic.id else SyncsRead()
-    logs = cluster.offsets(TopicPartition(own.topic, number) for number in range(topic.partitions))
+    logs = cluster.logs((TopicPartition(own.topic, number) for number in range(topic.partitions)), committed=True)
     since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
-    records = cluster.records(since.items(), f"reading offset syncs from {own.topic}")
+    records = cluster.read(f"offset syncs from {own.topic}", since.items())
     return SyncsRead(sync_histories(records, known.histories), topic.id, {each: log.end for each, log in logs.items()})
 
 
@@ -57,8 +57,8 @@ def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> C
     if topic is None:
         return CheckpointsRead()
     known = before if before is not None and before.topic_id == topic.id else CheckpointsRead()
-    logs = flow.target.offsets(TopicPartition(name, number) for number in range(topic.partitions))
+    logs = flow.target.logs((TopicPartition(name, number) for number in range(topic.partitions)), committed=True)
     since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
-    records = flow.target.records(since.items(), f"reading checkpoints from {name}")
+    records = flow.target.read(f"checkpoints from {name}", since.items())
     found = latest_checkpoints(records, known.found)
     return CheckpointsRead(found, topic.id, {each: log.end for each, log in logs.items()})

@@ -177,7 +177,7 @@ def _sides_now(
     target_unread: Mapping[TopicPartition, OffsetRange],
 ) -> dict[TopicPartition, Sides]:
     """Both logs as they are now: they show whether retention removed records during the comparison."""
-    source_logs, target_logs = flow.source.offsets(partitions), logs_on_target(flow, partitions)
+    source_logs, target_logs = flow.source.logs(partitions, committed=True), logs_on_target(flow, partitions)
     return {
         each: Sides(
             source_logs[each],
@@ -216,7 +216,7 @@ def _wait_for_the_missing(
     if not owed:
         return {}
     remote = flow.policy.remote_partition
-    ends = flow.target.high_watermarks([remote(each) for each in owed])
+    ends = flow.target.ends([remote(each) for each in owed])
     written = {each: ends[remote(each)] for each in owed}
     flow.progress(
         f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {numbered(len(owed), 'partition[|s]')} to catch up"

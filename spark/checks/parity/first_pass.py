@@ -24,9 +24,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.causes import arrived
 from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
 from spark.checks.parity.sums import Sums, same_places, sums_of_both
-from spark.read.clusters import Cluster
 from spark.read.digests import SOURCE, TARGET
-from spark.read.flows import OpenFlow
+from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.waiting import wait_until
 
 CODE = "open-transaction"
@@ -41,15 +40,17 @@ class Settled:
     unread: Mapping[TopicPartition, OffsetRange]
 
 
-def settled(flow: OpenFlow, cluster: Cluster, partitions: Iterable[TopicPartition], deadline_seconds: float) -> Settled:
+def settled(
+    flow: OpenFlow, cluster: FlowCluster, partitions: Iterable[TopicPartition], deadline_seconds: float
+) -> Settled:
     """The logs once every transaction that was open at first has ended, or at the deadline."""
     wanted = list(partitions)
-    written = cluster.high_watermarks(wanted)
-    logs = cluster.offsets(wanted)
+    written = cluster.ends(wanted)
+    logs = cluster.logs(wanted, committed=True)
 
     def ended() -> bool:
         nonlocal logs
-        logs = cluster.offsets(wanted)
+        logs = cluster.logs(wanted, committed=True)
         return not unread(logs, written)
 
     if hidden := unread(logs, written):
@@ -259,7 +260,7 @@ def _read_further(
     longer = [each for each, log in source_logs.items() if target_logs[each].size > log.size]
     if flow.parameters.guard is not None or flow.parameters.exactly_once or not longer:
         return {}
-    ends = flow.source.ends(longer)
+    ends = flow.source.ends(longer, committed=True)
     return {each: read_as_far(source_logs[each], target_logs[each], end) for each, end in ends.items()}
 
 
@@ -303,5 +304,5 @@ def wait_while_moving(
 def logs_on_target(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
     """The target's logs by source partition."""
     remote = flow.policy.remote_partition
-    logs = flow.target.offsets([remote(each) for each in partitions])
+    logs = flow.target.logs([remote(each) for each in partitions], committed=True)
     return {each: logs[remote(each)] for each in partitions}

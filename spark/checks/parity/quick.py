@@ -210,7 +210,7 @@ def _on_target(
     """The target's records, from the first that is not older than the source's on, and whether these are all."""
     remote = flow.policy.remote_partition
     oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
-    begins = flow.target.offsets_at(oldest)
+    begins = flow.target.offsets_at(oldest, committed=True)
     ranges: list[tuple[TopicPartition, OffsetRange]] = []
     whole: dict[TopicPartition, bool] = {}
     for each in on_source:

@@ -1,11 +1,11 @@
 """Counts and digests of both sides of partitions: read by Spark, or by one consumer per cluster if the records are few.
 
 Spark takes seconds to start, and more for its first query. So the sums of few records are added up in Python. Those
-digests differ from Spark's, and take bytes as base64, as the JVM's JSON has them: they are compared only with each
-other. `target` is always by source partition.
+digests differ from Spark's: they are compared only with each other. `target` is always by source partition.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,11 +13,12 @@ from hashlib import blake2b
 
 from pyspark.sql import DataFrame
 
+from components.clients.errors import HEADER_UNREADABLE, ClusterError
+from components.clients.streams import KafkaRecord
 from components.contract.parameters import FlowParameters
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.read import frames
-from spark.read.clusters import Cluster
 from spark.read.digests import (
     ASIDE,
     COMPARED,
@@ -30,9 +31,8 @@ from spark.read.digests import (
     role_of,
     sums_by_side,
 )
-from spark.read.flows import OpenFlow
+from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.frames import estimates
-from spark.read.small_reads import JsonRecord, headers_of
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,12 @@ BySide = dict[str, dict[TopicPartition, Sums]]
 #: Of both sides. Reading and adding them up takes two thirds of the time in which Spark starts and plans its first
 #: query.
 AT_MOST_RECORDS = 500_000
-#: Keys, values and headers of one side, which pass from the JVM to Python as text: 64 MiB as base64.
-AT_MOST_CHARACTERS = 4 * 64 * 1024 * 1024 // 3
-_NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"
+#: Keys, values and headers of one side.
+AT_MOST_BYTES = 64 * 1024 * 1024
 
 
 class LeftToSparkError(Exception):
-    """The records are too large, or Java and Python may read a header's name differently."""
+    """The records are too large, or one has a header that only Java can read."""
 
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
@@ -96,10 +95,8 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     named = {flow.policy.remote_partition(each): each for each in target}
     remote = {there: target[here] for there, here in named.items()}
 
-    def read(side: str, cluster: Cluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
-        return batch_sums(
-            cluster.json_batches(ranges.items(), "reading the records of both sides"), side, flow.parameters
-        )
+    def read(side: str, cluster: FlowCluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
+        return record_sums(cluster.read("the records of both sides", ranges.items()), side, flow.parameters)
 
     with ThreadPoolExecutor(2, "few-records") as both:
         here = both.submit(read, SOURCE, flow.source, source)
@@ -107,28 +104,26 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
         return {SOURCE: here.result(), TARGET: {named[at]: found for at, found in there.result().items()}}
 
 
-def batch_sums(batches: Iterable[Sequence[JsonRecord]], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
-    """The sums of each partition that holds a record; each batch is of one partition. Raises LeftToSparkError."""
-    found: dict[TopicPartition, _Adding] = {}
-    left, role_without_headers = AT_MOST_CHARACTERS, role_of(side, flow.guard, ())
-    for batch in filter(None, batches):
-        partition = TopicPartition(batch[0]["topic"], batch[0]["partition"])
-        adding = found.setdefault(partition, _Adding())
-        for each in batch:
-            key, value, time_ms = each["key"], each["value"], each["timestamp"]
+def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
+    """The sums of each partition that holds a record. Raises LeftToSparkError."""
+    added: dict[TopicPartition, _Adding] = defaultdict(_Adding)
+    left, role_without_headers = AT_MOST_BYTES, role_of(side, flow.guard, ())
+    try:
+        for partition, offset, time_ms, key, value, headers in records:
             content, role = f"{key!r} {value!r} {time_ms}", role_without_headers
-            if each["headers"]["headers"]:
-                headers = headers_of(each)
-                if any(_NOT_UTF_8 in name for name, _ in headers):
-                    raise LeftToSparkError
+            if headers:
                 role = role_of(side, flow.guard, headers)
                 content += "".join(map(repr, compared_headers(side, flow.guard, flow.changed_headers, headers)))
-            left -= len(content)
+            left -= len(key or b"") + len(value or b"") + sum(len(header or b"") for _, header in headers)
+            if left < 0:
+                raise LeftToSparkError
             digest = int.from_bytes(blake2b(content.encode(), digest_size=8).digest(), "big")
-            adding.add(role, each["offset"], time_ms, digest)
-        if left < 0:
-            raise LeftToSparkError
-    return {partition: adding.sums() for partition, adding in found.items()}
+            added[partition].add(role, offset, time_ms, digest)
+    except ClusterError as error:
+        if error.code != HEADER_UNREADABLE:
+            raise
+        raise LeftToSparkError from None
+    return {partition: adding.sums() for partition, adding in added.items()}
 
 
 class _Adding:
