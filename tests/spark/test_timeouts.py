@@ -50,6 +50,7 @@ def test_brokers_that_stop_answering_are_reported_as_busy(
     broker = psutil.Process(load_state().parts["kafka-useast"].pid)
     with FlowCluster(client_options(given, resolver(), keystore_to_pem(started))) as cluster:
         cluster.topics()
+        cluster.forget()
         broker.send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(ClusterError) as raised:
