@@ -16,11 +16,11 @@ from components.flows.operators import strimzi
 from components.topology.clusters import is_label
 from infra.commands.console import err, out, print_problems
 from infra.onboard.importing.cluster import objects_of
-from infra.onboard.importing.deployment_changes import Proof, proofs_of, said_of
+from infra.onboard.importing.deployment_changes import ImportChanges, changes_of_imports, heartbeat_warning
 from infra.onboard.importing.flows import Imported, why_named
 from infra.onboard.importing.left_out import LeftOut, Others, alike, in_words, others
 from infra.onboard.importing.project_files import add_logins, environments, needed_values, project_files, read_logins
-from infra.onboard.importing.reading import Found, ReadObject, read_documents, read_objects
+from infra.onboard.importing.reading import ReadInput, ReadObject, read_documents, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.onboard.new_project.files import advice, require_empty, requirement, write_files
 from infra.stack.settings import read_settings
@@ -89,17 +89,17 @@ def _place(problem: Problem, first: Problem) -> str:
     return f"line {problem.place.line}: {problem.where}"
 
 
-def print_proofs(proofs: Sequence[Proof], doing: str) -> None:
+def print_proofs(proofs: Sequence[ImportChanges], doing: str) -> None:
     """Print what `doing` (deploying or moving) would change for each replication; equal changes are grouped."""
 
-    def text(proof: Proof) -> str:
+    def text(proof: ImportChanges) -> str:
         return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))
 
     for group in alike(proofs, text):
         _print_proof(group, doing)
 
 
-def _print_proof(group: Sequence[Proof], doing: str) -> None:
+def _print_proof(group: Sequence[ImportChanges], doing: str) -> None:
     first, mark, words = group[0], *_verdict(group[0])
     names = ", ".join(member.name for member in group)
     each_of = doing + (" each" if len(group) > 1 else " it")
@@ -112,13 +112,13 @@ def _print_proof(group: Sequence[Proof], doing: str) -> None:
         _print_others([(name, parts) for name, parts in places if parts], "of the others")
 
 
-def print_heartbeats(proofs: Sequence[Proof]) -> None:
+def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:
     """Print the flows that can stand still unnoticed while no records are due."""
-    if said := said_of(name for proof in proofs for name in proof.without_heartbeats):
+    if said := heartbeat_warning(name for proof in proofs for name in proof.without_heartbeats):
         _print(f"\n{said}")
 
 
-def _verdict(proof: Proof) -> tuple[str, str]:
+def _verdict(proof: ImportChanges) -> tuple[str, str]:
     if proof.changes_records:
         return "[red]✗[/]", "would change records or offsets"
     if proof.properties:
@@ -128,7 +128,7 @@ def _verdict(proof: Proof) -> tuple[str, str]:
     return "[green]✓[/]", "would change neither records nor offsets"
 
 
-def _lines(proof: Proof) -> Iterator[str]:
+def _lines(proof: ImportChanges) -> Iterator[str]:
     yield from (f"{effect.severity:<8}{effect.what} ({effect.code})" for effect in proof.effects)
     yield from (f"differs {difference}" for difference in proof.differences)
 
@@ -273,7 +273,7 @@ def _validated(stack: str, stacks: Path) -> int:
     return run_validation(ValidationRun(read_settings(stack, stacks), report, declared=True), err)
 
 
-def _found(sources: Sequence[str], context: str | None, namespace: str | None) -> Found:
+def _found(sources: Sequence[str], context: str | None, namespace: str | None) -> ReadInput:
     if sources:
         return read_objects(sources, namespace or "default")
     if context is None:
@@ -330,12 +330,12 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bo
     are.
     """
     try:
-        proofs = proofs_of(topology, config_maps)
+        proofs = changes_of_imports(topology, config_maps)
     except ReplicationError as error:
         out.print("\n[red]✗[/] Not compared with the input, because the topology cannot be rendered:")
         print_problems(error.problems, out)
         return False
-    moving = {replication.name for replication in topology.imported if replication.moves_from is not None}
+    moving = {replication.name for replication in topology.imported if replication.mirror_index is not None}
     print_proofs([proof for proof in proofs if proof.name not in moving], "deploying")
     print_proofs([proof for proof in proofs if proof.name in moving], "moving")
     print_heartbeats(proofs)
@@ -351,7 +351,7 @@ def _print_values(values: Sequence[str]) -> None:
 
 def _moved(topology: ImportedTopology) -> str:
     """Return the options that name the KafkaMirrorMaker2s that become flows of a stack; "" if there are none."""
-    read = [replication.read[0] for replication in topology.imported if replication.moves_from is not None]
+    read = [replication.read[0] for replication in topology.imported if replication.mirror_index is not None]
     return " ".join(
         f"--from {resource.namespace}/{resource.name}"
         for resource in {resource.label: resource for resource in read}.values()

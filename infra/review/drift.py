@@ -284,8 +284,8 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
                 finding.code for finding in check.findings if finding.severity == verdict.verdict.value
             )
             codes.append(f"{check.name} ({', '.join(named)})")
-    said = "failed" if failed else "could not check everything" if codes else "could not run"
-    what = f"the newest published validation {said}{': ' if codes else ''}{'; '.join(codes)}"
+    outcome = "failed" if failed else "could not check everything" if codes else "could not run"
+    what = f"the newest published validation {outcome}{': ' if codes else ''}{'; '.join(codes)}"
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
     code = "validation-failed" if failed else "validation-unproven"
     return Drift(
@@ -326,7 +326,7 @@ def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
     return Territory(frozenset(names), frozenset(server for address in addresses for server in _servers(address)))
 
 
-def left_behind(
+def undeleted_replications(
     live: Iterable[Manifest], known: Iterable[str], own: Territory, others: Sequence[Territory]
 ) -> dict[str, Objects]:
     """Return objects by role and part of each replication that the stack does not declare and no other stack deploys.

@@ -70,12 +70,12 @@ class Explained:
     """A property of one reader with the value of each layer, lowest layer first; the last one wins."""
 
     name: str
-    said: tuple[EffectiveSetting, ...]
+    settings: tuple[EffectiveSetting, ...]
     definition: Definition | None
 
     @property
     def holds(self) -> EffectiveSetting:
-        return self.said[-1]
+        return self.settings[-1]
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
     """Return properties of a connector or of the workers themselves."""
     known = {name: definition for name, definition in definitions(version, owner).items() if not definition.internal}
-    said: dict[str, list[EffectiveSetting]] = {
+    settings: dict[str, list[EffectiveSetting]] = {
         name: [EffectiveSetting(definition.default, "", KAFKA, f"default of Kafka {version}")]
         for name, definition in known.items()
         if definition.default is not None
@@ -181,9 +181,9 @@ def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults:
     given = merged(layers)
     for level in layers:
         for name in level.properties:
-            said.setdefault(name, []).append(level.setting(name))
-    names = [*given, *(sorted(set(said) - set(given)) if defaults else ())]
-    return tuple(Explained(name, tuple(said[name]), _definition(name, known, version)) for name in names)
+            settings.setdefault(name, []).append(level.setting(name))
+    names = [*given, *(sorted(set(settings) - set(given)) if defaults else ())]
+    return tuple(Explained(name, tuple(settings[name]), _definition(name, known, version)) for name in names)
 
 
 def _definition(name: str, known: Mapping[str, Definition], version: str) -> Definition | None:
@@ -215,7 +215,7 @@ def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
             explained
             for explained in reader.properties
             if explained.name in wanted
-            and (not prefix or not reader.client or any(s.key == name for s in explained.said))
+            and (not prefix or not reader.client or any(s.key == name for s in explained.settings))
         )
         if chosen:
             yield Reader(reader.connector, reader.client, reader.note, chosen)
@@ -259,7 +259,7 @@ def _property_json(each: Explained) -> dict[str, Any]:
         "type": definition.type.value if definition else None,
         "default": definition.default if definition else None,
         "documentation": definition.documentation if definition else None,
-        "said": [_setting_json(each.name, said) for said in each.said],
+        "said": [_setting_json(each.name, setting) for setting in each.settings],
     }
 
 
@@ -302,17 +302,17 @@ def print_property(explained: Explanation, console: Console) -> None:
                 console.print(_history(reader, entry))
                 continue
             _print_line(reader, entry, entry.holds, console)
-            for said in reversed(entry.said[:-1]):
-                _print_line(reader, entry, said, console, note=" overrides")
+            for setting in reversed(entry.settings[:-1]):
+                _print_line(reader, entry, setting, console, note=" overrides")
             print_fact(console, f"{_title(reader)}: {escape(entry.name)}: {_definition_text(entry)}")
 
 
 def _history(reader: Reader, each: Explained) -> Table:
     table = _table(reader)
     table.caption, table.caption_justify = _definition_text(each), "left"
-    for said in each.said:
-        style = "" if said is each.holds else "dim strike"
-        table.add_row(*_row(each.name, said.key or each.name, said), style=style)
+    for setting in each.settings:
+        style = "" if setting is each.holds else "dim strike"
+        table.add_row(*_row(each.name, setting.key or each.name, setting), style=style)
     return table
 
 

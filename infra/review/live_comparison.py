@@ -19,13 +19,13 @@ from infra.review.drift import (
     Territory,
     by_flow,
     edited,
-    left_behind,
     mended_by_gitops,
     missing_objects,
     not_deleted,
     territory,
     topic_drift,
     undeclared,
+    undeleted_replications,
     validated,
     written_by_hand,
 )
@@ -100,12 +100,12 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
     # Pulumi deletes what it deployed, and a preview shows that.
     undeleted = _left_behind(opened, declared, live) if settings.by_gitops else {}
     flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
-    told = by_flow({flow.name: flow.namespace for flow in flows}, published)
-    proven = validated({flow.name: flow_digest(flow) for flow in flows}, told)
+    verdicts = by_flow({flow.name: flow.namespace for flow in flows}, published)
+    proven = validated({flow.name: flow_digest(flow) for flow in flows}, verdicts)
     live_stack = running(stack, declared, live, proven, undeleted)
     compared = compare(stack, LABEL, live_stack.snapshot, declared)
     effects = compare(stack, LABEL, with_known_contents(live_stack.snapshot, declared), declared).effects
-    drift = (*live_stack.drift, *topic_drift(stack, told))
+    drift = (*live_stack.drift, *topic_drift(stack, verdicts))
     if settings.by_gitops:
         drift = mended_by_gitops(drift)
     not_asked = (
@@ -117,7 +117,7 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
 
 def _left_behind(stack: OpenStack, declared: Snapshot, live: Sequence[Manifest]) -> Mapping[str, Objects]:
     own = territory(stack.settings, stack.configured.values)
-    return left_behind(live, _known(declared), own, _other_territories(stack.name, stack.settings.stacks))
+    return undeleted_replications(live, _known(declared), own, _other_territories(stack.name, stack.settings.stacks))
 
 
 def _known(declared: Snapshot) -> frozenset[str]:
@@ -246,6 +246,6 @@ def _without_secrets(live: Manifest) -> Manifest:
     """Keep only the keys of a Secret: its values never leave this module."""
     if live["kind"] != "Secret":
         return live
-    kept = {key: value for key, value in live.items() if key not in ("data", "stringData")}
+    shown = {key: value for key, value in live.items() if key not in ("data", "stringData")}
     metadata = {key: value for key, value in live["metadata"].items() if key != "annotations"}
-    return {**kept, "metadata": metadata, "data": dict.fromkeys(live.get("data") or {}, "(not shown)")}
+    return {**shown, "metadata": metadata, "data": dict.fromkeys(live.get("data") or {}, "(not shown)")}

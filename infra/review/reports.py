@@ -80,7 +80,7 @@ WHAT_TO_DO: Mapping[str, str] = {
 }
 
 
-def told_once(effects: Iterable[Effect]) -> list[Effect]:
+def merged_effects(effects: Iterable[Effect]) -> list[Effect]:
     """Return the effects in their order; equal effects on several flows become one that names all of them."""
     groups: dict[tuple[str, str, str], list[Effect]] = {}
     for effect in effects:
@@ -140,13 +140,13 @@ def object_title(change: ObjectChange) -> str:
 
 def field_lines(change: ObjectChange) -> Iterator[str]:
     """Yield every field that differs; those that merely read another ConfigMap share one line per ConfigMap."""
-    moved: Counter[tuple[str, str]] = Counter()
+    other_maps: Counter[tuple[str, str]] = Counter()
     for field in change.fields:
         if (maps := _other_config_map(field)) is not None:
-            moved[maps] += 1
+            other_maps[maps] += 1
         else:
             yield field_text(field)
-    for (before, after), count in moved.items():
+    for (before, after), count in other_maps.items():
         yield f"{count} {'property' if count == 1 else 'properties'} read from {before} → {after}"
 
 
@@ -200,7 +200,7 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             where = f"{drift.where}{drift_origin(drift)}"
             text = f"{escape(where)}: {escape(drift.what)} [dim]({drift.code})[/]. Remedy: {escape(drift.remedy)}"
             print_fact(console, f"[{SEVERITY_COLORS[drift.severity]}]drift[/]   {text}", 2)
-        for effect in told_once(comparison.effects):
+        for effect in merged_effects(comparison.effects):
             what = f"{effect.flow}: {effect.what}" if effect.flow else effect.what
             text = f"{escape(what)} [dim]({effect.code}, at {escape(effect.where)})[/]"
             print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
@@ -275,7 +275,7 @@ def _head(comparison: Comparison) -> Iterator[str]:
     if comparison.effects:
         yield "| severity | flow | effect | what to do | where |"
         yield "| --- | --- | --- | --- | --- |"
-        yield from (_row(effect) for effect in told_once(comparison.effects))
+        yield from (_row(effect) for effect in merged_effects(comparison.effects))
         yield ""
     if comparison.required:
         yield "The stack needs these and does not create them:"

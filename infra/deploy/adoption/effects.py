@@ -18,7 +18,7 @@ from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
 from infra.deploy.adoption.facts import Facts
 from infra.kubernetes.managed_fields import Path, owners_of
-from infra.onboard.importing.deployment_changes import prove
+from infra.onboard.importing.deployment_changes import changes_of_import
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.reading import ReadObject, read_documents
 from infra.onboard.importing.values import Placeholders, providers_of
@@ -129,7 +129,7 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
         return (Effect(Impact.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
     imported = Imported(flow, "", {}, {}, read, parts=parts)
-    return prove(imported, deployment, _placeholders(facts, read)).effects
+    return changes_of_import(imported, deployment, _placeholders(facts, read)).effects
 
 
 def _placeholders(facts: Facts, read: Sequence[ReadObject]) -> Placeholders:

@@ -15,7 +15,7 @@ from infra.deploy.adoption.moves import MirrorMove
 from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
 from infra.deploy.adoption.refusals import Refusal
 from infra.kubernetes.managed_fields import FieldOwner
-from infra.onboard.importing.deployment_changes import said_of, without_heartbeats
+from infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
 _MARKS = {
@@ -91,7 +91,7 @@ def _move_lines(move: MirrorMove) -> Iterator[str]:
         "Connect stores. The checkpoint connector continues from the topics of checkpoints and offset syncs, which "
         "stay the same."
     )
-    if said := said_of(without_heartbeats(move.flows)):
+    if said := heartbeat_warning(without_heartbeats(move.flows)):
         yield said
 
 

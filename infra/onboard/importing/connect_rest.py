@@ -11,7 +11,7 @@ from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.documents import COMPLETE, PropertiesFile, RestConnector
 from infra.onboard.importing.flows import role_of
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import GROUP, Found, ReadObject, ReadProperties, read_connector, read_workers
+from infra.onboard.importing.reading import GROUP, ReadInput, ReadObject, ReadProperties, read_connector, read_workers
 
 #: Prefixes of worker properties that KafkaConnects take in their `config`.
 _PASSED = (
@@ -30,7 +30,7 @@ _NO_STATE = (
 )
 
 
-def attach_connectors(found: Found) -> Iterator[LeftOut]:
+def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
     """Add the connectors that Connect reported to the objects, and yield what is not taken over.
 
     They run on the only KafkaConnect that was read, or on the workers of the only file with worker properties.
@@ -62,7 +62,7 @@ def attach_connectors(found: Found) -> Iterator[LeftOut]:
     yield from _add(found, connect, named=connect.keeps_group)
 
 
-def _add(found: Found, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
+def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
     """Add the connectors to the workers. `named`: whether these workers have the group that runs them now."""
     managed = {connector.name for connector in found.of("KafkaConnector") if _runs_on(connector, workers)}
     mirrors = bool(found.of("KafkaMirrorMaker2"))
@@ -125,10 +125,10 @@ def _lost_offsets(connector: ReadProperties, name: str) -> LeftOut:
 def _workers_of(given: PropertiesFile) -> ReadProperties:
     properties = given.properties
     group = properties["group.id"]
-    kept = {key: value for key, value in properties.items() if _is_passed(key)}
+    passed = {key: value for key, value in properties.items() if _is_passed(key)}
     name = group if is_label(group) else "connect"
     address = properties.get("bootstrap.servers", "")
-    return read_workers(given.file, given.namespace, name, address, kept, keeps_group=True)
+    return read_workers(given.file, given.namespace, name, address, passed, keeps_group=True)
 
 
 def _is_passed(key: str) -> bool:

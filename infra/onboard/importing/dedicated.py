@@ -93,7 +93,7 @@ class _Dedicated:
             for client in clients(Owner(role), location if location in ("source", "target") else "source")
             for prefix in client.prefixes
         }
-        kept = {}
+        properties = {}
         for key, setting in settings.items():
             prefix, name = split_prefix(key) or ("", key)
             if prefix.endswith(".cluster."):
@@ -105,8 +105,8 @@ class _Dedicated:
                 wanted = key in known or key.startswith(_OF_PLUGINS) or custom
                 wanted = wanted and key not in self._read_by_none(role)
             if wanted or key.endswith(".cluster.alias"):
-                kept[key] = setting
-        return kept
+                properties[key] = setting
+        return properties
 
     def _read_by_none(self, role: ConnectorRole) -> set[str]:
         """Return properties that the role defines but does not read: logins need a prefix, heartbeats have one task."""
@@ -168,10 +168,10 @@ class _Dedicated:
     def _unread(self, read: set[str]) -> Iterator[LeftOut]:
         """Yield the keys that no flow takes."""
         pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
-        told = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
+        handled = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
         silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
         for key in self.given.properties:
-            if key in read | told or key.startswith(silent):
+            if key in read | handled or key.startswith(silent):
                 continue
             if near := self._meant(key):
                 why = "Kafka has no property of this name, so it has no effect."

@@ -1,12 +1,12 @@
 """Finds what deploying an imported topology, or moving a mirror to it, would change."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from components.changes.all_effects import all_effects
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.changes.effect import Effect, Impact
 from components.flows.naming import MIRRORED, STORAGE_TOPICS
 from components.flows.resolved import ResolvedFlow, resolve_flows
@@ -15,13 +15,12 @@ from components.render.deployments import Deployment, deployments
 from components.render.planned_objects import Manifest
 from components.topology.clusters import ConfigValue, is_subdomain
 from components.topology.parsing import parse_topology
-from infra.onboard.importing.effective import effective, group_names, objects_of
+from infra.onboard.importing.effective import effective_state, objects_of
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject, read_documents
 from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.importing.values import OURS, Placeholders, may_be_secret, providers_of
-from infra.onboard.importing.workers import CONVERTERS
 
 _CONNECTOR = "connector "
 #: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
@@ -33,7 +32,7 @@ _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.ov
 
 
 @dataclass(frozen=True)
-class Difference:
+class ChangedSetting:
     """A field or property that differs between the rendered object and the one that was read; None if absent.
 
     `key` is "" if one of them does not have the object at all.
@@ -51,12 +50,12 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Proof:
+class ImportChanges:
     """Says what deploying an imported replication would change, and which of its flows replicate no heartbeats."""
 
     name: str
     effects: tuple[Effect, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[ChangedSetting, ...]
     without_heartbeats: tuple[str, ...] = ()
 
     @property
@@ -77,75 +76,73 @@ class Proof:
         )
 
 
-def prove(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> Proof:
+def changes_of_import(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> ImportChanges:
     """Compare what was read with what the topology renders for it."""
     kafka = deployment.flows[0].expanded.kafka
+    flows = {flow.settings.source: flow.name for flow in deployment.flows}
     ours = {planned.key: planned.manifest for planned in deployment.objects}
     theirs = objects_of(imported, placeholders)
-    flows = {flow.settings.source: flow.name for flow in deployment.flows}
-    sides, specs = [], []
-    for objects, resolving in ((theirs, placeholders), (ours, replace(placeholders, providers=OURS))):
-        own = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in CONVERTERS}
-        specs.append(own)
-        sides.append(effective(deployment_state(imported.name, objects, flows), own, resolving, kafka))
-    of = {flow.name: flow.expanded for flow in deployment.flows}
-    effects = all_effects(sides[:1], sides[1:], lambda flow, key: of[flow].where(key) if flow in of else key)
-    return Proof(imported.name, effects, tuple(sorted(_differences(sides, specs), key=str)))
+    before = effective_state(imported.name, theirs, placeholders, kafka, flows)
+    after = effective_state(imported.name, ours, replace(placeholders, providers=OURS), kafka, flows)
+    effects = all_effects([before], [after], _topology_path([deployment]))
+    return ImportChanges(imported.name, effects, tuple(sorted(_changed_settings(before, after), key=str)))
 
 
-def _differences(sides: Sequence[DeploymentState], specs: Sequence[Mapping[str, Manifest]]) -> Iterator[Difference]:
-    before, after = sides
+def _topology_path(deployments: Sequence[Deployment]) -> Callable[[str, str], str]:
+    expanded = {flow.name: flow.expanded for deployment in deployments for flow in deployment.flows}
+    return lambda flow, key: expanded[flow].where(key) if flow in expanded else key
+
+
+def _changed_settings(before: DeploymentState, after: DeploymentState) -> Iterator[ChangedSetting]:
     # A connector whose name no object can have is compared with the one that replaces it.
-    made_of = {(connector.role, connector.part): connector.name for connector in after.connectors}
+    successors = {(connector.role, connector.part): connector.name for connector in after.connectors}
     old = {
         connector.name
         if is_connector(connector.name)
-        else made_of.get((connector.role, connector.part), connector.name): connector
+        else successors.get((connector.role, connector.part), connector.name): connector
         for connector in before.connectors
     }
     new = {connector.name: connector for connector in after.connectors}
     for name in sorted({*old, *new}):
-        read, made = old.get(name), new.get(name)
-        if read is None or made is None:
-            yield Difference(f"{_CONNECTOR}{name}", "", None if read is None else name, None if made is None else name)
-            continue
-        sides_of = (
-            {**connector.submitted, "state": connector.state, "name": connector.name} for connector in (read, made)
-        )
-        yield from _changed(f"{_CONNECTOR}{name}", *sides_of)
+        sides = old.get(name), new.get(name)
+        yield from _changed(f"{_CONNECTOR}{name}", name, *map(_connector_facts, sides))
+    known = {(workers.kind, workers.name): workers for workers in before.workers}
     for workers in after.workers:
-        same = next(
-            (worker for worker in before.workers if (worker.kind, worker.name) == (workers.kind, workers.name)), None
-        )
-        if same is None:
-            yield Difference(f"{workers.kind} {workers.name}", "", None, workers.name)
-            continue
-        yield from _changed(
-            f"{workers.kind} {workers.name}", _facts(same, specs[0][same.name]), _facts(workers, specs[1][workers.name])
-        )
+        same = known.get((workers.kind, workers.name))
+        yield from _changed(f"{workers.kind} {workers.name}", workers.name, _worker_facts(same), _worker_facts(workers))
 
 
-def is_connector(name: str) -> bool:
-    """Return whether the operator can create a connector with this name."""
-    return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
+def _connector_facts(connector: DeployedConnector | None) -> dict[str, Any] | None:
+    return connector and {**connector.submitted, "state": connector.state, "name": connector.name}
 
 
-def _facts(workers: DeployedWorkers, spec: Manifest) -> dict[str, Any]:
-    return {
+def _worker_facts(workers: DeployedWorkers | None) -> dict[str, Any] | None:
+    return workers and {
         **{f"config.{key}": value for key, value in workers.config.items()},
         **workers.pods,
-        **group_names(workers.kind, spec),
+        "groupId": workers.group,
+        "offsetStorageTopic": workers.offsets_topic,
         "replicas": workers.replicas,
         "logging": workers.logging,
         "bootstrapServers": workers.target_address,
     }
 
 
-def _changed(obj: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+def _changed(
+    obj: str, name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[ChangedSetting]:
+    if before is None or after is None:
+        yield ChangedSetting(obj, "", None if before is None else name, None if after is None else name)
+        return
     for key in sorted({*before, *after}):
         old, new = before.get(key), after.get(key)
         if old != new and str(old) != str(new):
-            yield Difference(obj, key, None if old is None else str(old), None if new is None else str(new))
+            yield ChangedSetting(obj, key, None if old is None else str(old), None if new is None else str(new))
+
+
+def is_connector(name: str) -> bool:
+    """Return whether the operator can create a connector with this name."""
+    return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 
 def _shown(key: str, text: str | None) -> str:
@@ -175,9 +172,8 @@ def effects_of_move(
     """
     before = _before(body, index, deployments[0], config_maps)
     after = [_after(deployment, config_maps) for deployment in deployments]
-    of = {flow.name: flow.expanded for deployment in deployments for flow in deployment.flows}
     same = _on_the_same_workers(before, after)
-    effects = all_effects([same], after, lambda flow, key: of[flow].where(key) if flow in of else key)
+    effects = all_effects([same], after, _topology_path(deployments))
     return tuple(effect for effect in effects if effect.code not in _CARRIED and effect.severity is not Impact.RESTART)
 
 
@@ -196,19 +192,15 @@ def _before(body: Manifest, index: int, deployment: Deployment, config_maps: Con
     flow = deployment.flows[0]
     placeholders = Placeholders(body["metadata"]["namespace"], providers_of(worker_config(body)), config_maps)
     objects = objects_of(Imported(flow.name, "", {}, {}, read), placeholders)
-    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values()}
-    state = deployment_state(flow.name, objects, {flow.alias("source"): flow.name})
-    return effective(state, specs, placeholders, flow.expanded.kafka)
+    return effective_state(flow.name, objects, placeholders, flow.expanded.kafka, {flow.alias("source"): flow.name})
 
 
 def _after(deployment: Deployment, config_maps: ConfigMaps) -> DeploymentState:
     objects = {planned.key: planned.manifest for planned in deployment.objects}
-    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] == "KafkaConnect"}
-    flow = deployment.flows[0]
-    state = deployment_state(
-        deployment.name, objects, {member.settings.source: member.name for member in deployment.flows}
-    )
-    return effective(state, specs, Placeholders(flow.namespace, OURS, config_maps), flow.expanded.kafka)
+    first = deployment.flows[0]
+    placeholders = Placeholders(first.namespace, OURS, config_maps)
+    flows = {flow.settings.source: flow.name for flow in deployment.flows}
+    return effective_state(deployment.name, objects, placeholders, first.expanded.kafka, flows)
 
 
 def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentState]) -> DeploymentState:
@@ -217,7 +209,7 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
     for connector in (connector for state in after for connector in state.connectors):
         new.setdefault(connector.role, connector)
 
-    def moved(connector: DeployedConnector) -> DeployedConnector:
+    def on_those_workers(connector: DeployedConnector) -> DeployedConnector:
         successor = new.get(connector.role)
         if successor is None:
             return connector
@@ -225,7 +217,7 @@ def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentStat
         workers = replace(successor.workers, target_address=connector.workers.target_address)
         return replace(connector, name=successor.name, workers=workers, config=_as_flows_exclude(connector, successor))
 
-    connectors = tuple(moved(former) for former in before.connectors)
+    connectors = tuple(on_those_workers(former) for former in before.connectors)
     workers = tuple({id(former.workers): former.workers for former in connectors}.values())
     return replace(before, name=after[0].name, connectors=connectors, workers=workers)
 
@@ -247,7 +239,7 @@ def without_heartbeats(flows: Iterable[ResolvedFlow]) -> tuple[str, ...]:
     )
 
 
-def said_of(flows: Iterable[str]) -> str:
+def heartbeat_warning(flows: Iterable[str]) -> str:
     """Return a message: what goes unnoticed in these flows, and how to change that; "" if there are none."""
     names = ", ".join(flows)
     return names and (
@@ -260,7 +252,7 @@ def said_of(flows: Iterable[str]) -> str:
     )
 
 
-def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> list[Proof]:
+def changes_of_imports(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> list[ImportChanges]:
     """Return the proof of each replication. Raises ReplicationError if the topology cannot be rendered."""
     topology = parse_topology(imported.document)
     unknown = {
@@ -275,12 +267,12 @@ def proofs_of(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> 
     proofs = []
     for replication in imported.imported:
         workers, silent = replication.read[0], without_heartbeats(rendered[replication.name].flows)
-        if replication.moves_from is not None:
-            effects = effects_of_move(workers.body, replication.moves_from, [rendered[replication.name]], data)
-            proofs.append(Proof(replication.name, effects, (), silent))
+        if replication.mirror_index is not None:
+            effects = effects_of_move(workers.body, replication.mirror_index, [rendered[replication.name]], data)
+            proofs.append(ImportChanges(replication.name, effects, (), silent))
             continue
         config = workers.spec.get("config") or {}
-        proof = prove(
+        proof = changes_of_import(
             replication, rendered[replication.name], Placeholders(workers.namespace, providers_of(config), data)
         )
         proofs.append(replace(proof, without_heartbeats=silent))

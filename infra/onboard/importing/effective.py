@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
 from components.kafka.replication_policy import SIDES
 from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
@@ -62,19 +62,29 @@ def _mirrors(read: Any, placeholders: Placeholders) -> Iterator[Manifest]:
     if not isinstance(normal, tuple):
         return
     for _, mirror, source in normal[1]:
-        kept = {key: mirror[key] for key in ("source", "sourceCluster", "targetCluster") if key in mirror}
-        kept |= selections_of(mirror)
+        normal_mirror = {key: mirror[key] for key in ("source", "sourceCluster", "targetCluster") if key in mirror}
+        normal_mirror |= selections_of(mirror)
         for role, config in effective_configs(mirror, source, placeholders):
             given = mirror[f"{role}Connector"]
             state = given.get("state") or ("paused" if given.get("pause") else "running")
-            kept[f"{role}Connector"] = {**given, "config": config, "state": state}
-        yield kept
+            normal_mirror[f"{role}Connector"] = {**given, "config": config, "state": state}
+        yield normal_mirror
 
 
-def effective(
-    state: DeploymentState, specs: Mapping[str, Manifest], placeholders: Placeholders, kafka: str
+def effective_state(
+    name: str,
+    objects: Mapping[str, Manifest],
+    placeholders: Placeholders,
+    kafka: str,
+    flows: Mapping[str, str] | None = None,
 ) -> DeploymentState:
-    workers = {id(worker): _effective_workers(worker, specs[worker.name]) for worker in state.workers}
+    """Return what these objects make Connect run, with every setting that it would read.
+
+    `flows` names the flows by the alias of their source.
+    """
+    state = deployment_state(name, objects, flows)
+    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in CONVERTERS}
+    workers = {id(group): _effective_workers(group, specs[group.name]) for group in state.workers}
     connectors = tuple(
         _effective_connector(connector, workers.get(id(connector.workers), connector.workers), placeholders, kafka)
         for connector in state.connectors

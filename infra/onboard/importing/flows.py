@@ -33,7 +33,7 @@ TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat":
 class Imported:
     """One replication of a topology, with its clusters by alias, and the objects that it was made of.
 
-    `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `moves_from` is the
+    `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `mirror_index` is the
     place of the mirror that becomes this flow in the KafkaMirrorMaker2 that was read; None if the replication is what
     was read. `wanted` is the name that it would have if Kubernetes accepted it and nothing else had it.
     """
@@ -46,7 +46,7 @@ class Imported:
     left_out: list[LeftOut] = field(default_factory=list)
     needed: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
-    moves_from: int | None = None
+    mirror_index: int | None = None
     wanted: str = ""
 
 
@@ -191,7 +191,7 @@ class _Flow:
             return {"enabled": False}
         refuse = _refusing(read)
         fields = connector_fields_of(read.spec, refuse, self.left_out, TASKS[role])
-        config = kept_config(own[role], refuse, self.left_out)
+        config = passed_config(own[role], refuse, self.left_out)
         return {
             **({"name": read.name} if is_subdomain(read.name) else {}),
             **own_labels(read, self.left_out),
@@ -207,12 +207,12 @@ def _refusing(read: ReadObject) -> Any:
 def _without_connections(config: Mapping[str, str], role: ConnectorRole) -> dict[str, str]:
     """Return a configuration without the properties that the clusters of the topology decide."""
     prefixes = ("source.cluster.", "target.cluster.")
-    kept = {key: value for key, value in config.items() if not key.startswith(prefixes)}
+    own = {key: value for key, value in config.items() if not key.startswith(prefixes)}
     if role == "heartbeat":
         ends = {key.removeprefix("target.cluster.") for key in config if key.startswith("target.cluster.")}
         for prefix in _CLIENTS[1:]:
-            kept = {key: value for key, value in kept.items() if key.removeprefix(prefix) not in ends}
-    return kept
+            own = {key: value for key, value in own.items() if key.removeprefix(prefix) not in ends}
+    return own
 
 
 def open_credential(refuse: Any, key: str) -> LeftOut:
@@ -223,11 +223,11 @@ def open_credential(refuse: Any, key: str) -> LeftOut:
     return note
 
 
-def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
+def passed_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
     """Return the properties that the topology passes on, without credentials and placeholders that it cannot
     express.
     """
-    kept: dict[str, Any] = {}
+    passed: dict[str, Any] = {}
     for key, value in config.items():
         placeholder = unresolved(value)
         if placeholder is not None and not placeholder.startswith(f"${{{FILE_PROVIDER}:{WORKER_FILE}"):
@@ -236,8 +236,8 @@ def kept_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut])
         elif may_be_secret(key, value):
             left_out.append(open_credential(refuse, key))
         else:
-            kept[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
-    return kept
+            passed[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
+    return passed
 
 
 _Replication: TypeAlias = dict[str, Any]
@@ -304,9 +304,9 @@ def _differing(made: Sequence[Imported]) -> list[str]:
 
 
 def _shared(made: Imported) -> _Replication:
-    kept = {key: value for key, value in made.replication.items() if key not in _APART}
+    shared = {key: value for key, value in made.replication.items() if key not in _APART}
     syncs = {key: value for key, value in made.replication.get("offsetSyncs", {}).items() if key != "lagMax"}
-    return {**kept, "offsetSyncs": syncs, "clusters": made.clusters}
+    return {**shared, "offsetSyncs": syncs, "clusters": made.clusters}
 
 
 def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:

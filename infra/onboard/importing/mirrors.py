@@ -8,7 +8,7 @@ from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import nearest
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.topology.clusters import is_label
-from infra.onboard.importing.flows import TASKS, Imported, Names, kept_config, open_credential
+from infra.onboard.importing.flows import TASKS, Imported, Names, open_credential, passed_config
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
 from infra.onboard.importing.reading import ReadObject
@@ -190,8 +190,8 @@ def _mirror(
             connectors[role] = {} if role == "source" else {"enabled": False}
             continue
         fields = connector_fields_of(given, refusing(role), made.left_out, tasks)
-        kept = kept_config(own[role], refusing(role), made.left_out)
-        connectors[role] = {**fields, **({"config": kept} if kept else {})}
+        passed = passed_config(own[role], refusing(role), made.left_out)
+        connectors[role] = {**fields, **({"config": passed} if passed else {})}
     return {**flow, **({"transforms": transforms} if transforms else {}), "connectors": connectors}
 
 
@@ -252,5 +252,5 @@ def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
             replication={"kind": "flow", **shared, **({"source": alias, **sources[alias]} if sources else {})},
             clusters={end: imported.clusters[end] for end in (alias, shared["target"])},
             left_out=imported.left_out if index == 0 else [],
-            moves_from=index,
+            mirror_index=index,
         )

@@ -76,7 +76,7 @@ class ReadObject:
 
 
 @dataclass
-class Found:
+class ReadInput:
     """Everything that was read; `first` has the first copy of each object by its label."""
 
     objects: list[ReadObject] = field(default_factory=list)
@@ -90,36 +90,36 @@ class Found:
         return [read for read in self.objects if read.kind == kind]
 
 
-def read_objects(sources: Sequence[str], namespace: str) -> Found:
+def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
     """Read files, folders and `-` for standard input; `namespace` is that of objects that name none.
 
     Raises CannotRunError if a source does not exist, or if nothing in them is a MirrorMaker.
     """
-    found = Found()
+    found = ReadInput()
     for file, content in _contents(sources):
         _take_file(file, content, namespace, found)
     _require_any(found, ", ".join(sources))
     return found
 
 
-def read_documents(where: str, documents: Iterable[object]) -> Found:
+def read_documents(where: str, documents: Iterable[object]) -> ReadInput:
     """Read objects of a cluster that `where` names. Raises CannotRunError if none of them is a MirrorMaker."""
-    found = Found()
+    found = ReadInput()
     for document in documents:
         _take(document, where, "default", found)
     _require_any(found, where)
     return found
 
 
-def read_parsed(documents: Iterable[tuple[str, object]], namespace: str) -> Found:
+def read_parsed(documents: Iterable[tuple[str, object]], namespace: str) -> ReadInput:
     """Read parsed documents, each with its file; there may be no MirrorMaker among them."""
-    found = Found()
+    found = ReadInput()
     for file, document in documents:
         _take(document, file, namespace, found)
     return found
 
 
-def _require_any(found: Found, where: str) -> None:
+def _require_any(found: ReadInput, where: str) -> None:
     if not (found.dedicated or found.rest or found.of("KafkaConnector") or found.of("KafkaMirrorMaker2")):
         raise CannotRunError(
             "nothing-to-import",
@@ -131,7 +131,7 @@ def _require_any(found: Found, where: str) -> None:
         )
 
 
-def _take_file(file: str, content: bytes, namespace: str, found: Found) -> None:
+def _take_file(file: str, content: bytes, namespace: str, found: ReadInput) -> None:
     named = file.endswith(_PROPERTIES)
     if is_dedicated(content) and (named or b"apiVersion:" not in content):
         found.dedicated += properties_file(file, content, namespace, found.left_out)
@@ -172,7 +172,7 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def _take(document: object, file: str, namespace: str, found: Found) -> None:
+def _take(document: object, file: str, namespace: str, found: ReadInput) -> None:
     if document is None:
         return
     connectors, lacking = rest_connectors(document, file, namespace), without_config(document, file)
@@ -207,7 +207,7 @@ def _items(document: object) -> Sequence[object] | None:
     return items if isinstance(items, Sequence) and not isinstance(items, str) else None
 
 
-def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: Found) -> None:
+def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: ReadInput) -> None:
     kind = str(document["kind"])
     metadata = document.get("metadata")
     given = dict(metadata) if isinstance(metadata, Mapping) else {}
@@ -243,9 +243,9 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
         found.left_out.append(LeftOut(file, label, path, "wrong-form", why, f"make it {form}."))
 
-    kept = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
+    metadata_read = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
     body = {key: value for key, value in document.items() if key != "status"}
-    body = shaped({**body, "metadata": {"namespace": namespace, **kept}}, report)
+    body = shaped({**body, "metadata": {"namespace": namespace, **metadata_read}}, report)
     if version == "kafka.strimzi.io/v1":
         body = without_removed(body, _reporting_removed(file, label, found))
     lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
@@ -258,7 +258,7 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
         found.left_out.append(LeftOut(file, label, lacking, "field-missing", why, "complete the object."))
 
 
-def _reporting_removed(file: str, label: str, found: Found) -> Callable[[str], None]:
+def _reporting_removed(file: str, label: str, found: ReadInput) -> Callable[[str], None]:
     def report(path: str) -> None:
         why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
         found.left_out.append(LeftOut(file, label, path, "without-effect", why, "remove it."))
@@ -266,7 +266,7 @@ def _reporting_removed(file: str, label: str, found: Found) -> Callable[[str], N
     return report
 
 
-def _keep(read: ReadObject, found: Found) -> None:
+def _keep(read: ReadObject, found: ReadInput) -> None:
     """Keep each object only once: a second copy may have different content."""
     first = found.first.setdefault(read.label, read)
     if first is read:

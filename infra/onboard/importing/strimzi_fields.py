@@ -102,11 +102,11 @@ def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> d
 
 
 def _mirror_of_v1(mirror: Mapping[str, Any], path: str, report: Callable[[str], None]) -> dict[str, Any]:
-    kept = _without(mirror, _REMOVED_OF_MIRRORS, path, report)
+    remaining = _without(mirror, _REMOVED_OF_MIRRORS, path, report)
     for name in ("sourceConnector", "checkpointConnector"):
-        if name in kept:
-            kept[name] = _without(kept[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
-    return kept
+        if name in remaining:
+            remaining[name] = _without(remaining[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
+    return remaining
 
 
 def _without(
@@ -164,9 +164,9 @@ def _mapping(value: Any, shape: Mapping[str, Any], path: str, report: Report) ->
     fields = {}
     for key, below in value.items():
         where = f"{path}.{key}" if path else str(key)
-        kept = _shaped(below, shape[key], where, report) if key in shape else below
-        if kept is not None:
-            fields[str(key)] = kept
+        formed = _shaped(below, shape[key], where, report) if key in shape else below
+        if formed is not None:
+            fields[str(key)] = formed
     return fields
 
 

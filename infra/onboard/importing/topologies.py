@@ -14,7 +14,7 @@ from infra.onboard.importing.dedicated import flows_of, imported_dedicated
 from infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
-from infra.onboard.importing.reading import Found, ReadObject, ReadProperties
+from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -41,7 +41,7 @@ class ImportedTopology:
     @property
     def runs_as_read(self) -> bool:
         """Return whether everything was read from objects, which the project keeps."""
-        moves = any(replication.moves_from is not None for replication in self.imported)
+        moves = any(replication.mirror_index is not None for replication in self.imported)
         return not moves and not any(
             isinstance(read, ReadProperties) for replication in self.imported for read in replication.read
         )
@@ -65,7 +65,7 @@ class ImportedTopology:
 
 
 def imported_topologies(
-    found: Found, operator: str | None, region: str, *, flows: bool = False
+    found: ReadInput, operator: str | None, region: str, *, flows: bool = False
 ) -> tuple[list[ImportedTopology], list[LeftOut]]:
     """Return the topologies of everything that was read, and what is not in them.
 
@@ -89,7 +89,7 @@ def imported_topologies(
     return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
 
 
-def _replications(found: Found, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
+def _replications(found: ReadInput, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
     config_maps = found.of("ConfigMap")
     for read in found.of("KafkaMirrorMaker2"):
         version = kafka_of(read, operator)
@@ -163,7 +163,7 @@ def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
     return made if isinstance(made, LeftOut) else replace(made, wanted=name)
 
 
-def _config_maps(found: Found) -> Iterable[LeftOut]:
+def _config_maps(found: ReadInput) -> Iterable[LeftOut]:
     """Yield each ConfigMap that something names, and one line for all others of a file, because a cluster has
     hundreds.
     """

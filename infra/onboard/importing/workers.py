@@ -76,8 +76,8 @@ def connect_of(
     spec = read.spec
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
     connect |= _logging(spec) | _metrics(read, left_out) | _template(read, spec, left_out)
-    if kept := _worker_config(config):
-        connect["config"] = _without_credentials(kept, read, "spec.config", left_out)
+    if own_config := _worker_config(config):
+        connect["config"] = _without_credentials(own_config, read, "spec.config", left_out)
     _hide_variables(connect, read, left_out)
     elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
     if "target" in spec:
@@ -155,8 +155,8 @@ def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[Le
 
 def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
     named = {name for name, _ in _GROUP.values()}
-    kept = {key: value for key, value in config.items() if key not in named | {EXACTLY_ONCE_SUPPORT}}
-    return {key: value for key, value in kept.items() if not _rendered(key, value)}
+    unnamed = {key: value for key, value in config.items() if key not in named | {EXACTLY_ONCE_SUPPORT}}
+    return {key: value for key, value in unnamed.items() if not _rendered(key, value)}
 
 
 def _rendered(key: str, value: Any) -> bool:

@@ -132,18 +132,18 @@ def _yaml(value: object) -> str:
 def require_empty(folder: Path) -> None:
     """Raise CannotRunError if the folder of a new project holds anything but `.git` and `.venv`."""
     if folder.is_dir():
-        kept = sorted(path.name for path in folder.iterdir() if path.name not in _ALLOWED)
+        present = sorted(path.name for path in folder.iterdir() if path.name not in _ALLOWED)
     elif folder.exists() or folder.is_symlink():
-        kept = [folder.name]
+        present = [folder.name]
     else:
         return
-    if kept:
+    if present:
         raise CannotRunError(
             "folder-not-empty",
             "a new project cannot be written here",
             shown(folder),
             "A new project never overwrites files, but there is already "
-            f"{', '.join(kept[:5])}{' and more' if len(kept) > 5 else ''}.",
+            f"{', '.join(present[:5])}{' and more' if len(present) > 5 else ''}.",
             "name a new or an empty folder.",
         )
 

@@ -130,10 +130,10 @@ def _answer(home: Path, *arguments: str) -> bytes:
     return answer.stdout
 
 
-def _failed(home: Path, said: str) -> CannotRunError:
+def _failed(home: Path, reason: str) -> CannotRunError:
     return CannotRunError(
         "git-failed",
-        f"git cannot read the folder: {said}",
+        f"git cannot read the folder: {reason}",
         str(home),
         "A review compares the folder with the commit where the branch began.",
         "correct what git reports, or fetch the missing commits.",

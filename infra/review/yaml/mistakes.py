@@ -14,10 +14,10 @@ from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.reading import Found
+from infra.onboard.importing.reading import ReadInput
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.review.comparison import Mistake
-from infra.review.yaml.objects import Identity, Side, identity_of
+from infra.review.yaml.objects import FolderObjects, Identity, identity_of
 
 _NO_REGION = "imported"
 _CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
@@ -39,9 +39,9 @@ class Checked:
     failed: str = ""
 
 
-def checked(side: Side, unclear: Collection[Identity]) -> Checked:
+def checked(side: FolderObjects, unclear: Collection[Identity]) -> Checked:
     """Check what can be judged of a folder."""
-    judged = Found(
+    judged = ReadInput(
         [read for read in side.found.objects if identity_of(read) not in unclear], left_out=side.found.left_out
     )
     try:
@@ -65,7 +65,7 @@ def new_mistakes(before: Checked, after: Checked) -> tuple[Mistake, ...]:
     )
 
 
-def _refused(side: Side) -> Iterator[Mistake]:
+def _refused(side: FolderObjects) -> Iterator[Mistake]:
     """Yield the resources that the operator refuses as a whole, so that their change never reaches Connect."""
     for read in side.read("KafkaMirrorMaker2").values():
         ends = ends_of_mirrors(read)

@@ -11,7 +11,7 @@ from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import Manifest
 from infra.onboard.importing.documents import documents_of
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import Found, ReadObject, objects_in, read_parsed
+from infra.onboard.importing.reading import ReadInput, ReadObject, objects_in, read_parsed
 from infra.onboard.importing.values import may_be_secret
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
@@ -54,7 +54,7 @@ class FileObject:
 
 
 @dataclass
-class Side:
+class FolderObjects:
     """A folder at one time.
 
     `unreadable` says why a file was not read. `without_object` are files with documents that are not Kubernetes
@@ -63,7 +63,7 @@ class Side:
 
     files: Mapping[str, bytes]
     objects: dict[Identity, list[FileObject]] = field(default_factory=dict)
-    found: Found = field(default_factory=Found)
+    found: ReadInput = field(default_factory=ReadInput)
     unreadable: dict[str, LeftOut] = field(default_factory=dict)
     without_object: set[str] = field(default_factory=set)
 
@@ -89,9 +89,9 @@ def identity_of(read: ReadObject) -> Identity:
     return _group_and_kind(read.body), read.namespace, read.name
 
 
-def side_of(files: Mapping[str, bytes], namespace: str) -> Side:
+def side_of(files: Mapping[str, bytes], namespace: str) -> FolderObjects:
     """Read the files of a folder; `namespace` is that of objects that name none."""
-    side = Side(files)
+    side = FolderObjects(files)
     parsed: list[tuple[str, Mapping[str, Any]]] = []
     notes: list[LeftOut] = []
     for file in sorted(files):
@@ -154,7 +154,7 @@ class IdentifiedChange:
         return tuple(field.path for field in self.shown.fields)
 
 
-def changed_objects(before: Side, after: Side) -> Iterator[IdentifiedChange]:
+def changed_objects(before: FolderObjects, after: FolderObjects) -> Iterator[IdentifiedChange]:
     """Yield each object that differs; if it has several copies, each copy that differs in its file.
 
     A stack's objects are compared by their role and part, which files do not have, so these are compared by identity.

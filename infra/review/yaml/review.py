@@ -13,7 +13,7 @@ from infra.review.snapshots import Objects, Snapshot
 from infra.review.yaml.effects import effects_at_rest, object_effects
 from infra.review.yaml.folder import Files, files_at, files_now, may_matter, repository_of
 from infra.review.yaml.mistakes import checked, new_mistakes
-from infra.review.yaml.objects import Identity, Side, changed_objects, kind_of, replicates, side_of
+from infra.review.yaml.objects import FolderObjects, Identity, changed_objects, kind_of, replicates, side_of
 from infra.review.yaml.states import FolderWorkers, deployments_of, states_of_both, workers_of_both
 from infra.review.yaml.unjudged import is_beside, unclear_objects, unjudged_before, unjudged_of
 from infra.stack.yaml_files import shown
@@ -133,7 +133,7 @@ def _is_checked(identity: Identity) -> bool:
     return identity[0].startswith("kafka.strimzi.io/") or identity[0] in {"ConfigMap", "Secret", "Namespace"}
 
 
-def _bodies(side: Side, unclear: Mapping[Identity, str]) -> Snapshot:
+def _bodies(side: FolderObjects, unclear: Mapping[Identity, str]) -> Snapshot:
     """Return the objects of a side: those that replicate, which may need others, and the others."""
     replicating = {
         read.label: read.body

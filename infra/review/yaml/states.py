@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
-from infra.onboard.importing.effective import effective, objects_of
+from infra.onboard.importing.effective import effective_state, objects_of
 from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
@@ -17,7 +17,7 @@ from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.topologies import kafka_of, workers_of
 from infra.onboard.importing.values import Placeholders, providers_of
 from infra.onboard.importing.workers import group_name
-from infra.review.yaml.objects import Identity, Side, identity_of
+from infra.review.yaml.objects import FolderObjects, Identity, identity_of
 
 _WORKERS = ("KafkaMirrorMaker2", "KafkaConnect")
 
@@ -44,7 +44,7 @@ class FolderWorkers:
 
 
 def workers_of_both(
-    before: Side, after: Side, unclear: Collection[Identity]
+    before: FolderObjects, after: FolderObjects, unclear: Collection[Identity]
 ) -> tuple[tuple[FolderWorkers, ...], tuple[FolderWorkers, ...]]:
     """Return the workers of both sides that can be judged; workers that are the same before and after share a name."""
     old, new = (_read_workers(side, unclear) for side in (before, after))
@@ -54,7 +54,7 @@ def workers_of_both(
     return _named(before, old, first, unclear), _named(after, new, second, unclear)
 
 
-def _read_workers(side: Side, unclear: Collection[Identity]) -> dict[Identity, ReadObject]:
+def _read_workers(side: FolderObjects, unclear: Collection[Identity]) -> dict[Identity, ReadObject]:
     workers = {identity: read for kind in _WORKERS for identity, read in side.read(kind).items()}
     return {identity: read for identity, read in workers.items() if identity not in unclear}
 
@@ -89,7 +89,7 @@ def _group(read: ReadObject) -> str:
 
 
 def _named(
-    side: Side,
+    side: FolderObjects,
     workers: Mapping[Identity, ReadObject],
     names: Mapping[Identity, str],
     unclear: Collection[Identity],
@@ -174,9 +174,7 @@ def _state(workers: FolderWorkers) -> DeploymentState:
     placeholders = Placeholders(workers.read.namespace, providers_of(workers.config), workers.config_maps)
     objects = objects_of(imported, placeholders)
     written = deployment_state(workers.name, objects)
-    specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in _WORKERS}
-    kafka = kafka_of(workers.read, None)
-    meant = effective(written, specs, placeholders, str(kafka))
+    meant = effective_state(workers.name, objects, placeholders, str(kafka_of(workers.read, None)))
     (group,) = (_workers(*pair) for pair in zip(written.workers, meant.workers, strict=True))
     connectors = tuple(_connector(*pair, group) for pair in zip(written.connectors, meant.connectors, strict=True))
     return replace(meant, workers=(group,), connectors=connectors)

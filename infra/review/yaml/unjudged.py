@@ -18,7 +18,7 @@ from infra.review.comparison import Unjudged
 from infra.review.object_changes import ChangeKind
 from infra.review.yaml.effects import REQUESTS, connectors_reading
 from infra.review.yaml.folder import Files
-from infra.review.yaml.objects import FileObject, IdentifiedChange, Identity, Side, kind_of, label_of
+from infra.review.yaml.objects import FileObject, FolderObjects, IdentifiedChange, Identity, kind_of, label_of
 from infra.review.yaml.states import FolderWorkers
 
 _CLUSTER = r"(\.(alias|bootstrapServers|tls|authentication|config|groupId|\w+StorageTopic)(\W.*)?)?"
@@ -73,7 +73,7 @@ _WHY_BESIDE = {
 }
 
 
-def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
+def unclear_objects(before: FolderObjects, after: FolderObjects) -> dict[Identity, str]:
     """Return why an object that replicates, or that such an object reads, cannot be judged.
 
     Other objects are not listed.
@@ -87,7 +87,7 @@ def unclear_objects(before: Side, after: Side) -> dict[Identity, str]:
     return reasons | dict(_without_workers(before, after, reasons))
 
 
-def _reasons(identity: Identity, before: Side, after: Side) -> Iterator[str]:
+def _reasons(identity: Identity, before: FolderObjects, after: FolderObjects) -> Iterator[str]:
     if not identity[2]:
         yield "It has no name, so it cannot be matched to an object on the other side."
     for side, other, word in ((after, before, "new"), (before, after, "removed")):
@@ -125,7 +125,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
-def _not_read(identity: Identity, side: Side) -> Iterator[str]:
+def _not_read(identity: Identity, side: FolderObjects) -> Iterator[str]:
     kind = kind_of(identity)
     read = side.read(kind).get(identity)
     left_out = side.left_out(identity)
@@ -167,7 +167,9 @@ def _connector(read: ReadObject) -> Iterator[str]:
 _REASONS = {"KafkaMirrorMaker2": _mirror_maker, "KafkaConnect": _connect, "KafkaConnector": _connector}
 
 
-def _without_workers(before: Side, after: Side, unclear: Mapping[Identity, str]) -> Iterator[tuple[Identity, str]]:
+def _without_workers(
+    before: FolderObjects, after: FolderObjects, unclear: Mapping[Identity, str]
+) -> Iterator[tuple[Identity, str]]:
     """Yield the connectors whose workers cannot be judged, or are not in the folder."""
     for side in (before, after):
         connects = side.read("KafkaConnect")
@@ -184,7 +186,7 @@ def _without_workers(before: Side, after: Side, unclear: Mapping[Identity, str])
 
 
 def unjudged_of(
-    sides: tuple[Side, Side],
+    sides: tuple[FolderObjects, FolderObjects],
     files: tuple[Files, Files],
     changes: Sequence[IdentifiedChange],
     unclear: Mapping[Identity, str],
@@ -208,7 +210,7 @@ def unjudged_of(
             yield Unjudged(change.file, obj, paths, why)
 
 
-def _unreadable(old: Side, new: Side) -> Iterator[Unjudged]:
+def _unreadable(old: FolderObjects, new: FolderObjects) -> Iterator[Unjudged]:
     for file in sorted({*old.unreadable, *new.unreadable}):
         if old.files.get(file) == new.files.get(file):
             continue
@@ -221,7 +223,7 @@ def _unreadable(old: Side, new: Side) -> Iterator[Unjudged]:
             yield Unjudged(file, _FILE, (), "It could not be read before, so what it changes is unknown.")
 
 
-def _without_object(old: Side, new: Side) -> Iterator[Unjudged]:
+def _without_object(old: FolderObjects, new: FolderObjects) -> Iterator[Unjudged]:
     for file in sorted(old.without_object | new.without_object):
         if old.files.get(file) != new.files.get(file):
             why = (
@@ -298,7 +300,7 @@ def is_beside(identity: Identity) -> bool:
 
 
 def unjudged_before(
-    old: Side, new: Side, unclear: Mapping[Identity, str], changed: Collection[Identity]
+    old: FolderObjects, new: FolderObjects, unclear: Mapping[Identity, str], changed: Collection[Identity]
 ) -> Iterator[Unjudged]:
     """Yield what was not judged before and has not changed."""
     for file in sorted(new.unreadable):

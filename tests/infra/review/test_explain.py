@@ -117,7 +117,7 @@ def test_one_property_is_shown_with_every_layer_from_lowest_to_highest(tmp_path:
         tmp_path, "max.poll.records", tuning={"preset": "throughput"}, connectors={"source": {"config": config}}
     )
     (each,) = reader(found, "orders-source", "source-consumer").properties
-    assert [(said.value, said.layer, said.key) for said in each.said] == [
+    assert [(said.value, said.layer, said.key) for said in each.settings] == [
         ("500", "Kafka", ""),
         (7, "connector", "consumer.max.poll.records"),
         (5000, "preset", "source.consumer.max.poll.records"),

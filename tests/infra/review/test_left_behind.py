@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.render.planned_objects import MANAGED_BY, PART_OF, Manifest
-from infra.review.drift import Territory, left_behind
+from infra.review.drift import Territory, undeleted_replications
 
 OWN = Territory(frozenset({"orders"}), frozenset({"west:9092"}))
 EAST = Territory(frozenset({"audit"}), frozenset({"east:9092"}))
@@ -23,7 +23,7 @@ def workers(replication: str, servers: str = "west:9092") -> Manifest:
 
 
 def found(*live: Manifest, others: tuple[Territory, ...] = ()) -> dict[str, list[str]]:
-    return {name: sorted(objects) for name, objects in left_behind(live, {"orders"}, OWN, others).items()}
+    return {name: sorted(objects) for name, objects in undeleted_replications(live, {"orders"}, OWN, others).items()}
 
 
 def test_a_replication_that_no_stack_declares_is_found_with_all_its_objects() -> None:

@@ -17,16 +17,16 @@ from components.checks import check_topology
 from components.contract.problems import ReplicationError
 from components.topology.parsing import parse_topology
 from infra.commands.app import app
-from infra.onboard.importing.deployment_changes import proofs_of
+from infra.onboard.importing.deployment_changes import changes_of_imports
 from infra.onboard.importing.project_files import needed_values
-from infra.onboard.importing.reading import Found, read_objects
+from infra.onboard.importing.reading import ReadInput, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from tests.infra.onboard.importing.resources import CASES
 
 PASSWORDS = ("hunter2", "correct-horse")
 
 
-def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[ImportedTopology], list[str]]:
+def imported(case: Path, folder: Path) -> tuple[dict[str, Any], ReadInput, list[ImportedTopology], list[str]]:
     first, _, rest = case.read_text().partition("\n---\n")
     expected = yaml.safe_load(first)
     read = folder / expected.get("file", "read.yaml")
@@ -36,7 +36,7 @@ def imported(case: Path, folder: Path) -> tuple[dict[str, Any], Found, list[Impo
     return expected, found, topologies, [f"{each.code} {each.obj} {each.field}" for each in left_out]
 
 
-def checks_and_proofs(topology: ImportedTopology, found: Found) -> tuple[list[str], dict[str, dict[str, Any]]]:
+def checks_and_proofs(topology: ImportedTopology, found: ReadInput) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The codes that a check finds, and for each replication its effects and differences."""
     try:
         parsed = parse_topology(topology.document)
@@ -51,7 +51,7 @@ def checks_and_proofs(topology: ImportedTopology, found: Found) -> tuple[list[st
                 if "config.providers" not in difference.key
             ],
         }
-        for proof in proofs_of(topology, found.of("ConfigMap"))
+        for proof in changes_of_imports(topology, found.of("ConfigMap"))
     }
     return sorted({each.code for each in check_topology(parsed)}), proofs
 
