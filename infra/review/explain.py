@@ -251,15 +251,15 @@ def as_json(explained: Explanation) -> dict[str, Any]:
     }
 
 
-def _property_json(each: Explained) -> dict[str, Any]:
-    definition = each.definition
+def _property_json(explained: Explained) -> dict[str, Any]:
+    definition = explained.definition
     return {
-        "property": each.name,
-        **_setting_json(each.name, each.holds),
+        "property": explained.name,
+        **_setting_json(explained.name, explained.holds),
         "type": definition.type.value if definition else None,
         "default": definition.default if definition else None,
         "documentation": definition.documentation if definition else None,
-        "said": [_setting_json(each.name, setting) for setting in each.settings],
+        "said": [_setting_json(explained.name, setting) for setting in explained.settings],
     }
 
 
@@ -307,12 +307,12 @@ def print_property(explained: Explanation, console: Console) -> None:
             print_fact(console, f"{_title(reader)}: {escape(entry.name)}: {_definition_text(entry)}")
 
 
-def _history(reader: Reader, each: Explained) -> Table:
+def _history(reader: Reader, explained: Explained) -> Table:
     table = _table(reader)
-    table.caption, table.caption_justify = _definition_text(each), "left"
-    for setting in each.settings:
-        style = "" if setting is each.holds else "dim strike"
-        table.add_row(*_row(each.name, setting.key or each.name, setting), style=style)
+    table.caption, table.caption_justify = _definition_text(explained), "left"
+    for setting in explained.settings:
+        style = "" if setting is explained.holds else "dim strike"
+        table.add_row(*_row(explained.name, setting.key or explained.name, setting), style=style)
     return table
 
 
@@ -323,8 +323,10 @@ def _table(reader: Reader) -> Table:
     return table
 
 
-def _print_line(reader: Reader, each: Explained, setting: EffectiveSetting, console: Console, note: str = "") -> None:
-    key, value, by, why = _row(each.name, each.name, setting)
+def _print_line(
+    reader: Reader, explained: Explained, setting: EffectiveSetting, console: Console, note: str = ""
+) -> None:
+    key, value, by, why = _row(explained.name, explained.name, setting)
     verb = f"{note} " if note else " = "
     print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
 
@@ -335,11 +337,13 @@ def _title(reader: Reader) -> str:
     return escape(f"{reader.connector}{client}{note}")
 
 
-def _definition_text(each: Explained) -> str:
-    if each.definition is None:
+def _definition_text(explained: Explained) -> str:
+    if explained.definition is None:
         return "Kafka does not define it."
-    default = "no default" if each.definition.default is None else f"default {each.definition.default or '(empty)'}"
-    return escape(f"{each.definition.type.value}, {default}. {each.definition.documentation}")
+    default = (
+        "no default" if explained.definition.default is None else f"default {explained.definition.default or '(empty)'}"
+    )
+    return escape(f"{explained.definition.type.value}, {default}. {explained.definition.documentation}")
 
 
 def _row(name: str, key: str, setting: EffectiveSetting) -> tuple[str, str, str, str]:

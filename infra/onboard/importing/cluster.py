@@ -80,8 +80,8 @@ def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
             yield {"apiVersion": "v1", "kind": "ConfigMap", **config_map}
 
 
-def _providers(each: Object) -> list[str]:
-    spec = each.get("spec") or {}
+def _providers(body: Object) -> list[str]:
+    spec = body.get("spec") or {}
     configs = [spec, spec.get("target") or {}, *(spec.get("clusters") or [])]
     return [
         alias

@@ -113,11 +113,13 @@ def _changed_settings(before: DeploymentState, after: DeploymentState) -> Iterat
 
 
 def _connector_facts(connector: DeployedConnector | None) -> dict[str, Any] | None:
-    return connector and {**connector.submitted, "state": connector.state, "name": connector.name}
+    return None if connector is None else {**connector.submitted, "state": connector.state, "name": connector.name}
 
 
 def _worker_facts(workers: DeployedWorkers | None) -> dict[str, Any] | None:
-    return workers and {
+    if workers is None:
+        return None
+    return {
         **{f"config.{key}": value for key, value in workers.config.items()},
         **workers.pods,
         "groupId": workers.group,

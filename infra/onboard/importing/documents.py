@@ -214,14 +214,14 @@ def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str
             yield name, config, _state(reported)
 
 
-def _config(each: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    info = each.get("info")
+def _config(reported: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    info = reported.get("info")
     config = info.get("config") if isinstance(info, Mapping) else None
     return config if isinstance(config, Mapping) and _is_config(config) else None
 
 
-def _state(each: Mapping[str, Any]) -> object:
-    status = each.get("status")
+def _state(reported: Mapping[str, Any]) -> object:
+    status = reported.get("status")
     connector = status.get("connector") if isinstance(status, Mapping) else None
     return connector.get("state") if isinstance(connector, Mapping) else None
 

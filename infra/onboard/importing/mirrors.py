@@ -127,8 +127,8 @@ def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]
     if len(flows) == 1:
         ((source, flow),) = flows.items()
         return {"source": source, "target": target} | {key: flow[key] for key in flow if key in _OF_EACH_SOURCE}
-    each = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
-    return {"target": target, "sources": each}
+    sources = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
+    return {"target": target, "sources": sources}
 
 
 def _cluster(made: Imported, given: Part, where: str) -> dict[str, Any]:

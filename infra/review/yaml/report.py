@@ -91,10 +91,10 @@ def _mistake(mistake: Mistake) -> str:
     return f"{mistake} ({', '.join(mistake.objects[:_MOST])})" if mistake.objects else str(mistake)
 
 
-def _unjudged(each: Unjudged) -> str:
-    fields = named([f"`{path}`" for path in each.fields], _MOST)
-    where = ", ".join(part for part in (f"`{each.file}`", each.obj, fields) if part)
-    return f"{where}: {each.why}"
+def _unjudged(unjudged: Unjudged) -> str:
+    fields = named([f"`{path}`" for path in unjudged.fields], _MOST)
+    where = ", ".join(part for part in (f"`{unjudged.file}`", unjudged.obj, fields) if part)
+    return f"{where}: {unjudged.why}"
 
 
 def _not_covered(review: FolderReview) -> list[str]:

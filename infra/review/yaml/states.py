@@ -74,8 +74,10 @@ def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject
         identity[2] for identity in {*new, *(identity for identity in old if identity not in partner.values())}
     )
 
-    def name(each: Identity) -> str:
-        return each[2] if shown[each[2]] == 1 else f"{each[0].rpartition('/')[2]} {each[1]}/{each[2]}"
+    def name(identity: Identity) -> str:
+        return (
+            identity[2] if shown[identity[2]] == 1 else f"{identity[0].rpartition('/')[2]} {identity[1]}/{identity[2]}"
+        )
 
     named = {(True, identity): name(identity) for identity in new}
     named |= {(False, earlier): name(later) for later, earlier in partner.items()}
