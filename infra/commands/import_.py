@@ -18,7 +18,7 @@ from infra.commands.console import err, out, print_problems
 from infra.onboard.importing.cluster import objects_of
 from infra.onboard.importing.deployment_changes import ImportChanges, changes_of_imports, heartbeat_warning
 from infra.onboard.importing.flows import Imported, why_named
-from infra.onboard.importing.left_out import LeftOut, Others, alike, in_words, others
+from infra.onboard.importing.left_out import LeftOut, differing_parts, grouped_by_wording, parts_text
 from infra.onboard.importing.project_files import add_logins, environments, needed_values, project_files, read_logins
 from infra.onboard.importing.reading import ReadInput, ReadObject, read_documents, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
@@ -66,17 +66,21 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
     for item in sorted(left_out):
         fields.setdefault(replace(item, field=""), []).append(item.field)
     joined = [replace(one, field=", ".join(filter(None, names))) for one, names in fields.items()]
-    for group in alike(joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))):
+    for group in grouped_by_wording(
+        joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))
+    ):
         _print(f"  {group[0]}")
-        _print_others(others((one.obj or one.file, f"{one.why}\n{one.remedy}") for one in group))
+        _print_others(differing_parts((one.obj or one.file, f"{one.why}\n{one.remedy}") for one in group))
 
 
 def print_found(problems: Sequence[Problem]) -> None:
     """Print what a check finds, each sentence once."""
-    for group in alike(problems, lambda problem: f"{problem.severity}\n{problem.code}\n{_sentences(problem)}"):
+    for group in grouped_by_wording(
+        problems, lambda problem: f"{problem.severity}\n{problem.code}\n{_sentences(problem)}"
+    ):
         # A line of the file may hold a credential that cannot be recognised as one.
         print_problems(group[:1], out, excerpts=False)
-        _print_others(others((_place(member, group[0]), _sentences(member)) for member in group))
+        _print_others(differing_parts((_place(member, group[0]), _sentences(member)) for member in group))
 
 
 def _sentences(problem: Problem) -> str:
@@ -95,7 +99,7 @@ def print_proofs(proofs: Sequence[ImportChanges], doing: str) -> None:
     def text(proof: ImportChanges) -> str:
         return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))
 
-    for group in alike(proofs, text):
+    for group in grouped_by_wording(proofs, text):
         _print_proof(group, doing)
 
 
@@ -108,7 +112,7 @@ def _print_proof(group: Sequence[ImportChanges], doing: str) -> None:
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
     for at, line in enumerate(_lines(first)):
         _print(f"  {line}")
-        places = others((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
+        places = differing_parts((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
         _print_others([(name, parts) for name, parts in places if parts], "of the others")
 
 
@@ -139,7 +143,7 @@ def _without(name: str, line: str) -> str:
 
 def _print_others(places: Others, word: str = "also") -> None:
     if places:
-        _print(f"    {word}: {in_words(places)}")
+        _print(f"    {word}: {parts_text(places)}")
 
 
 def _print(line: str) -> None:

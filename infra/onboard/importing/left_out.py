@@ -45,12 +45,12 @@ class LeftOut:
 
 T = TypeVar("T")
 #: The name of each thing, and the quoted parts of its text that differ from those of the first text, in order.
-Others: TypeAlias = Sequence[tuple[str, Sequence[str]]]
+DifferingParts: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 #: Quoted parts of a sentence: names and values.
 _QUOTED = re.compile(r"`[^`\n]*`")
 
 
-def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
+def grouped_by_wording(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
     """Group the things whose texts differ only in their quoted parts; the order stays."""
     groups: dict[str, list[T]] = {}
     for thing in things:
@@ -58,7 +58,7 @@ def alike(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
     return list(groups.values())
 
 
-def others(texts: Iterable[tuple[str, str]]) -> Others:
+def differing_parts(texts: Iterable[tuple[str, str]]) -> DifferingParts:
     """Return what differs in each text of a group after the first; each text comes with the name of its subject."""
     (_, first), *rest = texts
     own = _QUOTED.findall(first)
@@ -69,6 +69,6 @@ def others(texts: Iterable[tuple[str, str]]) -> Others:
     return tuple(dict.fromkeys(also))
 
 
-def in_words(others: Others) -> str:
+def parts_text(differing: DifferingParts) -> str:
     """Return the names with their differences, such as "b (`z`); c"; "" if there are none."""
-    return "; ".join(f"{name} ({', '.join(parts)})" if parts else name for name, parts in others)
+    return "; ".join(f"{name} ({', '.join(parts)})" if parts else name for name, parts in differing)

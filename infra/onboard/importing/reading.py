@@ -21,7 +21,7 @@ from infra.onboard.importing.documents import (
     without_config,
 )
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.strimzi_fields import missing, shaped, without_removed
+from infra.onboard.importing.strimzi_fields import missing, without_removed, without_wrong_forms
 from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
@@ -245,7 +245,7 @@ def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: 
 
     metadata_read = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
     body = {key: value for key, value in document.items() if key != "status"}
-    body = shaped({**body, "metadata": {"namespace": namespace, **metadata_read}}, report)
+    body = without_wrong_forms({**body, "metadata": {"namespace": namespace, **metadata_read}}, report)
     if version == "kafka.strimzi.io/v1":
         body = without_removed(body, _reporting_removed(file, label, found))
     lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None

@@ -5,8 +5,8 @@ from typing import Any
 
 #: Text or a number, a whole number, and properties: a mapping of names to plain values.
 TEXT, NUMBER, PROPERTIES = "text", "a whole number", "properties"
-#: A shape: a mapping of the fields that are read, a list with the shape of its entries, or one of the above.
-Shape = Mapping[str, Any] | list[Any] | str
+#: The form of a field: a mapping of the fields that are read, a list with the form of its entries, or one of the above.
+FieldForm = Mapping[str, Any] | list[Any] | str
 #: Takes the path of a field and what it must be.
 Report = Callable[[str, str], None]
 
@@ -62,7 +62,7 @@ _MIRROR = {
     **dict.fromkeys(("sourceConnector", "checkpointConnector", "heartbeatConnector"), _CONNECTOR),
 }
 _METADATA = {"name": TEXT, "namespace": TEXT, "labels": PROPERTIES, "annotations": PROPERTIES}
-_SPECS: Mapping[str, Shape] = {
+_SPECS: Mapping[str, FieldForm] = {
     "KafkaConnect": {**_WORKERS, **_CLUSTER},
     "KafkaConnector": {"class": TEXT, **_CONNECTOR},
     "KafkaMirrorMaker2": {
@@ -75,11 +75,11 @@ _SPECS: Mapping[str, Shape] = {
 }
 
 
-def shaped(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
+def without_wrong_forms(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Return an object without fields whose form differs from Strimzi's, and without null fields."""
     spec = _SPECS.get(str(body.get("kind")))
-    shape: Shape = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
-    filled: dict[str, Any] = _shaped(body, shape, "", report)
+    form: FieldForm = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
+    filled: dict[str, Any] = _in_form(body, form, "", report)
     return filled
 
 
@@ -141,39 +141,39 @@ def _mirrors(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from spec.get("mirrors", ())
 
 
-def _shaped(value: Any, shape: Shape, path: str, report: Report) -> Any:
+def _in_form(value: Any, form: FieldForm, path: str, report: Report) -> Any:
     """Return a value in its form; None, after reporting it, if it has another."""
     if value is None:
         return None
-    if isinstance(shape, Mapping):
-        return _mapping(value, shape, path, report)
-    if isinstance(shape, list):
-        return _list(value, shape, path, report)
-    if shape == PROPERTIES:
+    if isinstance(form, Mapping):
+        return _mapping(value, form, path, report)
+    if isinstance(form, list):
+        return _list(value, form, path, report)
+    if form == PROPERTIES:
         return _properties(value, path, report)
-    if shape == NUMBER and not isinstance(value, bool) and str(value).isdigit():
+    if form == NUMBER and not isinstance(value, bool) and str(value).isdigit():
         return int(value)
-    if shape == TEXT and isinstance(value, str | int | float) and not isinstance(value, bool):
+    if form == TEXT and isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
-    return report(path, shape)
+    return report(path, form)
 
 
-def _mapping(value: Any, shape: Mapping[str, Any], path: str, report: Report) -> Any:
+def _mapping(value: Any, form: Mapping[str, Any], path: str, report: Report) -> Any:
     if not isinstance(value, Mapping):
         return report(path, "a mapping")
     fields = {}
     for key, below in value.items():
         where = f"{path}.{key}" if path else str(key)
-        formed = _shaped(below, shape[key], where, report) if key in shape else below
+        formed = _in_form(below, form[key], where, report) if key in form else below
         if formed is not None:
             fields[str(key)] = formed
     return fields
 
 
-def _list(value: Any, shape: list[Any], path: str, report: Report) -> Any:
+def _list(value: Any, form: list[Any], path: str, report: Report) -> Any:
     if not isinstance(value, list):
         return report(path, "a list")
-    entries = (_shaped(entry, shape[0], f"{path}.{index}", report) for index, entry in enumerate(value))
+    entries = (_in_form(entry, form[0], f"{path}.{index}", report) for index, entry in enumerate(value))
     return [entry for entry in entries if entry is not None]
 
 

@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.onboard.importing.left_out import alike, in_words, others
+from infra.onboard.importing.left_out import differing_parts, grouped_by_wording, parts_text
 from tests.infra.onboard.importing.test_command import RESOURCE
 
 COUNT = 12
@@ -59,10 +59,10 @@ def test_every_resource_is_named_with_its_own_values(output: str) -> None:
 
 def test_texts_that_differ_in_one_quoted_value_form_a_group_that_lists_the_values() -> None:
     texts = [("a", "`x` of `y` is 1"), ("b", "`x` of `z` is 1"), ("c", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
-    groups = alike(texts, lambda each: each[1])
+    groups = grouped_by_wording(texts, lambda each: each[1])
     assert [group[0] for group in groups] == [("a", "`x` of `y` is 1"), ("d", "`x` of `y` is 2")]
-    assert [others(group) for group in groups] == [(("b", ("`z`",)), ("c", ())), ()]
-    assert in_words(others(groups[0])) == "b (`z`); c"
+    assert [differing_parts(group) for group in groups] == [(("b", ("`z`",)), ("c", ())), ()]
+    assert parts_text(differing_parts(groups[0])) == "b (`z`); c"
 
 
 def test_resources_with_different_verdicts_are_reported_separately(tmp_path: Path) -> None:
