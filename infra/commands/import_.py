@@ -18,7 +18,7 @@ from infra.commands.console import err, out, print_problems
 from infra.onboard.importing.cluster import objects_of
 from infra.onboard.importing.deployment_changes import ImportChanges, changes_of_imports, heartbeat_warning
 from infra.onboard.importing.flows import Imported, why_named
-from infra.onboard.importing.left_out import LeftOut, differing_parts, grouped_by_wording, parts_text
+from infra.onboard.importing.left_out import DifferingParts, LeftOut, differing_parts, grouped_by_wording, parts_text
 from infra.onboard.importing.project_files import add_logins, environments, needed_values, project_files, read_logins
 from infra.onboard.importing.reading import ReadInput, ReadObject, read_documents, read_objects
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
@@ -141,7 +141,7 @@ def _without(name: str, line: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", line)
 
 
-def _print_others(places: Others, word: str = "also") -> None:
+def _print_others(places: DifferingParts, word: str = "also") -> None:
     if places:
         _print(f"    {word}: {parts_text(places)}")
 
