@@ -16,7 +16,7 @@ _MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error"
 def codes_in_the_checks() -> dict[str, str]:
     """Each code that the checks give a finding, with its severity there. For `Meaning`, the severity is an argument."""
     found = {}
-    for file in (ROOT / "spark" / "checks").glob("*.py"):
+    for file in (ROOT / "spark" / "checks").rglob("*.py"):
         constants = {}
         for node in ast.walk(ast.parse(file.read_text())):
             match node:
@@ -24,7 +24,7 @@ def codes_in_the_checks() -> dict[str, str]:
                     constants[name] = value
                 case ast.Call(func=ast.Name(id=maker), args=[first, *rest]) if maker in _MAKERS:
                     code = first.value if isinstance(first, ast.Constant) else constants.get(ast.unparse(first), "")
-                    said = ast.unparse(rest[0]).removeprefix("Severity.").lower() if maker == "Meaning" else ""
+                    said = ast.unparse(rest[0]).removeprefix("FindingSeverity.").lower() if maker == "Meaning" else ""
                     found[str(code)] = said or _MAKERS[maker]
     return found
 
