@@ -147,6 +147,8 @@ _BY_CODE: "dict[int | None, Meaning]" = {
     KafkaError.UNKNOWN_TOPIC_OR_PART: _TOPIC_GONE,
     KafkaError._UNKNOWN_TOPIC: _TOPIC_GONE,
     KafkaError._UNKNOWN_PARTITION: _TOPIC_GONE,
+    # None of the partitions that were asked for has a leader.
+    KafkaError._NOENT: _TOPIC_GONE,
     KafkaError._INVALID_ARG: _CONFIGURATION,
     KafkaError._AUTHENTICATION: _LOGIN_REFUSED,
     KafkaError._SSL: _UNTRUSTED,
@@ -197,7 +199,7 @@ class ClusterErrors:
         self.answered = self.reached = False
         self._broken, self._refusal = "", ""
         self._refused: Meaning = _LOGIN_REFUSED
-        self._advertised_fails = False
+        self._advertised_fails = self._unresolved = False
 
     def hear(self, error: KafkaError) -> None:
         """Take what librdkafka reports between the answers (its `error_cb`)."""
@@ -209,7 +211,7 @@ class ClusterErrors:
             self._refusal = _short(text)
             self._refused = _NO_SUCH_MECHANISM if "mechanism" in text.lower() else _LOGIN_REFUSED
         elif code != KafkaError._ALL_BROKERS_DOWN:
-            self._broken = _short(text)
+            self._broken, self._unresolved = _short(text), code == KafkaError._RESOLVE
             self._advertised_fails = _BOOTSTRAP not in text.partition(": ")[0]
 
     def forget(self) -> None:
@@ -249,7 +251,7 @@ class ClusterErrors:
 
     def _silence(self) -> Meaning:
         if not self.answered:
-            return _UNREACHABLE
+            return _CONFIGURATION if self._unresolved else _UNREACHABLE
         return _NOT_AS_ADVERTISED if self._advertised_fails and not self.reached else _BUSY
 
     def _error(

@@ -36,6 +36,11 @@ def test_the_cause_of_silence_shows_how_far_the_client_got(
     assert str(found).startswith("Kafka cluster useast does not answer: Connect to ipv4")
 
 
+def test_an_address_that_does_not_resolve_is_a_mistake_in_the_configuration() -> None:
+    report = KafkaError(KafkaError._RESOLVE, "kafka.invalid:9093/bootstrap: Failed to resolve 'kafka.invalid:9093'")
+    assert error([report], KafkaError._TRANSPORT, NEVER).code == "client-configuration"
+
+
 @pytest.mark.parametrize(
     ("report", "code", "words"),
     [
@@ -79,6 +84,7 @@ def test_a_refused_login_is_named_even_if_the_request_only_timed_out(report: Kaf
         (KafkaError.GROUP_AUTHORIZATION_FAILED, "not-authorized", True),
         (KafkaError.SECURITY_DISABLED, "authorizer-off", False),
         (KafkaError.UNKNOWN_TOPIC_OR_PART, "topic-gone", False),
+        (KafkaError._NOENT, "topic-gone", False),
         (KafkaError.INVALID_MSG, "kafka-error", False),
         (None, "brokers-busy", False),
     ],
