@@ -1,0 +1,169 @@
+"""`status`, `failover` and the proof read the same records of MirrorMaker and must conclude the same from them.
+
+Each side reads one scene through its own client. The scene holds what their rules once disagreed about: partitions that
+are read in another order, a group that was reset, offsets under an old alias, a remote topic that was created again.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from components.clients.reader import KafkaReader
+from components.kafka.mirror_records import Checkpoint
+from components.kafka.positions import OffsetRange, TopicPartition
+from components.render.job_parameters import flow_parameters
+from infra.operate.status import kafka_facts
+from spark.checks import connector_progress
+from spark.checks.offsets import readings
+from spark.checks.offsets.translation import Candidates, Landing, Position, Record, prove
+from spark.flows import OpenFlow
+from tests.builders import a_resolved_flow
+from tests.spark import forging
+from tests.spark.forging import Written
+
+FLOW = a_resolved_flow(groups=["checkout-.*"])
+PARAMETERS = flow_parameters(FLOW)
+ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
+GROUP, COMMITTED, ON_TARGET = "checkout-web", 140, 110
+SOURCE_LOG, TARGET_LOG = OffsetRange(0, 200), OffsetRange(0, 190)
+
+
+@dataclass
+class Brokers:
+    """Both clusters at once; `backwards` returns the partitions of a topic in descending order."""
+
+    backwards: bool
+    topics: dict[str, dict[int, list[Written]]] = field(default_factory=dict)
+
+    def write(self, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
+        log = self.topics.setdefault(topic, {}).setdefault(partition, [])
+        log.append(Written(key, value, len(log), 1000 + len(log), TopicPartition(topic, partition)))
+
+    def read(self, topic: str) -> list[Written]:
+        partitions = sorted(self.topics.get(topic, {}).items(), reverse=self.backwards)
+        return [record for _, log in partitions for record in log]
+
+
+class Reader(KafkaReader):
+    """The client of status and failover."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    def records(self, topic: str, *, newest: int | None = None) -> list[Any]:  # noqa: ARG002
+        return self._brokers.read(topic)
+
+    def topics(self) -> Any:
+        return ["orders", "useast.orders"]
+
+    def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        return [TopicPartition(topic, 0) for topic in topics]
+
+    def logs(
+        self,
+        partitions: Iterable[TopicPartition],
+        *,
+        committed: bool = False,  # noqa: ARG002
+    ) -> dict[TopicPartition, OffsetRange]:
+        return {each: TARGET_LOG if each == REMOTE else SOURCE_LOG for each in partitions}
+
+    def groups(self) -> list[str]:
+        return [GROUP]
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+        return {group: {ORDERS: COMMITTED, REMOTE: ON_TARGET} for group in groups}
+
+
+class JobCluster:
+    """The client of the proof."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, Any]:
+        return {name: SimpleNamespace(id="I", partitions=len(self._brokers.topics[name])) for name in topics}
+
+    def partitions(self, topics: Sequence[str]) -> Mapping[str, int]:
+        return {name: len(self._brokers.topics[name]) for name in topics}
+
+    def offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, OffsetRange]:
+        return {each: OffsetRange(0, len(self._brokers.topics[each.topic][each.partition])) for each in partitions}
+
+    def high_watermarks(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return dict.fromkeys(partitions, SOURCE_LOG.end)
+
+    def records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], _what: str) -> list[Written]:
+        (topic,) = {partition.topic for partition, _ in ranges}
+        return self._brokers.read(topic)
+
+
+@pytest.fixture(params=[False, True], ids=["partitions ascending", "partitions descending"])
+def brokers(request: pytest.FixtureRequest) -> Brokers:
+    found = Brokers(request.param)
+    key = forging.checkpoint_key(GROUP, "useast.orders", 0)
+    for upstream, downstream in ((400, 390), (120, 110)):
+        found.write(PARAMETERS.checkpoints.topic, 0, key, forging.checkpoint_value(upstream, downstream))
+    found.write(PARAMETERS.checkpoints.topic, 0, b"?", b"?")
+    # The topic was extended later, so that the group's key is now in another partition.
+    found.write(PARAMETERS.checkpoints.topic, 1, key, forging.checkpoint_value(60, 50))
+    found.write(PARAMETERS.checkpoints.topic, 1, forging.checkpoint_key("b", "useast.orders", 0), b"")
+    # The remote topic was created again after offset 105, and its records are ten offsets behind the source's.
+    for upstream, downstream in ((0, 0), (100, 100), (105, 105), (10, 0), (60, 50), (160, 150), (170, 165)):
+        found.write(
+            PARAMETERS.offset_syncs.topic,
+            0,
+            forging.offset_sync_key("orders", 0),
+            forging.offset_sync_value(upstream, downstream),
+        )
+    offsets = str(PARAMETERS.connector_offsets_topic)
+    for at, connector, alias, offset in (
+        (0, "orders-source", "useast", 180),
+        (0, "orders-source", "useast", 150),
+        (1, "orders-source", "useast", 140),
+        (1, "orders-source", "east", 199),
+        (1, "other-source", "useast", 198),
+    ):
+        stored_key = json.dumps([connector, {"cluster": alias, "partition": 0, "topic": "orders"}]).encode()
+        found.write(offsets, at, stored_key, json.dumps({"offset": offset}).encode())
+    return found
+
+
+def job(brokers: Brokers) -> OpenFlow:
+    cluster = JobCluster(brokers)
+    names = {"orders": 1}
+    flow = SimpleNamespace(
+        parameters=PARAMETERS, source=cluster, target=cluster, sync_cluster=cluster, partitions=names
+    )
+    return cast(OpenFlow, flow)
+
+
+def test_both_sides_read_the_same_checkpoints_syncs_and_stored_offsets(brokers: Brokers) -> None:
+    status = kafka_facts.read_target(FLOW, PARAMETERS, Reader(brokers))
+    checkpoints = readings.read_checkpoints(job(brokers)).found
+    assert status.checkpoints == checkpoints
+    assert status.checkpoints.get(GROUP, REMOTE) == Checkpoint(120, 110, 1001)
+    syncs = readings.read_syncs(job(brokers)).histories
+    assert kafka_facts.read_syncs(PARAMETERS, Reader(brokers)) == syncs
+    assert status.offsets == connector_progress.read_movement(job(brokers), syncs).stored == {ORDERS: 150}
+
+
+def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers: Brokers) -> None:
+    """The group is between two syncs of the same difference, so the offsets alone already show it exactly."""
+    reader = Reader(brokers)
+    on_source = kafka_facts.read_source(FLOW, PARAMETERS, reader)
+    on_target = kafka_facts.read_target(FLOW, PARAMETERS, reader)
+    syncs = kafka_facts.read_syncs(PARAMETERS, reader)
+    (facts,) = kafka_facts.group_facts(PARAMETERS, on_source, on_target, syncs)
+
+    guess = readings.read_syncs(job(brokers)).histories[ORDERS].guess(ON_TARGET)
+    assert guess is not None
+    candidates = Candidates(SOURCE_LOG, [Record(guess.offset, 0, "the group's next record")])
+    landing = Landing(Record(ON_TARGET, 0, "the group's next record"), after=False)
+    position = Position(GROUP, ORDERS, COMMITTED, Checkpoint(COMMITTED, ON_TARGET), ON_TARGET)
+    proof = prove(position, TARGET_LOG, SOURCE_LOG, landing, candidates, guess, inexact=False)
+    assert (proof.proven, proof.read_again) == (True, 20)
+    assert facts.again == {ORDERS: proof.read_again}
