@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from spark.flows import OpenFlow
 
 from components.clients.reader import KafkaReader
 from components.kafka.mirror_records import Checkpoint
@@ -20,7 +21,6 @@ from infra.operate.status import kafka_facts
 from spark.checks import connector_progress
 from spark.checks.offsets import readings
 from spark.checks.offsets.translation import Candidates, Landing, Position, Record, prove
-from spark.flows import OpenFlow
 from tests.builders import a_resolved_flow
 from tests.spark import forging
 from tests.spark.forging import Written
