@@ -23,7 +23,7 @@ from components.contract.report import (
     accepting,
 )
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
-from spark.checks.parity.proven import kept_positions
+from spark.checks.parity.proven import positions_to_publish
 from spark.read.credentials import Resolve, resolver
 from spark.read.flows import open_flow
 from spark.read.frames import Progress
@@ -112,7 +112,7 @@ def check_flow(
         advice=advice(flow),
         topic_ids=topic_ids,
         depth=depth,
-        positions=kept_positions(flow.digest, checked_at, checks) if depth is not Depth.QUICK else None,
+        positions=positions_to_publish(flow.digest, checked_at, checks) if depth is not Depth.QUICK else None,
         began_at=began_at,
     )
 

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from spark.flows import OpenFlow
 
 from components.clients.reader import KafkaReader
 from components.kafka.mirror_records import Checkpoint
@@ -20,7 +19,8 @@ from components.render.job_parameters import flow_parameters
 from infra.operate.status import kafka_facts
 from spark.checks import connector_progress
 from spark.checks.offsets import readings
-from spark.checks.offsets.translation import Candidates, Landing, Position, Record, prove
+from spark.checks.offsets.translation import Candidates, Position, RecordDigest, TranslatedRecord, prove
+from spark.read.flows import OpenFlow
 from tests.builders import a_resolved_flow
 from tests.spark import forging
 from tests.spark.forging import Written
@@ -148,7 +148,7 @@ def test_both_sides_read_the_same_checkpoints_syncs_and_stored_offsets(brokers: 
     assert status.checkpoints.get(GROUP, REMOTE) == Checkpoint(120, 110, 1001)
     syncs = readings.read_syncs(job(brokers)).histories
     assert kafka_facts.read_syncs(PARAMETERS, Reader(brokers)) == syncs
-    assert status.offsets == connector_progress.read_movement(job(brokers), syncs).stored == {ORDERS: 150}
+    assert status.offsets == connector_progress.read_progress(job(brokers), syncs).stored == {ORDERS: 150}
 
 
 def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers: Brokers) -> None:
@@ -161,8 +161,8 @@ def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers:
 
     guess = readings.read_syncs(job(brokers)).histories[ORDERS].guess(ON_TARGET)
     assert guess is not None
-    candidates = Candidates(SOURCE_LOG, [Record(guess.offset, 0, "the group's next record")])
-    landing = Landing(Record(ON_TARGET, 0, "the group's next record"), after=False)
+    candidates = Candidates(SOURCE_LOG, [RecordDigest(guess.offset, 0, "the group's next record")])
+    landing = TranslatedRecord(RecordDigest(ON_TARGET, 0, "the group's next record"), after=False)
     position = Position(GROUP, ORDERS, COMMITTED, Checkpoint(COMMITTED, ON_TARGET), ON_TARGET)
     proof = prove(position, TARGET_LOG, SOURCE_LOG, landing, candidates, guess, inexact=False)
     assert (proof.proven, proof.read_again) == (True, 20)

@@ -20,14 +20,14 @@ from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import replication_policy
 from components.flows.selections import all_topics, each_source, source_key, topic_selection
 from components.kafka.cycles import (
+    Cycle,
     Leg,
-    Ring,
-    begins_growing_ring,
+    cycle_of_selections,
     legs_by_source,
+    may_begin_growing_cycle,
     prefixed,
-    ring_of_selections,
     takes_longer_names,
-    topic_that_goes_round,
+    topic_that_circulates,
 )
 from components.kafka.overlap import Disjoint, overlap_of_selections
 from components.kafka.record_forms import Step
@@ -49,17 +49,17 @@ def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
             yield _loop(ring, by_name)
 
 
-def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Ring]:
+def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Cycle]:
     """Yield a ring through each unguarded flow that is in one."""
     legs = {flow.name: _leg(flow) for flow in flows}
     by_source = legs_by_source(legs.values())
     identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
-    rings = [ring_of_selections(legs[flow.name], by_source) for flow in identity]
+    rings = [cycle_of_selections(legs[flow.name], by_source) for flow in identity]
     # The rings through an unguarded flow with the identity policy have been found by now.
     others = [flow for flow in flows if flow.settings.loop_guard or flow.settings.policy is not Policy.IDENTITY]
     growing = legs_by_source(legs[flow.name] for flow in others if takes_longer_names(legs[flow.name]))
     unguarded = [legs[flow.name] for flow in others if not flow.settings.loop_guard]
-    rings += [ring_of_selections(leg, growing) for leg in unguarded if begins_growing_ring(leg, growing)]
+    rings += [cycle_of_selections(leg, growing) for leg in unguarded if may_begin_growing_cycle(leg, growing)]
     return (ring for ring in rings if ring is not None)
 
 
@@ -97,9 +97,9 @@ def _disjoint(first: ExpandedFlow, second: ExpandedFlow) -> bool:
     return isinstance(overlap_of_selections(*selections), Disjoint)
 
 
-def _loop(cycle: Ring, flows: Mapping[str, ExpandedFlow]) -> Problem:
+def _loop(cycle: Cycle, flows: Mapping[str, ExpandedFlow]) -> Problem:
     ring = [flows[leg.flow] for leg in cycle.legs]
-    topic = topic_that_goes_round(cycle)
+    topic = topic_that_circulates(cycle)
     identity = [flow for flow in ring if flow.settings.policy is Policy.IDENTITY]
     mixed = len(identity) < len(ring)
     why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."

@@ -39,7 +39,7 @@ from components.clients.streams import (
 )
 from components.kafka.acls import AclEntry
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.topic_sync import Setting
+from components.kafka.topic_sync import TopicSetting
 
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
@@ -147,11 +147,11 @@ class KafkaReader:
         """Kafka's id of each of the topics that exist, as its own tools print it."""
         return {name: topic.id for name, topic in self.describe(topics).items()}
 
-    def settings(self, topics: Collection[str]) -> dict[str, dict[str, Setting]]:
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
         """The settable properties of each topic, by name."""
         return {
             topic: {
-                entry.name: Setting(entry.value, ConfigSource(entry.source).name)
+                entry.name: TopicSetting(entry.value, ConfigSource(entry.source).name)
                 for entry in entries.values()
                 if not (entry.is_read_only or entry.is_sensitive)
             }

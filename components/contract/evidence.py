@@ -30,7 +30,7 @@ from pydantic import (
 
 from components.contract.parameters import DocumentPart
 from components.contract.wording import agreeing
-from components.kafka.proven_positions import KeptPosition, Span
+from components.kafka.proven_positions import ProvenPosition, Span
 
 
 def _with_zone(time: str) -> str:
@@ -207,7 +207,7 @@ class SpannedTopic:
 
 
 #: By group, topic on the source, and partition.
-Positions: TypeAlias = Mapping[tuple[str, str, int], KeptPosition]
+Positions: TypeAlias = Mapping[tuple[str, str, int], ProvenPosition]
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class PublishedPositions:
     positions: Positions = field(default_factory=dict)
     left_out: int = 0
 
-    def worst(self) -> list[tuple[tuple[str, str, int], KeptPosition]]:
+    def worst(self) -> list[tuple[tuple[str, str, int], ProvenPosition]]:
         """Return the positions, those with the most records to read again first."""
         return sorted(self.positions.items(), key=lambda item: (-item[1].read_again, item[0]))
 
@@ -288,7 +288,7 @@ def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
 
 def _packed_positions(kept: PublishedPositions) -> bytes:
     groups = {group: index for index, group in enumerate(sorted({group for group, *_ in kept.positions}))}
-    rows: dict[tuple[str, int], list[tuple[int, KeptPosition]]] = {}
+    rows: dict[tuple[str, int], list[tuple[int, ProvenPosition]]] = {}
     for (group, topic, partition), position in kept.positions.items():
         rows.setdefault((topic, partition), []).append((groups[group], position))
     topics = {
@@ -313,7 +313,7 @@ def _packed_positions(kept: PublishedPositions) -> bytes:
     return compressed(document)
 
 
-def _columns(rows: list[tuple[int, KeptPosition]]) -> dict[str, list[int]]:
+def _columns(rows: list[tuple[int, ProvenPosition]]) -> dict[str, list[int]]:
     if not rows:
         return {}
     return {
@@ -342,10 +342,10 @@ def read_positions(data: Mapping[str, str]) -> PublishedPositions | None:
     return PublishedPositions(document.digest, document.time, topics, dict(_positions(document)), document.left_out)
 
 
-def _positions(document: _PositionsDocument) -> Iterator[tuple[tuple[str, str, int], KeptPosition]]:
+def _positions(document: _PositionsDocument) -> Iterator[tuple[tuple[str, str, int], ProvenPosition]]:
     for name, topic in document.topics.items():
         for number, partition in topic.partitions.items():
             for index, committed, shift, again in zip(
                 partition.groups, partition.committed, partition.shifts, partition.again, strict=True
             ):
-                yield (document.groups[index], name, number), KeptPosition(committed, committed + shift, again)
+                yield (document.groups[index], name, number), ProvenPosition(committed, committed + shift, again)

@@ -59,7 +59,7 @@ class CheckName(StrEnum):
 
     DIVISION = "topics-divided"
     ACCESS = "access"
-    MOVES = "connectors-run"
+    CONNECTORS = "connectors-run"
     HEARTBEATS = "heartbeats-arrive"
     OFFSETS = "offsets-translate"
     PARITY = "parity"

@@ -45,7 +45,7 @@ def operation_title(operation: str) -> str:
 def grant_options(principal: str, resource: str, pattern: str, name: str, operations: Iterable[str]) -> str:
     """Return the options of kafka-acls.sh, after its connection, that grant operations. Source: AclCommand."""
     words = ["--add", "--allow-principal", shlex.quote(principal)]
-    words += [word for each in operations for word in ("--operation", operation_title(each))]
+    words += [word for operation in operations for word in ("--operation", operation_title(operation))]
     words.append(f"--{resource.lower().replace('_', '-')}")
     words += [shlex.quote(name)] if resource.lower() != "cluster" else []
     words += ["--resource-pattern-type", pattern] if pattern != "literal" else []
@@ -97,7 +97,7 @@ class Need:
         return f"every {kind}" if self.name == EVERY_NAME else f"{kind} {self.name}"
 
 
-class Standing(StrEnum):
+class GapReason(StrEnum):
     """Why a need is not met. `narrow`: it is met for everything that exists, but not for what is created later."""
 
     MISSING = "missing"
@@ -111,52 +111,52 @@ class Gap:
     """A need, or a part of it, that the ACLs do not meet, and why."""
 
     need: Need
-    standing: Standing
+    reason: GapReason
 
 
 def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
     """The parts of a need that the ACLs do not plainly grant; `existing` holds the names of the resources that the flow
     uses.
     """
-    about = [each for each in entries if each.principal in (need.principal, EVERYONE)]
+    about = [entry for entry in entries if entry.principal in (need.principal, EVERYONE)]
     about = [each for each in about if each.resource == need.resource]
-    found: dict[Standing, tuple[list[str], set[str]]] = {}
+    found: dict[GapReason, tuple[list[str], set[str]]] = {}
     for operation in need.operations:
-        standing, concerned = _standing(need, operation, about, existing)
-        if standing is not None:
-            operations, names = found.setdefault(standing, ([], set()))
+        reason, concerned = _gap_reason(need, operation, about, existing)
+        if reason is not None:
+            operations, names = found.setdefault(reason, ([], set()))
             operations.append(operation)
             names.update(concerned)
     result = []
-    for standing, (operations, names) in found.items():
+    for reason, (operations, names) in found.items():
         missed = replace(need, operations=tuple(operations))
-        result += [Gap(part, standing) for part in map(missed.of, sorted(names))] or [Gap(missed, standing)]
+        result += [Gap(part, reason) for part in map(missed.of, sorted(names))] or [Gap(missed, reason)]
     return result
 
 
-def _standing(
+def _gap_reason(
     need: Need, operation: str, about: Sequence[AclEntry], existing: Iterable[str]
-) -> tuple[Standing | None, list[str]]:
+) -> tuple[GapReason | None, list[str]]:
     """Why one operation is not granted, and for which names unless it is the whole need; None if it is granted."""
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [each for each in about if each.permission == "DENY" and _denies(each, operation)]
     grants = [each for each in about if each.permission == "ALLOW" and _gives(each, operation)]
     if _covered(denials, need):
-        return _by_hosts(denials, need, Standing.DENIED), []
+        return _by_hosts(denials, need, GapReason.DENIED), []
     if denied := [name for name in concerned if _covered(denials, need.of(name))]:
-        return Standing.DENIED, denied
+        return GapReason.DENIED, denied
     if _covered(grants, need):
         return _by_hosts(grants, need, None), []
     without = [name for name in concerned if not _covered(grants, need.of(name))]
     if concerned and not without:
-        return Standing.NARROW, []
-    return Standing.MISSING, without
+        return GapReason.NARROW, []
+    return GapReason.MISSING, without
 
 
-def _by_hosts(entries: Sequence[AclEntry], need: Need, plainly: Standing | None) -> Standing | None:
+def _by_hosts(entries: Sequence[AclEntry], need: Need, plainly: GapReason | None) -> GapReason | None:
     """An ACL for certain hosts is not judged, because the workers' hosts are not known here."""
-    anywhere = [each for each in entries if each.host == "*"]
-    return plainly if _covered(anywhere, need) else Standing.OF_HOSTS
+    anywhere = [entry for entry in entries if entry.host == "*"]
+    return plainly if _covered(anywhere, need) else GapReason.OF_HOSTS
 
 
 def _gives(entry: AclEntry, operation: str) -> bool:
@@ -172,7 +172,7 @@ def _denies(entry: AclEntry, operation: str) -> bool:
 
 def _covered(entries: Iterable[AclEntry], need: Need) -> bool:
     covering = {(need.pattern, need.name), *wider_resources(need.pattern, need.name)}
-    return any((each.pattern.lower(), each.name) in covering for each in entries)
+    return any((entry.pattern.lower(), entry.name) in covering for entry in entries)
 
 
 _MARK = "Fence:"
@@ -180,8 +180,8 @@ _MARK = "Fence:"
 
 def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
     """The marks to write before the denials. A topic that somebody else has denied gets none, and keeps its denial."""
-    denied = {each.name for each in entries if each == _denial(each.name)}
-    marked = {each.name for each in entries if _is_mark(each)}
+    denied = {entry.name for entry in entries if entry == _denial(entry.name)}
+    marked = {entry.name for entry in entries if _is_mark(entry)}
     wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]
     return [each for each in wanted if each not in entries]
 
@@ -193,9 +193,9 @@ def missing_denials(topics: Iterable[str], entries: Collection[AclEntry]) -> lis
 
 def denials_to_lift(owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
     """The denials to delete before their marks: those that only this owner has marked."""
-    others = {each.name for each in entries if _is_mark(each) and each.principal != _MARK + owner}
+    others = {entry.name for entry in entries if _is_mark(entry) and entry.principal != _MARK + owner}
     denials = [_denial(topic) for topic in marked_topics(owner, entries) if topic not in others]
-    return [each for each in denials if each in entries]
+    return [denial for denial in denials if denial in entries]
 
 
 def marks_to_lift(owner: str, entries: Iterable[AclEntry]) -> list[AclEntry]:
@@ -205,13 +205,13 @@ def marks_to_lift(owner: str, entries: Iterable[AclEntry]) -> list[AclEntry]:
 
 def marked_topics(owner: str, entries: Iterable[AclEntry]) -> list[str]:
     """The topics that this owner has fenced, or began to fence."""
-    return sorted({each.name for each in entries if _is_mark(each) and each.principal == _MARK + owner})
+    return sorted({entry.name for entry in entries if _is_mark(entry) and entry.principal == _MARK + owner})
 
 
 def owners(topics: Collection[str], entries: Iterable[AclEntry]) -> list[str]:
     """All owners of fences on these topics."""
-    marks = (each for each in entries if _is_mark(each) and each.name in topics)
-    return sorted({each.principal.removeprefix(_MARK) for each in marks})
+    marks = (entry for entry in entries if _is_mark(entry) and entry.name in topics)
+    return sorted({mark.principal.removeprefix(_MARK) for mark in marks})
 
 
 def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[str]:
@@ -219,7 +219,7 @@ def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[
     ACL of such a topic also closes it to its readers.
     Source: `allow.everyone.if.no.acl.found`.
     """
-    granted = {(each.pattern.lower(), each.name) for each in entries if each.permission == "ALLOW"}
+    granted = {(entry.pattern.lower(), entry.name) for entry in entries if entry.permission == "ALLOW"}
     return [topic for topic in topics if granted.isdisjoint({("literal", topic), *wider_resources("literal", topic)})]
 
 

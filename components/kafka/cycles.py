@@ -58,7 +58,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Ring:
+class Cycle:
     """The legs of a ring, in order from the flow that was asked about."""
 
     legs: tuple[Leg, ...]
@@ -83,7 +83,7 @@ def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
     return found
 
 
-def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
+def cycle_of_selections(first: Leg, legs: LegsBySource) -> Cycle | None:
     """A shortest ring that begins with `first` and on which each leg may select what the legs before it replicate.
     Guards are not considered. If a leg adds a prefix, the ring counts only if an example can circulate in it.
     """
@@ -95,7 +95,7 @@ def ring_of_selections(first: Leg, legs: LegsBySource) -> Ring | None:
         return not _disjoint(way[-1], way[-1].prefix, leg) and not _disjoint(first, added, leg)
 
     def closes(way: Sequence[Leg]) -> bool:
-        return not any(leg.prefix for leg in way) or topic_that_goes_round(Ring(tuple(way))) is not None
+        return not any(leg.prefix for leg in way) or topic_that_circulates(Cycle(tuple(way))) is not None
 
     return _shortest_ring(first, legs, follows, closes)
 
@@ -105,7 +105,7 @@ def takes_longer_names(leg: Leg) -> bool:
     return not all(map(is_name, leg.topics.patterns))
 
 
-def begins_growing_ring(first: Leg, legs: LegsBySource) -> bool:
+def may_begin_growing_cycle(first: Leg, legs: LegsBySource) -> bool:
     """Whether a leg with the default policy may begin a ring in which each round adds its prefix."""
     return takes_longer_names(first) and any(
         not first.refuses_prefix_of(leg) and _may_take(leg, first.prefix) for leg in legs.get(first.target, ())
@@ -114,11 +114,11 @@ def begins_growing_ring(first: Leg, legs: LegsBySource) -> bool:
 
 def _may_take(leg: Leg, prefix: str) -> bool:
     """Whether the beginnings of a leg's patterns allow names with a prefix; much cheaper than an overlap."""
-    begun = [each for pattern in leg.topics.patterns for each in beginnings(pattern)]
+    begun = [beginning for pattern in leg.topics.patterns for beginning in beginnings(pattern)]
     return any(text.startswith(prefix) or (prefix.startswith(text) and not whole) for text, whole in begun)
 
 
-def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Ring]:
+def cycles_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Cycle]:
     """A shortest ring for each topic that `first` and other legs replicate under its own name, if no guard stops it."""
     if first.policy.kind is not Policy.IDENTITY:
         return {}
@@ -132,7 +132,7 @@ def rings_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> d
     return found
 
 
-def topic_that_goes_round(ring: Ring) -> str | None:
+def topic_that_circulates(ring: Cycle) -> str | None:
     """A topic that passes every leg of a ring repeatedly, if one is found among the examples of two legs."""
     legs = ring.legs
     for index, leg in enumerate(legs):
@@ -153,7 +153,7 @@ def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
     return True
 
 
-def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Ring | None:
+def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Cycle | None:
     """A shortest ring along legs that drop no record that the guard of another leg has marked."""
     marks = {leg.guard.adds for leg in carrying if leg.guard is not None}
     unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in marks]
@@ -165,7 +165,7 @@ def _shortest_ring(
     legs: LegsBySource,
     follows: Callable[[Sequence[Leg], Leg], bool] = lambda _way, _leg: True,
     closes: Callable[[Sequence[Leg]], bool] = lambda _way: True,
-) -> Ring | None:
+) -> Cycle | None:
     """Search breadth first from `first` back to its source.
 
     `follows` says whether a leg may extend the path so far, `closes` whether a path back to the source counts.
@@ -177,14 +177,14 @@ def _shortest_ring(
         way = _way_to(here, came_from)
         if here.target == first.source:
             if closes(way):
-                return Ring(tuple(way))
+                return Cycle(tuple(way))
             continue
         # The path back comes first, because each question about another leg takes milliseconds.
         for leg in sorted(legs.get(here.target, ()), key=lambda each: each.target != first.source):
             if leg.flow in came_from or not follows(way, leg):
                 continue
             if leg.target == first.source and closes([*way, leg]):
-                return Ring((*way, leg))
+                return Cycle((*way, leg))
             came_from[leg.flow] = here
             if leg.target != first.source:
                 queue.append(leg)

@@ -61,17 +61,17 @@ class DedicatedConfig:
     @property
     def flows(self) -> list[Pair]:
         """The pairs that replicate records."""
-        return [each for each in self._pairs() if _is_true(self.properties.get(f"{each}.{ENABLED}", ""))]
+        return [pair for pair in self._pairs() if _is_true(self.properties.get(f"{pair}.{ENABLED}", ""))]
 
     @property
     def heartbeats_only(self) -> list[Pair]:
         """The pairs that replicate nothing, but for which MirrorMaker still runs a heartbeat connector."""
         everywhere = self.properties.get(EMIT_HEARTBEATS, "true")
-        pairs = (each for each in self._pairs() if each not in self.flows)
-        return [each for each in pairs if _is_true(self.properties.get(f"{each}.{EMIT_HEARTBEATS}", everywhere))]
+        pairs = (pair for pair in self._pairs() if pair not in self.flows)
+        return [pair for pair in pairs if _is_true(self.properties.get(f"{pair}.{EMIT_HEARTBEATS}", everywhere))]
 
     def _pairs(self) -> Iterator[Pair]:
-        return (Pair(*each) for each in permutations(self.clusters, 2))
+        return (Pair(*permutation) for permutation in permutations(self.clusters, 2))
 
     def cluster(self, alias: str) -> dict[str, Setting]:
         """Return the properties of a cluster by name: its own, then logins that the file sets for all clusters.

@@ -35,7 +35,7 @@ class ExactPosition:
 
 
 @dataclass(frozen=True)
-class Copies:
+class CopyOffsets:
     """Where each record was found: offsets on source and target, in order, and those of records that were sent again.
 
     `target_passed` are the offsets, in order, of the target's records before the first common one that the walk has not
@@ -50,7 +50,7 @@ class Copies:
 
 
 @dataclass
-class Walked:
+class SourceWalk:
     """The newest source records that were walked, each with the offset of its last copy on the target.
 
     `wanted` are the committed offsets, sorted. For forgotten records, only what the positions need is kept.
@@ -58,7 +58,7 @@ class Walked:
 
     wanted: Sequence[int]
     remembered: int
-    copies: Copies | None = None
+    copies: CopyOffsets | None = None
     shared: bool = False
     sent_again: int = 0
     found: int = 0
@@ -273,7 +273,7 @@ def exact_positions(
     target: Iterator[Identified],
     target_end: int,
     remembered: int = REMEMBERED,
-    copies: Copies | None = None,
+    copies: CopyOffsets | None = None,
     *,
     shared: bool = False,
 ) -> PartitionPositions:
@@ -288,7 +288,7 @@ def exact_positions(
     passed: dict[bytes, int] = {}
     before, source, target = from_first_common(read_source, read_target, remembered, passed)
     wanted = sorted(set(committed))
-    walked = Walked(wanted, remembered, copies, shared)
+    walked = SourceWalk(wanted, remembered, copies, shared)
     for record in before:
         walked.remember(record, NOWHERE)
     expected, foreign = next(source, None), 0
@@ -391,7 +391,7 @@ def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
     return count
 
 
-def _refuse_doubt(wanted: list[int], walked: Walked) -> None:
+def _refuse_doubt(wanted: list[int], walked: SourceWalk) -> None:
     if wanted and wanted[0] <= walked.doubtful_until:
         last = walked.doubtful_until
         told = f"some source records up to {last} equal earlier records that are too far back to compare"

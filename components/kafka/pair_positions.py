@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from components.kafka.exact_positions import Copies, ExactPosition, PartitionPositions, exact_positions
+from components.kafka.exact_positions import CopyOffsets, ExactPosition, PartitionPositions, exact_positions
 from components.kafka.record_identity import Identified
 
 #: The records of one kind on one side, from a given offset on.
@@ -46,29 +46,29 @@ def pair_positions(
     """
     wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
-        found = _walked(wanted, sides, source_start, target_start, returning)
-        lowest = min(each.offset for each in found.positions.values())
+        found = _walk_both(wanted, sides, source_start, target_start, returning)
+        lowest = min(position.offset for position in found.positions.values())
         if lowest >= target_start:
             return found
         target_start = lowest
 
 
-def _walked(
+def _walk_both(
     wanted: list[int], sides: PairSides, source_start: int, target_start: int, left: list[tuple[int, int]]
 ) -> PartitionPositions:
     there = _Noted(sides.copies_on_target(target_start))
-    copies = Copies()
+    copies = CopyOffsets()
     found = exact_positions(wanted, sides.source(source_start), there, sides.target_end, copies=copies)
     own, theirs = _Noted(sides.target(target_start)), _Noted(sides.copies_on_source(source_start))
-    back = Copies()
+    back = CopyOffsets()
     returned = exact_positions([], own, theirs, 0, copies=back)
     if returned.passed_over and target_start > sides.target_first:
         # Timestamps may be out of order: only the whole log shows that the target lost the originals of these copies.
-        return _walked(wanted, sides, source_start, sides.target_first, left)
+        return _walk_both(wanted, sides, source_start, sides.target_first, left)
     # The first of the target's own records that has no copy on the source.
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
     lost = back.target_passed if own.offsets else theirs.rest()
-    walk = _Walk(copies, there.offsets, back, own.offsets, lost, lacking, sides.target_end, _StillToCome(back))
+    walk = _BothWalks(copies, there.offsets, back, own.offsets, lost, lacking, sides.target_end, _StillToCome(back))
     positions = {each: walk.position(found.positions[each]) for each in reversed(wanted)}
     walk = replace(walk, to_come=_StillToCome(back))
     returning = {(each, at): walk.returning(positions[each], at) for each, at in left}
@@ -85,12 +85,12 @@ def _walked(
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _BothWalks:
     """What both walks found. Positions must be requested in descending order of the committed offsets."""
 
-    copies: Copies
+    copies: CopyOffsets
     there: "array[int]"
-    back: Copies
+    back: CopyOffsets
     own: "array[int]"
     lost: "array[int]"
     lacking: int
@@ -137,7 +137,7 @@ class _StillToCome:
     A group that came back has not always consumed the first copy: its position was that of the last one.
     """
 
-    def __init__(self, back: Copies) -> None:
+    def __init__(self, back: CopyOffsets) -> None:
         self._back, self._found, self._from = back, array("q"), len(back.target_again)
 
     def since(self, committed: int) -> "array[int]":
@@ -174,7 +174,7 @@ def _between(offsets: "array[int]", start: int, end: int) -> int:
     return max(0, bisect_left(offsets, end) - bisect_left(offsets, start))
 
 
-def _consumed(copies: Copies, there: "array[int]", committed: int, offset: int) -> int:
+def _consumed(copies: CopyOffsets, there: "array[int]", committed: int, offset: int) -> int:
     """How many copies at or after `offset` on the target are of records before `committed` on the source."""
     first = copies.target[0] if copies.target else (there[-1] + 1 if there else offset)
     earlier = _between(there, offset, first)

@@ -24,7 +24,7 @@ class Span(NamedTuple):
     dense: bool
 
 
-class Place(NamedTuple):
+class TargetPlace(NamedTuple):
     """An offset of the target. A group that continues there skips nothing and reads at most `read_again` records again.
 
     Copies of a restarted task are not counted.
@@ -34,7 +34,7 @@ class Place(NamedTuple):
     read_again: int
 
 
-class KeptPosition(NamedTuple):
+class ProvenPosition(NamedTuple):
     """A group at `committed` on the source was proven to continue at `offset` on the target."""
 
     committed: int
@@ -42,26 +42,26 @@ class KeptPosition(NamedTuple):
     read_again: int
 
     @property
-    def place(self) -> Place:
-        return Place(self.offset, self.read_again)
+    def place(self) -> TargetPlace:
+        return TargetPlace(self.offset, self.read_again)
 
 
-def place_in(span: Span, committed: int) -> Place | None:
+def place_in(span: Span, committed: int) -> TargetPlace | None:
     """Where a group at `committed` on the source continues; None if the span does not show it."""
     if committed >= span.source:
-        return Place(span.target, committed - span.source)
+        return TargetPlace(span.target, committed - span.source)
     if span.dense and committed >= span.source_start:
-        return Place(span.target_start + committed - span.source_start, 0)
+        return TargetPlace(span.target_start + committed - span.source_start, 0)
     return None
 
 
-def further(*places: Place | None) -> Place | None:
+def further(*places: TargetPlace | None) -> TargetPlace | None:
     """The place furthest ahead, since none of them skips a record."""
-    return max((each for each in places if each is not None), key=lambda each: each.offset, default=None)
+    return max((place for place in places if place is not None), key=lambda place: place.offset, default=None)
 
 
 def place_after_loss(
-    upstream: int, downstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange
+    upstream: int, downstream: int, span: Span | None, kept: ProvenPosition | None, target: OffsetRange
 ) -> int:
     """The offset on the target at which a group with this newest checkpoint continues.
 
@@ -73,7 +73,7 @@ def place_after_loss(
     return max([target.start, downstream, *_usable(upstream, span, kept, target)])
 
 
-def _usable(upstream: int, span: Span | None, kept: KeptPosition | None, target: OffsetRange) -> Iterator[int]:
+def _usable(upstream: int, span: Span | None, kept: ProvenPosition | None, target: OffsetRange) -> Iterator[int]:
     if span is None or target.end < span.target:
         # The target has since lost the end of its log, and now holds other records there.
         return

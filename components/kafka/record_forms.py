@@ -79,7 +79,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordForms:
     """A record in the chain: `headers` has those that transforms added, by name. `opaque` bytes, such as a heartbeat's,
     cannot be parsed.
     """
@@ -94,13 +94,13 @@ class Record:
         """The forms of the `key` or the `value`."""
         return self.key if name == "key" else self.value
 
-    def having(self, half: str, forms: Forms) -> "Record":
+    def having(self, half: str, forms: Forms) -> "RecordForms":
         """The record with other forms of its `key` or `value`."""
         return replace(self, key=forms) if half == "key" else replace(self, value=forms)
 
 
 @dataclass(frozen=True)
-class Refusal:
+class StepRefusal:
     """A step cannot work with its input: `half` is `key` or `value`; `needs` is empty if bytes do not parse."""
 
     half: str
@@ -108,7 +108,7 @@ class Refusal:
     needs: Forms
 
 
-def applied(step: Step, record: Record) -> Record | Refusal | None:
+def applied(step: Step, record: RecordForms) -> RecordForms | StepRefusal | None:
     """The record after a transform, why every task would fail there, or None if the transform drops the record."""
     if step.kind == "Filter":
         return None
@@ -135,33 +135,35 @@ def writable(converter: str) -> Forms:
     return BYTES | NULL if converter == BYTE_ARRAY_CONVERTER else ANYTHING
 
 
-def _by_unknown_class(step: Step, record: Record) -> Record:
+def _by_unknown_class(step: Step, record: RecordForms) -> RecordForms:
     if step.type.endswith(("$Key", "$Value")):
         return record.having(step.half, ANYTHING)
     return replace(record, key=ANYTHING, value=ANYTHING)
 
 
-def _unchanged(_: Step, record: Record) -> Record:
+def _unchanged(_: Step, record: RecordForms) -> RecordForms:
     return record
 
 
-def _with_fields(step: Step, record: Record) -> Record | Refusal:
+def _with_fields(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     return _changed(record, step.half, STRUCTURED | NULL, lambda form: frozenset({form}))
 
 
-def _changed(record: Record, half: str, needs: Forms, become: Callable[[Form], Forms]) -> Record | Refusal:
+def _changed(
+    record: RecordForms, half: str, needs: Forms, become: Callable[[Form], Forms]
+) -> RecordForms | StepRefusal:
     found = record.half(half)
     passing = found & needs
     if not passing:
-        return Refusal(half, found, needs)
+        return StepRefusal(half, found, needs)
     return record.having(half, frozenset[Form]().union(*map(become, passing)))
 
 
-def _mask_field(step: Step, record: Record) -> Record | Refusal:
+def _mask_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     return _changed(record, step.half, STRUCTURED, lambda form: frozenset({form}))
 
 
-def _extract_field(step: Step, record: Record) -> Record | Refusal:
+def _extract_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     return _changed(record, step.half, STRUCTURED | NULL, _field)
 
 
@@ -169,13 +171,13 @@ def _field(form: Form) -> Forms:
     return {Form.MAP: FIELD_OF_MAP, Form.NULL: NULL}.get(form, ANYTHING)
 
 
-def _hoist_field(step: Step, record: Record) -> Record | Refusal:
+def _hoist_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     has_no_schema = (Form.MAP, Form.NULL)
     become = {form: frozenset({Form.MAP if form in has_no_schema else Form.STRUCT}) for form in Form}
     return _changed(record, step.half, ANYTHING, lambda form: STRUCTURED if form is Form.SINGLE else become[form])
 
 
-def _cast(step: Step, record: Record) -> Record | Refusal:
+def _cast(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     types = step.listed("spec")
     if any(":" in each for each in types):
         return _with_fields(step, record)
@@ -183,55 +185,55 @@ def _cast(step: Step, record: Record) -> Record | Refusal:
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else SINGLE)
 
 
-def _convert_timestamp(step: Step, record: Record) -> Record | Refusal:
+def _convert_timestamp(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     if step.config.get("field"):
         return _with_fields(step, record)
     return _changed(record, step.half, SINGLE | NULL, lambda form: frozenset({form}))
 
 
-def _set_schema(step: Step, record: Record) -> Record | Refusal:
+def _set_schema(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     return _changed(record, step.half, frozenset({Form.STRUCT, Form.NULL}), lambda form: frozenset({form}))
 
 
-def _value_to_key(_: Step, record: Record) -> Record | Refusal:
+def _value_to_key(_: Step, record: RecordForms) -> RecordForms | StepRefusal:
     found = record.value & STRUCTURED
-    return replace(record, key=found) if found else Refusal("value", record.value, STRUCTURED)
+    return replace(record, key=found) if found else StepRefusal("value", record.value, STRUCTURED)
 
 
-def _header_from(step: Step, record: Record) -> Record | Refusal:
+def _header_from(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     found = record.half(step.half) & STRUCTURED
     if not found:
-        return Refusal(step.half, record.half(step.half), STRUCTURED)
+        return StepRefusal(step.half, record.half(step.half), STRUCTURED)
     forms = frozenset[Form]().union(*map(_field, found))
     return replace(record, headers={**record.headers, **dict.fromkeys(step.listed("headers"), forms)})
 
 
-def _insert_header(step: Step, record: Record) -> Record:
+def _insert_header(step: Step, record: RecordForms) -> RecordForms:
     """Source: Values.parseString, which turns the text `null` into null and never turns a text into bytes."""
     forms = NULL if step.text("value.literal") == "null" else SINGLE
     return replace(record, headers={**record.headers, step.text("header"): forms})
 
 
-def _drop_headers(step: Step, record: Record) -> Record:
+def _drop_headers(step: Step, record: RecordForms) -> RecordForms:
     dropped = step.listed("headers")
     return replace(record, headers={name: forms for name, forms in record.headers.items() if name not in dropped})
 
 
-def _convert_from_bytes(step: Step, record: Record) -> Record | Refusal:
+def _convert_from_bytes(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     converter, half = str(step.config.get("converter", "")), step.half
     found = record.half(half)
     if record.opaque and Form.BYTES in found and converter not in (BYTE_ARRAY_CONVERTER, STRING_CONVERTER, ""):
-        return Refusal(half, found, frozenset())
+        return StepRefusal(half, found, frozenset())
     forms = converted(converter, below("converter.", step.config))
     return _changed(record, half, BYTES | NULL, lambda form: NULL if form is Form.NULL else forms)
 
 
-def _convert_to_bytes(step: Step, record: Record) -> Record | Refusal:
+def _convert_to_bytes(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     needs = writable(str(step.config.get("converter")))
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else BYTES)
 
 
-_RULES: Mapping[str, Callable[[Step, Record], Record | Refusal]] = {
+_RULES: Mapping[str, Callable[[Step, RecordForms], RecordForms | StepRefusal]] = {
     "Cast": _cast,
     "DropHeaders": _drop_headers,
     "ExtractField": _extract_field,

@@ -62,7 +62,7 @@ class PartitionBack:
     began: Mapping[int, int] = field(default_factory=dict)
     turns: tuple[tuple[int, int], ...] = ()
 
-    def going_on(self, committed: int, left_at: int) -> tuple[int, int]:
+    def continues_at(self, committed: int, left_at: int) -> tuple[int, int]:
         """Where a group that had committed `left_at` before it left continues, and at most how many of the offsets from
         there on it has consumed.
         """
@@ -103,7 +103,7 @@ def positions_back(
     #: them.
     passed: dict[bytes, int] = {}
     _, origin, remote = from_first_common(origin, remote, remembered, passed)
-    walk, left = _Walk(origin, remembered), _Left(deque(sorted({*left_at, 0})))
+    walk, left = _OriginWalk(origin, remembered), _Left(deque(sorted({*left_at, 0})))
     before: list[int] = []
     found: list[PositionBack] = []
     waiting = deque(sorted(set(committed)))
@@ -186,7 +186,7 @@ class _Left:
 
 
 @dataclass
-class _Walk:
+class _OriginWalk:
     """How far the copies were found among the origin's records.
 
     `first` and `last` are offsets of the origin. `missing` records between them have no copy.
@@ -252,7 +252,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class FlowBackStart:
     """The flow back begins at `offset` of the new origin, and has `records` records to copy so far.
 
     `last_common` is the offset of the old origin's last record that the new origin has; None if it has none.
@@ -265,7 +265,9 @@ class Beginning:
     oldest_ms: int | None
 
 
-def beginning(old: Iterable[Identified], new: Iterator[Identified], new_start: int, *, whole: bool) -> Beginning | None:
+def flow_back_start(
+    old: Iterable[Identified], new: Iterator[Identified], new_start: int, *, whole: bool
+) -> FlowBackStart | None:
     """Compare both logs up to their ends; None if a larger part of them must be compared.
 
     `old` are the old origin's last records, or all with `whole`. `new` are the new origin's from `new_start` on, which
@@ -294,4 +296,4 @@ def beginning(old: Iterable[Identified], new: Iterator[Identified], new_start: i
     if mixed is not None:
         copy = f"record {mixed[1]} of the new origin is a copy of the old origin's record {mixed[2]}"
         raise NotProvenError(f"records of both origins are mixed: {copy}, but follows records that are not copies")
-    return Beginning(begin, own, last_common, oldest_ms)
+    return FlowBackStart(begin, own, last_common, oldest_ms)

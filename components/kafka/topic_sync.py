@@ -16,7 +16,7 @@ _DEFAULT = "DEFAULT_CONFIG"
 _OWN = "DYNAMIC_TOPIC_CONFIG"
 
 
-class Setting(NamedTuple):
+class TopicSetting(NamedTuple):
     """A property of a topic, and where it comes from, as ConfigEntry.ConfigSource names it."""
 
     value: str | None
@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class ConfigDifference:
     """A property whose value on the target is not the one that the connector copies; `wanted` is None if the remote
     topic should not have a value of its own."""
 
@@ -34,8 +34,8 @@ class Difference:
 
 
 def config_differences(
-    source: Mapping[str, Setting], target: Mapping[str, Setting], excluded: Sequence[str]
-) -> list[Difference]:
+    source: Mapping[str, TopicSetting], target: Mapping[str, TopicSetting], excluded: Sequence[str]
+) -> list[ConfigDifference]:
     """What the connector would change on a remote topic; `excluded` are patterns of properties that it leaves alone."""
     found = []
     for name, here in sorted(source.items()):
@@ -44,9 +44,9 @@ def config_differences(
             continue
         if here.origin == _DEFAULT:
             if there.origin == _OWN:
-                found.append(Difference(name, None, there.value))
+                found.append(ConfigDifference(name, None, there.value))
         elif here.value != there.value:
-            found.append(Difference(name, here.value, there.value))
+            found.append(ConfigDifference(name, here.value, there.value))
     return found
 
 

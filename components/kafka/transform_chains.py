@@ -27,7 +27,18 @@ from components.kafka.plugins import (
     TYPED_CONVERTERS,
     below,
 )
-from components.kafka.record_forms import BYTES, NULL, Form, Forms, Properties, Record, Refusal, Step, applied, writable
+from components.kafka.record_forms import (
+    BYTES,
+    NULL,
+    Form,
+    Forms,
+    Properties,
+    RecordForms,
+    Step,
+    StepRefusal,
+    applied,
+    writable,
+)
 from components.kafka.topic_names import is_name
 
 KEY, VALUE, HEADER = CONVERTER_KEYS
@@ -61,7 +72,7 @@ class TransformFails:
     """A transform that fails every task at a record of this topic; `predicate` decides whether it is applied."""
 
     step: Step
-    refusal: Refusal
+    refusal: StepRefusal
     topic: str
     heartbeat: bool
 
@@ -154,8 +165,8 @@ def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()
     A transform, or a converter for one part of a record, is reported once, with the first topic that shows it.
     """
     told: set[tuple[str, ...]] = set()
-    opaque = [Record(topic, value=BYTES, opaque=True) for topic in heartbeats]
-    for record in (*map(Record, topics), *opaque):
+    opaque = [RecordForms(topic, value=BYTES, opaque=True) for topic in heartbeats]
+    for record in (*map(RecordForms, topics), *opaque):
         for answers in _answers(chain, record):
             for each in _followed(chain, record, answers):
                 if (place := _place(each)) not in told:
@@ -172,7 +183,7 @@ def _place(found: Finding) -> tuple[str, ...]:
     return ("converter", found.converter, found.part)
 
 
-def _answers(chain: Chain, record: Record) -> Iterator[Mapping[str, bool]]:
+def _answers(chain: Chain, record: RecordForms) -> Iterator[Mapping[str, bool]]:
     """Every combination of answers to the predicates that a record's topic does not decide."""
     asked = {each.name: each for _, each in chain.steps if each is not None}
     varied = [name for name, each in asked.items() if _by_topic(each, record) is None][:_VARIED]
@@ -180,7 +191,7 @@ def _answers(chain: Chain, record: Record) -> Iterator[Mapping[str, bool]]:
         yield dict(zip(varied, chosen, strict=True))
 
 
-def _by_topic(predicate: Predicate, record: Record) -> bool | None:
+def _by_topic(predicate: Predicate, record: RecordForms) -> bool | None:
     """The answer that follows from the topic, or from a record being a heartbeat; None if there is none."""
     if predicate.type == TOPIC_NAME_MATCHES:
         pattern = _compiled(str(predicate.config.get("pattern", "")))
@@ -195,7 +206,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
     return re.compile(in_python(pattern)) if pattern_error(pattern.replace(",", "")) is None else None
 
 
-def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iterator[Finding]:
+def _followed(chain: Chain, record: RecordForms, answers: Mapping[str, bool]) -> Iterator[Finding]:
     tombstone = any(
         answers.get(each.name) and each.type == RECORD_IS_TOMBSTONE for _, each in chain.steps if each is not None
     )
@@ -205,7 +216,7 @@ def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iter
             continue
         yield from _envelope_of(step, at)
         after = applied(step, at)
-        if isinstance(after, Refusal):
+        if isinstance(after, StepRefusal):
             yield TransformFails(step, after, record.topic, record.opaque)
             return
         if after is None:
@@ -214,14 +225,14 @@ def _followed(chain: Chain, record: Record, answers: Mapping[str, bool]) -> Iter
     yield from _written(chain, at)
 
 
-def _holds(predicate: Predicate, record: Record, answers: Mapping[str, bool]) -> bool:
+def _holds(predicate: Predicate, record: RecordForms, answers: Mapping[str, bool]) -> bool:
     if predicate.type == HAS_HEADER_KEY and predicate.config.get("name") in record.headers:
         return True
     decided = _by_topic(predicate, record)
     return answers.get(predicate.name, False) if decided is None else decided
 
 
-def _envelope_of(step: Step, record: Record) -> Iterator[JsonEnvelope]:
+def _envelope_of(step: Step, record: RecordForms) -> Iterator[JsonEnvelope]:
     reading, half = step.kind == "ConvertFromBytes", record.half(step.half)
     if step.config.get("converter") != JSON_CONVERTER or "converter.schemas.enable" in step.config or record.opaque:
         return
@@ -233,7 +244,7 @@ def _has_no_schema(forms: Forms) -> bool:
     return Form.MAP in forms and Form.STRUCT not in forms
 
 
-def _written(chain: Chain, record: Record) -> Iterator[Finding]:
+def _written(chain: Chain, record: RecordForms) -> Iterator[Finding]:
     for part, converter in (("key", KEY), ("value", VALUE)):
         yield from _half_written(chain.converters[converter], converter, part, record)
         is_default = "schemas.enable" not in chain.converter_config[converter]
@@ -247,7 +258,7 @@ def _written(chain: Chain, record: Record) -> Iterator[Finding]:
         yield BytesBecomeText(HEADER, "headers", record.topic, record.opaque)
 
 
-def _half_written(converter: str, property_name: str, part: str, record: Record) -> Iterator[Finding]:
+def _half_written(converter: str, property_name: str, part: str, record: RecordForms) -> Iterator[Finding]:
     forms = record.half(part)
     if not forms & writable(converter):
         yield ConverterFails(property_name, converter, part, forms, record.topic, record.opaque)
@@ -300,7 +311,7 @@ def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | N
         return None
     headers = {used.header for step, _ in known for used in headers_used(step)}
     drops = [_drops(predicate) for step, predicate in known if step.kind == "Filter"]
-    certain = [each for each in drops if each is not None and not (each.by is DropsBy.HEADER and each.value in headers)]
+    certain = [drop for drop in drops if drop is not None and not (drop.by is DropsBy.HEADER and drop.value in headers)]
     if len(certain) < len(drops):
         return None
     return Effects(tuple(sorted(headers)), tuple(dict.fromkeys(certain)))
@@ -352,7 +363,7 @@ def filters_of_everything(chain: Chain, topics: Iterable[str], excluded: Sequenc
     reached: dict[str, bool] = {}
     for pattern in topics:
         steps = list(_asked(chain, pattern, excluded))
-        open_questions = sorted({each.question for each in steps if each.question and each.certain is None})
+        open_questions = sorted({step.question for step in steps if step.question and step.certain is None})
         if len(open_questions) > _QUESTIONS:
             return []
         for answers in itertools.product((False, True), repeat=len(open_questions)):
@@ -395,15 +406,15 @@ def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bo
 def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:
     """Each filter that a record reaches, and whether it drops the record; `headers` are those known to be present."""
     headers: dict[str, bool] = {}
-    for each in steps:
-        applies = _answer_of(each, headers, answers) is not each.negate
-        if each.step.kind == "Filter":
-            yield each.step.name, applies
+    for step in steps:
+        applies = _answer_of(step, headers, answers) is not step.negate
+        if step.step.kind == "Filter":
+            yield step.step.name, applies
             if applies:
                 return
         elif applies:
-            headers |= _known_headers(each.step)
-            if each.step.kind not in (*_HEADERS, *_KNOWN):
+            headers |= _known_headers(step.step)
+            if step.step.kind not in (*_HEADERS, *_KNOWN):
                 headers.clear()
 
 

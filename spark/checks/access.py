@@ -21,7 +21,7 @@ from components.contract.report import (
     note,
 )
 from components.contract.wording import agreeing, numbered
-from components.kafka.acls import EVERYONE, Gap, Need, Standing, gaps, grant_options
+from components.kafka.acls import EVERYONE, Gap, GapReason, Need, gaps, grant_options
 from spark.read.flows import FlowCluster, OpenFlow
 
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
@@ -34,7 +34,7 @@ _OPEN = "allow.everyone.if.no.acl.found"
 
 
 @dataclass(frozen=True)
-class Side:
+class ClusterAccess:
     """One cluster, what the flow's user needs there, and the flow's existing resources by type."""
 
     cluster: FlowCluster
@@ -63,8 +63,12 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     groups = flow.parameters.group_selection.of(flow.source.groups())
     remote = [flow.policy.remote(topic) for topic in topics]
     found = outcome(
-        Side(flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}),
-        Side(flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}),
+        ClusterAccess(
+            flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}
+        ),
+        ClusterAccess(
+            flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}
+        ),
     )
     bundles = [_cut_bundle(flow.target, flow.parameters.target)]
     if flow.parameters.shape == "mirrorMaker2":
@@ -93,7 +97,7 @@ def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
     )
 
 
-def outcome(*sides: Side) -> CheckOutcome:
+def outcome(*sides: ClusterAccess) -> CheckOutcome:
     """The outcome over both clusters. Where ACLs could not be read, a note says why."""
     judged = [(side, gap, finding) for side in sides for gap, finding in _judged(side)]
     absent = [(side, gap, finding) for side, gap, finding in judged if gap is not None and _is_absent(finding)]
@@ -127,7 +131,7 @@ def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
     return (*absent, *others)
 
 
-def _judged(side: Side) -> list[tuple[Gap | None, Finding]]:
+def _judged(side: ClusterAccess) -> list[tuple[Gap | None, Finding]]:
     if not side.needs:
         return [(None, _principal_unknown(side))]
     principals = {need.principal for need in side.needs}
@@ -136,34 +140,36 @@ def _judged(side: Side) -> list[tuple[Gap | None, Finding]]:
     except ClusterError as refusal:
         if refusal.code not in _NOT_LOOKED:
             raise
-        return [(None, _not_looked(side, refusal))]
+        return [(None, _acls_not_read(side, refusal))]
     found = [gap for need in side.needs for gap in gaps(need, entries, side.existing.get(need.resource, ()))]
     unnamed = principals - {each.principal for each in entries}
     notes: list[tuple[Gap | None, Finding]] = [(None, _without_acls(side, principal)) for principal in sorted(unnamed)]
     return notes + [(gap, _finding(side, gap)) for gap in found if gap.need.principal not in unnamed]
 
 
-def _finding(side: Side, gap: Gap) -> Finding:
+def _finding(side: ClusterAccess, gap: Gap) -> Finding:
     need, alias = gap.need, side.parameters.alias
     operations = ", ".join(need.operations)
     may = f"{need.principal} {operations} on {need} of {alias}"
-    match gap.standing:
-        case Standing.DENIED:
+    match gap.reason:
+        case GapReason.DENIED:
             message = f"an ACL denies {may}. A denial overrides every grant. Remedy: remove the denying ACL"
             return fail("acl-denied", message, len(need.operations))
-        case Standing.NARROW:
+        case GapReason.NARROW:
             return note("acl-narrower", f"ACLs allow {may} for existing resources, but not for new ones")
-        case Standing.OF_HOSTS:
+        case GapReason.OF_HOSTS:
             return error(
                 "acl-of-hosts",
                 f"ACLs allow {may} only from some hosts, and the job does not know the workers' hosts",
                 len(need.operations),
             )
-        case Standing.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(_OPEN):
+        case GapReason.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(
+            _OPEN
+        ):
             return note(
                 "open-to-all", f"no ACL allows {may}, but the cluster lets every user access resources without ACLs"
             )
-        case Standing.MISSING:
+        case GapReason.MISSING:
             message = f"no ACL allows {may}. Remedy: {grant_command(side.parameters, need)}"
             return fail("acl-missing", message, len(need.operations))
 
@@ -174,7 +180,7 @@ def grant_command(cluster: ClusterParameters, need: Need) -> str:
     return f"kafka-acls.sh --bootstrap-server {cluster.bootstrap_servers} --command-config FILE {granted}"
 
 
-def _principal_unknown(side: Side) -> Finding:
+def _principal_unknown(side: ClusterAccess) -> Finding:
     message = (
         f"the ACLs on {side.parameters.alias} are not checked, because the flow's principal there is unknown. Remedy: "
         "set `principal` next to the certificate"
@@ -182,7 +188,7 @@ def _principal_unknown(side: Side) -> Finding:
     return error("principal-unknown", message)
 
 
-def _not_looked(side: Side, refusal: ClusterError) -> Finding:
+def _acls_not_read(side: ClusterAccess, refusal: ClusterError) -> Finding:
     alias = side.parameters.alias
     if refusal.code == "authorizer-off":
         return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
@@ -193,7 +199,7 @@ def _not_looked(side: Side, refusal: ClusterError) -> Finding:
     return error("acls-not-visible", message, side.needed)
 
 
-def _without_acls(side: Side, principal: str) -> Finding:
+def _without_acls(side: ClusterAccess, principal: str) -> Finding:
     needed = sum(len(need.operations) for need in side.needs if need.principal == principal)
     message = (
         f"the access of {principal} on {side.parameters.alias} is not checked, because no ACL names it. It is a super "
@@ -202,7 +208,7 @@ def _without_acls(side: Side, principal: str) -> Finding:
     return error("principal-without-acls", message, needed)
 
 
-def _sample(side: Side, gap: Gap) -> Mapping[str, Scalar]:
+def _sample(side: ClusterAccess, gap: Gap) -> Mapping[str, Scalar]:
     need = gap.need
     return {
         "cluster": side.parameters.alias,

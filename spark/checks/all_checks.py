@@ -13,11 +13,11 @@ from components.clients.errors import ClusterError
 from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckName, CheckOutcome, Depth
-from components.kafka.cycles import Ring, rings_of_topics
+from components.kafka.cycles import Cycle, cycles_of_topics
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from spark.checks.access import check_access
-from spark.checks.connector_progress import read_movement, with_movement
+from spark.checks.connector_progress import read_progress, with_progress
 from spark.checks.connectors import judge_when_reported
 from spark.checks.division import check_division, parts_of
 from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
@@ -27,7 +27,7 @@ from spark.checks.offsets.readings import SyncsRead, read_syncs
 from spark.checks.parity.check import check_parity
 from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
 from spark.checks.parity.first_pass import FirstPass, read_first_pass
-from spark.checks.parity.quick import Ends, check_tails, read_ends
+from spark.checks.parity.quick import Ends, check_newest, read_ends
 from spark.checks.retention import check_retention
 from spark.checks.topics import compared, recreated_findings, topic_setting_findings
 from spark.read.flows import OpenFlow
@@ -47,7 +47,7 @@ class SharedReadings:
     observer: Observer
     kubeconfig: Path | None = None
     depth: Depth = Depth.FULL
-    rings: Mapping[str, Ring] = field(default_factory=dict)
+    rings: Mapping[str, Cycle] = field(default_factory=dict)
 
     @property
     def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
@@ -111,7 +111,7 @@ def shared_readings(
     """Find loops, read the offset syncs, and observe heartbeats until the end. Finding loops means reading whole
     topics, which a quick validation does not do.
     """
-    rings = rings_of_topics(flow.parameters.leg, [each.leg for each in flows], flow.partitions)
+    rings = cycles_of_topics(flow.parameters.leg, [each.leg for each in flows], flow.partitions)
     loops = find_loops(flow, rings) if depth is not Depth.QUICK else []
     looped_out = without_loops(flow, loops)
     # Read before anything waits: by the end of the wait, the checkpoints must have caught up with these syncs.
@@ -131,7 +131,7 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
     outcome = judge_when_reported(
         flow.name, flow.namespace, lambda: read_objects(flow, read.kubeconfig), read.catch_up_seconds
     )
-    return with_movement(outcome, read_movement(read.without_loops, read.syncs), time.time())
+    return with_progress(outcome, read_progress(read.without_loops, read.syncs), time.time())
 
 
 def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
@@ -142,7 +142,7 @@ def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
 def _check_parity(read: SharedReadings) -> CheckOutcome:
     flow = read.without_loops
     if read.depth is Depth.QUICK:
-        outcome = check_tails(flow, read.ends, read.catch_up_seconds, read.syncs, len(read.rings))
+        outcome = check_newest(flow, read.ends, read.catch_up_seconds, read.syncs, len(read.rings))
     else:
         first_pass, topics = read.first_pass, read.earlier.now
         outcome = check_parity(flow, first_pass, read.loops, read.catch_up_seconds, read.syncs, topics)
@@ -214,7 +214,7 @@ CHECKS = (
         lambda read: check_access(read.flow),
     ),
     Check(
-        CheckName.MOVES,
+        CheckName.CONNECTORS,
         lambda flow: "the parameters list no connectors" if flow.connectors is None else None,
         check_connectors,
     ),

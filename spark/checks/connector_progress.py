@@ -17,7 +17,7 @@ from spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)
-class Movement:
+class ConnectorProgress:
     """`stored` is the offset of the last replicated record of each partition; None if the job could not look. `ends`
     are the source's end offsets, read after it. `newest_sync_ms` is None without an offset sync.
     """
@@ -36,15 +36,15 @@ class Movement:
         return {each: at for each, at in (self.stored or {}).items() if at >= self.ends[each]}
 
 
-def read_movement(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> Movement:
+def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> ConnectorProgress:
     """What the connectors have stored for the selected partitions."""
     newest = max((each.written_ms for history in syncs.values() for each in history.syncs), default=None)
     try:
         stored = _stored(flow)
-        return Movement(stored, flow.source.ends(stored or ()), newest)
+        return ConnectorProgress(stored, flow.source.ends(stored or ()), newest)
     except ClusterError:
         # The job's user may lack the permission, and these are numbers only.
-        return Movement(None, {}, newest)
+        return ConnectorProgress(None, {}, newest)
 
 
 def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
@@ -63,7 +63,7 @@ def _source_connectors(flow: FlowParameters) -> list[str]:
     return [each.connector for each in flow.connectors or () if each.role == "source"]
 
 
-def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float) -> CheckOutcome:
+def with_progress(outcome: CheckOutcome, movement: ConnectorProgress, now_seconds: float) -> CheckOutcome:
     """The outcome with these numbers. `now_seconds` is the time since 1970."""
     counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
     said = [outcome.summary, "stored offsets not read"]
@@ -80,7 +80,7 @@ def with_movement(outcome: CheckOutcome, movement: Movement, now_seconds: float)
     return replace(outcome, summary="; ".join(said), counts={**outcome.counts, **counts}, findings=findings)
 
 
-def _past_end(movement: Movement) -> list[Finding]:
+def _past_end(movement: ConnectorProgress) -> list[Finding]:
     """A note about stored offsets past the end: a task there starts again where its `auto.offset.reset` says."""
     if not movement.past_end:
         return []

@@ -50,7 +50,7 @@ def judge_when_reported(
 
     def reported() -> bool:
         outcomes.append(judge(flow, namespace, read()))
-        return _PASSING.isdisjoint(each.code for each in outcomes[-1].findings)
+        return _PASSING.isdisjoint(finding.code for finding in outcomes[-1].findings)
 
     wait_until(reported, deadline_seconds, every_seconds=1)
     return outcomes[-1]
@@ -63,7 +63,7 @@ def judge(flow: str, namespace: str, found: Mapping[ConnectorParameters, Object]
     tasks = sum(len(status.get("tasks") or []) for each, at in found.items() if (status := _status(each, at)))
     running = sum(_state(_status(each, at)) == "RUNNING" for each, at in found.items())
     return CheckOutcome(
-        CheckName.MOVES,
+        CheckName.CONNECTORS,
         f"{running} of {numbered(len(found), 'connector[|s]')} of {flow} {agreeing(running, 'run[s|]')}, with "
         f"{numbered(tasks, 'task[|s]')}",
         {"connectors": len(found), "running": running, "tasks": tasks},
@@ -86,8 +86,8 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
     if status is None:
         return [error(_NOT_REPORTED, f"{where}: the operator has not reported whether the connector runs")]
     failed = [
-        f"{'the connector' if each.task is None else f'task {each.task}'} failed: {each.reason}"
-        for each in failures(status)
+        f"{'the connector' if failure.task is None else f'task {failure.task}'} failed: {failure.reason}"
+        for failure in failures(status)
     ]
     if failed:
         return [fail("connector-failed", f"{where}: {'; '.join(failed)}. So {_MEANS[connector.role]}", len(failed))]

@@ -35,7 +35,7 @@ class Part:
 def parts_of(flow: FlowParameters) -> list[Part]:
     """The parts of a flow, or the flow itself if it is part of a split; none for an undivided flow."""
     if flow.parts:
-        return [Part(flow, each) for each in flow.parts]
+        return [Part(flow, part) for part in flow.parts]
     return [Part(flow)] if flow.shape == "split" else []
 
 
@@ -90,8 +90,8 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     counts = {
         "parts": len(own) + len(others),
         "topics": len(topics),
-        "inTwoParts": sum(each.code == "topic-in-two-parts" for each in findings),
-        "inNoPart": sum(each.code == "topic-in-no-part" for each in findings),
+        "inTwoParts": sum(finding.code == "topic-in-two-parts" for finding in findings),
+        "inNoPart": sum(finding.code == "topic-in-no-part" for finding in findings),
     }
     divided = counts["topics"] - counts["inTwoParts"] - counts["inNoPart"]
     summary = (

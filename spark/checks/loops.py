@@ -14,7 +14,7 @@ from typing import NamedTuple
 from components.contract.parameters import GuardParameters
 from components.contract.report import SAMPLES, Finding, FindingSeverity, fail
 from components.contract.wording import numbered
-from components.kafka.cycles import Ring
+from components.kafka.cycles import Cycle
 from components.kafka.positions import TopicPartition
 from spark.checks.parity.differences import Difference
 from spark.checks.parity.first_pass import FirstPass
@@ -50,14 +50,18 @@ class Loop:
     """A topic whose records circulate in a ring, as seen from one flow of the ring."""
 
     topic: str
-    ring: Ring
+    ring: Cycle
     source: Arrivals
     target: Arrivals
 
 
-def find_loops(flow: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
+def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
     """The topics of `rings` that loop through this flow. Reads each topic at most once, and only topics that grow."""
-    partitions = [each for each in flow.replicated_partitions() if each.topic in rings]
+    partitions = [
+        replicated_partition
+        for replicated_partition in flow.replicated_partitions()
+        if replicated_partition.topic in rings
+    ]
     if not partitions:
         return []
     flow.progress(
@@ -73,14 +77,18 @@ def find_loops(flow: OpenFlow, rings: Mapping[str, Ring]) -> list[Loop]:
         return all(after[each] > end for each, end in before.items())
 
     wait_until(all_grew, WATCH_SECONDS)
-    growing = [each for each in partitions if all(after[side, each] > before[side, each] for side in (SOURCE, TARGET))]
+    growing = [
+        partition
+        for partition in partitions
+        if all(after[side, partition] > before[side, partition] for side in (SOURCE, TARGET))
+    ]
     if not growing:
         return []
     marks = sorted({mark for ring in rings.values() for mark in ring.marks})
     return judge(_arrivals(flow, growing, before, marks), rings)
 
 
-def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mapping[str, Ring]) -> list[Loop]:
+def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mapping[str, Cycle]) -> list[Loop]:
     """The loops among `arrivals` (by side and partition): partitions in which records return on both sides."""
     looping: dict[str, list[TopicPartition]] = {}
     for side, partition in arrivals:
@@ -199,11 +207,14 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     if flow.parameters.guard is None or not partitions:
         return []
     flow.progress(f"{flow.name}: comparing the marked records of {numbered(len(partitions), 'partition[|s]')}")
-    source = {each: first_pass.source_logs[each] for each in partitions}
-    target = {each: first_pass.target_logs[each] for each in partitions}
+    source = {partition: first_pass.source_logs[partition] for partition in partitions}
+    target = {partition: first_pass.target_logs[partition] for partition in partitions}
     starts = frame_of(
         flow.spark.session,
-        [(each.topic, each.partition, source[each].start, target[each].start) for each in partitions],
+        [
+            (partition.topic, partition.partition, source[partition].start, target[partition].start)
+            for partition in partitions
+        ],
         "topic string, partition int, source_start bigint, target_start bigint",
     )
     frame = marked_elsewhere(both_sides(flow, source, target), starts)
@@ -221,8 +232,8 @@ def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: 
     findings = []
     for (topic, kind), members in grouped.items():
         what = _MEANINGS[kind]
-        count = sum(each.records for each in members)
+        count = sum(member.records for member in members)
         sentence = what.sentence(count, source=source, target=target, filter=guard.filter, mark=guard.mark)
-        where = "; ".join(each.place for each in members[:SAMPLES])
+        where = "; ".join(member.place for member in members[:SAMPLES])
         findings.append(Finding(what.code, what.severity, f"{topic}: {sentence} ({where})", count))
     return findings

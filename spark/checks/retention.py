@@ -30,7 +30,7 @@ from spark.read.frames import frame_of
 
 
 @dataclass(frozen=True)
-class Copies:
+class CopyCounts:
     """Counts of target records: from the record of the `first` sync to that of the `newest` one, and from there on."""
 
     first: OffsetSync
@@ -41,7 +41,7 @@ class Copies:
 
 def count_copies(
     flow: OpenFlow, logs: Mapping[TopicPartition, OffsetRange], syncs: Mapping[TopicPartition, SyncHistory]
-) -> dict[TopicPartition, Copies | None]:
+) -> dict[TopicPartition, CopyCounts | None]:
     """The copies by source partition; `logs` are the target's logs, also by source partition.
 
     Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
@@ -72,7 +72,7 @@ def count_copies(
     }
     now = logs_on_target(flow, list(stretches))
     return {
-        each: Copies(stretch[0], stretch[-1], *counted.get(each, (0, 0)))
+        each: CopyCounts(stretch[0], stretch[-1], *counted.get(each, (0, 0)))
         if now[each].start <= stretch[0].downstream
         else None
         for each, stretch in stretches.items()
@@ -96,7 +96,7 @@ class Replicated:
     dense: bool
     policy: str
     hidden: str = ""
-    copies: Copies | None = None
+    copies: CopyCounts | None = None
 
     @property
     def why_not(self) -> str:
@@ -164,12 +164,12 @@ def losses(replicated: Replicated) -> list[Loss]:
     return found
 
 
-def _unseen(copies: Copies, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
+def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
     """How many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides each
     of them.
     """
     missing = copies.newest.upstream - copies.first.upstream - copies.between
-    seen = sum(_skipped(*each) for each in gaps if each[0].downstream >= copies.first.downstream)
+    seen = sum(_skipped(*gap) for gap in gaps if gap[0].downstream >= copies.first.downstream)
     return max(0, missing - seen)
 
 
@@ -219,16 +219,16 @@ def _hidden(flow: FlowParameters) -> str:
 
 def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckOutcome:
     """The outcome over all replicated partitions; `may_drop`: the flow's transforms may drop records."""
-    by_partition = {each.partition: losses(each) for each in partitions}
+    by_partition = {partition.partition: losses(partition) for partition in partitions}
     found = [loss for each in by_partition.values() for loss in each]
     lost = sum(loss.count for loss in found if loss.certain)
-    why_not = {each.partition: each.why_not for each in partitions if each.why_not}
+    why_not = {partition.partition: partition.why_not for partition in partitions if partition.why_not}
     uncertain = sum(any(not loss.certain for loss in each) for each in by_partition.values())
-    known = sum(each.history.latest is not None and not each.hidden for each in partitions)
+    known = sum(partition.history.latest is not None and not partition.hidden for partition in partitions)
     counts: dict[str, int | float] = {
         "partitions": len(partitions),
         "withOffsetSyncs": known,
-        "removedNothing": sum(each.source.start == 0 for each in partitions),
+        "removedNothing": sum(partition.source.start == 0 for partition in partitions),
         "lost": lost,
         "possibleMarkers": sum(loss.count for loss in found if not loss.certain),
     }

@@ -16,7 +16,7 @@ from components.kafka.patterns import Selection, matches
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
 from components.kafka.topic_names import LONGEST_NAME
-from components.kafka.topic_sync import Difference, config_differences, missing_acls
+from components.kafka.topic_sync import ConfigDifference, config_differences, missing_acls
 from spark.checks import division
 from spark.checks.heartbeats import now_ms
 from spark.read.flows import OpenFlow
@@ -237,7 +237,7 @@ def _remotes(flow: OpenFlow) -> dict[str, str]:
 
 
 def config_findings(
-    differences: Mapping[str, Sequence[Difference]], remotes: Mapping[str, str], target: str
+    differences: Mapping[str, Sequence[ConfigDifference]], remotes: Mapping[str, str], target: str
 ) -> list[Finding]:
     """One error for all topics whose configuration differs; `differences` and `remotes` are by source topic."""
     differing = {topic: found for topic, found in sorted(differences.items()) if found}
@@ -251,7 +251,7 @@ def config_findings(
     return [error("topic-config-differs", f"{what} {has}: {said}", len(differing))]
 
 
-def _said(each: Difference) -> str:
+def _said(each: ConfigDifference) -> str:
     wanted = "the broker's default" if each.wanted is None else each.wanted
     return f"{each.name} is {each.found} instead of {wanted}"
 

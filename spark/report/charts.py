@@ -59,7 +59,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Series:
+class ChartSeries:
     """Values by time in seconds since 1970; None where a validation did not measure it."""
 
     name: str
@@ -78,30 +78,30 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
             "Latency of heartbeats",
             " ms",
             (
-                Series("longest", "second", _values(verdicts, CheckName.HEARTBEATS, "latencyMaxMs")),
-                Series("median", "first", _values(verdicts, CheckName.HEARTBEATS, "latencyP50Ms")),
+                ChartSeries("longest", "second", _values(verdicts, CheckName.HEARTBEATS, "latencyMaxMs")),
+                ChartSeries("median", "first", _values(verdicts, CheckName.HEARTBEATS, "latencyP50Ms")),
             ),
         ),
         _chart(
             "Offsets behind, according to the offsets that connectors had stored",
             "",
-            (Series("at most", "first", _values(verdicts, CheckName.MOVES, "offsetsBehind")),),
+            (ChartSeries("at most", "first", _values(verdicts, CheckName.CONNECTORS, "offsetsBehind")),),
         ),
         _chart(
             "Records that groups would have read again",
             "",
-            (Series("at most", "first", _values(verdicts, CheckName.OFFSETS, "readAgain")),),
+            (ChartSeries("at most", "first", _values(verdicts, CheckName.OFFSETS, "readAgain")),),
         ),
-        _chart("Heartbeats that arrived during this validation", " ms", (Series("latency", "first", arrived),)),
+        _chart("Heartbeats that arrived during this validation", " ms", (ChartSeries("latency", "first", arrived),)),
     )
     return tuple(each for each in found if each is not None)
 
 
 def _values(verdicts: Sequence[PastVerdict], check: str, count: str) -> list[tuple[float, float | None]]:
-    return [(each.seconds, each.count(check, count)) for each in verdicts]
+    return [(verdict.seconds, verdict.count(check, count)) for verdict in verdicts]
 
 
-def _chart(title: str, unit: str, given: Sequence[Series]) -> Chart | None:
+def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
     known = [(at, value) for each in given for at, value in each.values if value is not None]
     times = [at for at, _ in known]
     if len(set(times)) < 2:
@@ -122,7 +122,7 @@ def _chart(title: str, unit: str, given: Sequence[Series]) -> Chart | None:
     return Chart(title, _words(title, unit, given, first, last), lines, across, up)
 
 
-def _line(given: Series, unit: str, x: Callable[[float], float], y: Callable[[float], float]) -> Line:
+def _line(given: ChartSeries, unit: str, x: Callable[[float], float], y: Callable[[float], float]) -> Line:
     paths = []
     for there, values in groupby(given.values, lambda each: each[1] is not None):
         if there:
@@ -143,7 +143,7 @@ def nice_step(least: float) -> float:
     return next(power * each for each in _STEPS if power * each >= least * (1 - 1e-9))
 
 
-def _words(title: str, unit: str, given: Sequence[Series], first: float, last: float) -> str:
+def _words(title: str, unit: str, given: Sequence[ChartSeries], first: float, last: float) -> str:
     said = []
     for each in given:
         values = [value for _, value in each.values if value is not None]
@@ -220,4 +220,4 @@ def flow_map(flows: tuple[FlowOutcome, ...]) -> FlowMap:
 def _checks(flow: FlowOutcome) -> str:
     if flow.error is not None:
         return flow.error.code
-    return ", ".join(each.name for each in flow.checks if each.verdict is not Verdict.PASS)
+    return ", ".join(check.name for check in flow.checks if check.verdict is not Verdict.PASS)

@@ -9,7 +9,7 @@ from components.contract.report import CheckName, CheckOutcome, FindingSeverity,
 from components.contract.wording import named
 
 #: The checks that each figure needs. A topic that the job may not see is not in any check's counts.
-_FOR_LOSS = (CheckName.ACCESS, CheckName.MOVES, CheckName.HEARTBEATS, CheckName.PARITY)
+_FOR_LOSS = (CheckName.ACCESS, CheckName.CONNECTORS, CheckName.HEARTBEATS, CheckName.PARITY)
 _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
 _WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
 _OWN_RECORDS = "own-records-not-judged"

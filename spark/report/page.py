@@ -101,7 +101,7 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
         groups=_table(of(CheckName.OFFSETS), lambda row: (-_of(row, "wrong"), -_of(row, "readAgain"))),
         topics=_table(of(CheckName.PARITY), lambda row: (_of(row, "agreeingPartitions") - _of(row, "partitions"),)),
         heartbeats=of(CheckName.HEARTBEATS),
-        movements=of(CheckName.MOVES),
+        movements=of(CheckName.CONNECTORS),
         slowest_ms=max((check.counts.get("latencyMaxMs", 0) for _, check in of(CheckName.HEARTBEATS)), default=0),
         problems=sorted((each for each in blocks if each.severity in _WRONG), key=lambda each: each.severity != "fail"),
         accepted=[each for each in blocks if each.severity is FindingSeverity.ACCEPTED],
@@ -114,7 +114,7 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
 def _course(flow: FlowOutcome, history: History) -> Course:
     this = past_verdict(flow)
     # A run that was published before its page is written is in the history already.
-    every = (*(each for each in history.verdicts if each != this), this)
+    every = (*(verdict for verdict in history.verdicts if verdict != this), this)
     beats = [beat for _, check in _checks_named((flow,), CheckName.HEARTBEATS) for beat in check.beats]
     shown = every[: -ROWS - 1 : -1]
     older = len(every) - len(shown)

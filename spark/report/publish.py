@@ -94,7 +94,7 @@ def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | Non
 
     The first validation after the loss of the source proves nothing, and must not remove what a failover relies on.
     """
-    failed = any(each.name == CheckName.PARITY and each.verdict is Verdict.FAIL for each in flow.checks)
+    failed = any(check.name == CheckName.PARITY and check.verdict is Verdict.FAIL for check in flow.checks)
     try:
         kept = None if failed else read_positions(before)
     except ValueError:

@@ -218,7 +218,7 @@ def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topol
         "target": flow.target.alias,
         "target_servers": flow.target.bootstrap_servers,
     }
-    return replace(outcome, findings=tuple(_with_remedy(each, facts) for each in outcome.findings))
+    return replace(outcome, findings=tuple(_with_remedy(finding, facts) for finding in outcome.findings))
 
 
 def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from components.kafka import proven_positions
-from components.kafka.proven_positions import KeptPosition, Span
-from spark.checks.parity.evidence import TopicNow
+from components.kafka.proven_positions import ProvenPosition, Span
+from spark.checks.parity.evidence import TopicIdentity
 from spark.checks.parity.first_pass import FirstPass
 from spark.checks.parity.proven import spans
 from spark.checks.parity.sums import Sums
@@ -21,13 +21,13 @@ from tests.spark.documents import a_flow
 
 FLOW = a_flow()
 FEW = st.integers(1, 12)
-IDS = {"orders": TopicNow("S", "T", compacted=False)}
+IDS = {"orders": TopicIdentity("S", "T", compacted=False)}
 
 
 @dataclass(frozen=True)
 class Published:
     span: Span
-    position: KeptPosition | None
+    position: ProvenPosition | None
     target_number: int
 
 
@@ -107,7 +107,7 @@ class Disaster(RuleBasedStateMachine):
         found = spans(FLOW, self.first_pass(source, target), {}, {}, IDS)
         span = found["orders"].spans[0]
         place = proven_positions.place_in(span, self.here)
-        position = KeptPosition(self.here, *place) if place is not None else None
+        position = ProvenPosition(self.here, *place) if place is not None else None
         self.published = Published(span, position, self.target_number)
 
     def first_pass(self, source: list[int], target: list[int]) -> FirstPass:

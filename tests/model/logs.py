@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from components.contract.report import FindingSeverity, Verdict, worst
-from spark.checks.parity.causes import by_newest, made_anew, times_sent_again, with_expired, with_late, with_replaced
+from spark.checks.parity.causes import (
+    by_newest,
+    source_was_recreated,
+    times_sent_again,
+    with_expired,
+    with_late,
+    with_replaced,
+)
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.sums import Sums, same_places
@@ -209,7 +216,7 @@ def parity_codes(logs: Logs) -> dict[str, FindingSeverity]:
             len(target),
             compacted=logs.compacted,
             written_end=latest.downstream + 1 if latest else 0,
-            source_anew=made_anew(logs.history, logs.source_log, here.oldest_ms),
+            source_anew=source_was_recreated(logs.history, logs.source_log, here.oldest_ms),
             sent_again=times_sent_again(logs.history),
         )
         keys = by_key(source, target) if logs.compacted else []

@@ -15,9 +15,16 @@ from hypothesis.stateful import (
 
 from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange
-from spark.checks.offsets.checkpoints import Patience, standings
+from spark.checks.offsets.checkpoints import Patience, position_findings
 from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
-from spark.checks.offsets.translation import TARGET_REACH, Candidates, Proof, landing, prove, source_range
+from spark.checks.offsets.translation import (
+    TARGET_REACH,
+    Candidates,
+    PositionProof,
+    prove,
+    source_range,
+    translated_record,
+)
 from tests.model.partition import GROUP, ORDERS, Partition, records_in
 from tests.spark.documents import a_flow
 
@@ -100,17 +107,17 @@ class Offsets(RuleBasedStateMachine):
             return
         partition.translate()
         syncs, first = {ORDERS: partition.history}, {(GROUP, ORDERS): partition.committed}
-        found = standings([partition.group], first, syncs, syncs, FLOW, Patience.of(FLOW, 0))
+        found = position_findings([partition.group], first, syncs, syncs, FLOW, Patience.of(FLOW, 0))
         assert [each.finding.code for each in found if each.finding.severity is FindingSeverity.FAIL] == []
 
 
-def proof_of(partition: Partition) -> Proof:
+def proof_of(partition: Partition) -> PositionProof:
     """The proof of the group's translated offset, from what the job would read of both logs."""
     position, history = partition.group, partition.history
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
     near = OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH).within(partition.target_log)
-    found = landing(downstream, records_in(partition.target, near))
+    found = translated_record(downstream, records_in(partition.target, near))
     guess = history.guess(found.record.offset) if found else None
     log = partition.source_log
     by_time = None
@@ -125,7 +132,7 @@ def proof_of(partition: Partition) -> Proof:
     return by_next(partition, Expired(position, proof, found, guess, log, partition.target_log))
 
 
-def by_next(partition: Partition, expired: Expired) -> Proof:
+def by_next(partition: Partition, expired: Expired) -> PositionProof:
     """The proof by the record that the group reads next, from what the job would read."""
     unread = records_in(partition.source, expired.unread)
     if not unread:

@@ -122,7 +122,7 @@ class Night(RuleBasedStateMachine):
         position = found.positions[self.there]
         if position.deleted:
             return
-        offset, at_most = found.going_on(self.there, self.here)
+        offset, at_most = found.continues_at(self.there, self.here)
         partition = self.partition
         copied = {each for each in partition.target if each is not None}
         below = {each for each in partition.source[partition.source_start : offset] if each is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from components.kafka.mirror_records import Checkpoint, OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import Position, Record
+from spark.checks.offsets.translation import Position, RecordDigest
 from tests.model.offset_sync_store import TOO_OLD, OffsetSyncStore
 
 ORDERS = TopicPartition("orders", 0)
@@ -134,6 +134,6 @@ class Partition:
         return OffsetRange(self.target_start, len(self.target))
 
 
-def records_in(log: list[int | None], offsets: OffsetRange) -> list[Record]:
+def records_in(log: list[int | None], offsets: OffsetRange) -> list[RecordDigest]:
     """What a consumer reads there; the time is the record's source offset, the digest is its own."""
-    return [Record(at, record, str(record)) for at in range(*offsets) if (record := log[at]) is not None]
+    return [RecordDigest(at, record, str(record)) for at in range(*offsets) if (record := log[at]) is not None]

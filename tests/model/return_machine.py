@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange
-from components.kafka.return_positions import Beginning
+from components.kafka.return_positions import FlowBackStart
 from infra.operate.move.flow_back import walk_return
 from infra.operate.move.positions import Crossing, walk_across
 from infra.operate.partition_logs import PartitionLog
@@ -64,7 +64,7 @@ class Return(RuleBasedStateMachine):
         found = walk_return(*self.logs(), lasts=LASTS)
         if isinstance(found, NotProvenError):
             return
-        assert isinstance(found, Beginning)
+        assert isinstance(found, FlowBackStart)
         taken = self.new[found.offset :]
         assert all(each < 0 for each in taken), f"{[each for each in taken if each > 0]} would be copied back"
         left = [each for each in self.new[: found.offset] if each < 0]

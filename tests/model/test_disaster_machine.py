@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.kafka import proven_positions
-from components.kafka.proven_positions import Place, Span
+from components.kafka.proven_positions import Span, TargetPlace
 from spark.checks.parity import proven
 from tests.model import disaster_machine
 from tests.model.disaster_machine import Disaster
@@ -15,12 +15,12 @@ RUNS = 300
 _place_in, _equal = proven_positions.place_in, proven._equal
 
 
-def one_too_far(span: Span, committed: int) -> Place | None:
+def one_too_far(span: Span, committed: int) -> TargetPlace | None:
     found = _place_in(span, committed)
-    return found and Place(found.offset + 1, found.read_again)
+    return found and TargetPlace(found.offset + 1, found.read_again)
 
 
-def as_if_dense(span: Span, committed: int) -> Place | None:
+def as_if_dense(span: Span, committed: int) -> TargetPlace | None:
     return _place_in(span._replace(dense=True), committed)
 
 
@@ -31,8 +31,10 @@ def published_counts(_: int, downstream: int, *given: Any) -> int:
     return max(downstream, known)
 
 
-def endless(span: Span, committed: int) -> Place | None:
-    return Place(span.target_start + committed - span.source_start, 0) if span.dense else _place_in(span, committed)
+def endless(span: Span, committed: int) -> TargetPlace | None:
+    return (
+        TargetPlace(span.target_start + committed - span.source_start, 0) if span.dense else _place_in(span, committed)
+    )
 
 
 BUGS: dict[str, tuple[object, str, Any]] = {

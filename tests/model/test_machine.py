@@ -13,7 +13,7 @@ from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200
 
-_standing_at, _owed = translation._standing_at, SyncHistory.owed
+_standing_at, _owed = translation._proof_at, SyncHistory.owed
 
 
 def one_more_may_be_skipped(standing: int, position: Any, *rest: Any) -> Any:
@@ -26,7 +26,7 @@ def one_offset_too_many_is_owed(history: SyncHistory, committed: int) -> int | N
 
 
 BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
-    "a record may be skipped": (translation, "_standing_at", one_more_may_be_skipped),
+    "a record may be skipped": (translation, "_proof_at", one_more_may_be_skipped),
     "no record ever stands between two offsets": (Candidates, "between", lambda *_: 0),
     "a checkpoint must be one offset further than the latest sync gives": (
         SyncHistory,

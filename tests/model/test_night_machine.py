@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.kafka.exact_positions import Walked
-from components.kafka.return_positions import Beginning, PartitionBack, beginning
+from components.kafka.exact_positions import SourceWalk
+from components.kafka.return_positions import FlowBackStart, PartitionBack, flow_back_start
 from infra.operate.move import flow_back, positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
@@ -15,26 +15,26 @@ from tests.model.return_machine import Return
 
 RUNS = 200
 
-_positions = Walked.positions
+_positions = SourceWalk.positions
 Replaced = tuple[object, str, Callable[..., Any]]
 
 
-def begins_too_late(*given: Any, **named: Any) -> Beginning | None:
-    found = beginning(*given, **named)
+def begins_too_late(*given: Any, **named: Any) -> FlowBackStart | None:
+    found = flow_back_start(*given, **named)
     return found and replace(found, offset=found.offset + 1, records=found.records - 1)
 
 
-def first_copies(walked: Walked, *_: int) -> None:
+def first_copies(walked: SourceWalk, *_: int) -> None:
     walked.sent_again += 1
 
 
-def one_too_far(walked: Walked, end: int) -> Any:
+def one_too_far(walked: SourceWalk, end: int) -> Any:
     return {at: replace(each, offset=min(each.offset + 1, end)) for at, each in _positions(walked, end).items()}
 
 
 BUGS: dict[str, tuple[type[Any], Replaced]] = {
-    "a group is one record past its first unread record": (Night, (Walked, "positions", one_too_far)),
-    "the first copy of a record counts instead of the last": (Night, (Walked, "_sent_again", first_copies)),
+    "a group is one record past its first unread record": (Night, (SourceWalk, "positions", one_too_far)),
+    "the first copy of a record counts instead of the last": (Night, (SourceWalk, "_sent_again", first_copies)),
     "a group counts as having consumed every record before its position": (
         Night,
         (PartitionBack, "going_on", lambda back, there, here: (max(back.positions[there].offset, here), 0)),
@@ -44,7 +44,7 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
         (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
     "the first record of the new origin is left out": (Return, (flow_back, "beginning", begins_too_late)),
-    "a second copy on the source is expected to return": (Return, (Walked, "passes_over", lambda *_: False)),
+    "a second copy on the source is expected to return": (Return, (SourceWalk, "passes_over", lambda *_: False)),
 }
 
 

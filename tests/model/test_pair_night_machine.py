@@ -45,7 +45,7 @@ BUGS: dict[str, tuple[object, str, Any]] = {
         lambda headers, _: headers,
     ),
     "a returning group never continues before the position where it left": (
-        pair_positions._Walk,
+        pair_positions._BothWalks,
         "returning",
         lambda _, found, left: replace(found, offset=max(found.offset, left)),
     ),

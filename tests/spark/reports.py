@@ -24,7 +24,7 @@ def access() -> CheckOutcome:
 def connectors(*findings: Finding, behind: int = 3) -> CheckOutcome:
     summary = f"3 of 3 connectors run, with 5 tasks; stored offsets of 6 partitions, at most {behind} behind the source"
     counts = {"connectors": 3, "running": 3, "tasks": 5, "offsetsBehind": behind, "newestSyncSeconds": 12}
-    return CheckOutcome(CheckName.MOVES, summary, counts, findings, coverage=Coverage("connectors", 3))
+    return CheckOutcome(CheckName.CONNECTORS, summary, counts, findings, coverage=Coverage("connectors", 3))
 
 
 def heartbeats(*findings: Finding, observed: int = 9, p50: int = 348, longest: int = 632) -> CheckOutcome:

@@ -9,7 +9,7 @@ from components.clients.errors import ClusterError
 from components.contract.parameters import AclParameters, ClusterParameters
 from components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
 from components.kafka.acls import AclEntry, Need
-from spark.checks.access import Side, cut_bundle, needs_of, outcome
+from spark.checks.access import ClusterAccess, cut_bundle, needs_of, outcome
 from spark.read.flows import FlowCluster
 from tests.spark.documents import a_cluster
 
@@ -37,7 +37,7 @@ class KnownAcls:
 
 def judged(known: KnownAcls, *needs: Need, **existing: Collection[str]) -> CheckOutcome:
     cluster = ClusterParameters.model_validate(a_cluster())
-    return outcome(Side(cast(FlowCluster, known), cluster, needs, existing))
+    return outcome(ClusterAccess(cast(FlowCluster, known), cluster, needs, existing))
 
 
 def a_need(*operations: str, **changes: Any) -> Need:

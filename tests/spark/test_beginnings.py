@@ -8,7 +8,7 @@ from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.checkpoints import Patience, standings
+from spark.checks.offsets.checkpoints import Patience, position_findings
 from spark.checks.offsets.translation import Position
 from spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
 from spark.checks.parity.differences import Difference, Sides
@@ -147,7 +147,7 @@ def test_a_note_says_what_a_group_before_the_start_must_do(
     committed: int, history: SyncHistory, code: str, count: int
 ) -> None:
     position = Position("checkout-a", ORDERS, committed)
-    (standing,) = standings(
+    (standing,) = position_findings(
         [position], {("checkout-a", ORDERS): committed}, {}, {ORDERS: history}, LATEST, Patience.of(LATEST, 0)
     )
     assert (standing.finding.code, standing.finding.count) == (code, count)

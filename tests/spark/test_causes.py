@@ -8,7 +8,7 @@ from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
-from spark.checks.parity.causes import by_newest, made_anew, with_expired, with_late, with_replaced
+from spark.checks.parity.causes import by_newest, source_was_recreated, with_expired, with_late, with_replaced
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
 from tests.spark.test_parity_findings import ORDERS, sides
@@ -54,7 +54,7 @@ def test_offset_syncs_show_that_a_source_topic_was_recreated(
     syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
 ) -> None:
     history = SyncHistory(tuple(OffsetSync(*each) for each in syncs))
-    assert made_anew(history, OffsetRange(*log), oldest_ms) is anew
+    assert source_was_recreated(history, OffsetRange(*log), oldest_ms) is anew
 
 
 def test_records_sent_again_that_have_expired_on_the_source_are_not_reported_as_extra() -> None:

@@ -22,7 +22,7 @@ def measured(at: str, median: int | None, behind: int = 0) -> PastVerdict:
     verdict = past_verdict(replace(flow(), checked_at=at))
     counts = {
         CheckName.HEARTBEATS: {"latencyP50Ms": median, "latencyMaxMs": 2 * median},
-        CheckName.MOVES: {"offsetsBehind": behind},
+        CheckName.CONNECTORS: {"offsetsBehind": behind},
         CheckName.OFFSETS: {"readAgain": 0},
     }
     checks = {name: verdict.checks[name].model_copy(update={"counts": each}) for name, each in counts.items()}

@@ -17,7 +17,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.evidence import (
     OVERLAP,
     Earlier,
-    TopicNow,
+    TopicIdentity,
     by_records,
     by_sums,
     still_hold,
@@ -36,7 +36,7 @@ ORDERS = TopicPartition("orders", 0)
 PROVEN = Proven(10, 500, 20, 510, 490, 7)
 LOGS = OffsetRange(10, 600), OffsetRange(20, 610)
 TOPIC = ProvenTopic("S", "T", False, {0: PROVEN})
-NOW = TopicNow("S", "T", False)
+NOW = TopicIdentity("S", "T", False)
 
 
 def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int = 1, left_out: str = "") -> FlowOutcome:
@@ -99,19 +99,21 @@ def test_a_proof_that_needs_every_record_ends_when_records_are_removed(logs: tup
         pytest.param(TOPIC, NOW, "", id="the same"),
         pytest.param(None, NOW, "the newest verdict holds no evidence for these records", id="a new topic"),
         pytest.param(
-            TOPIC, TopicNow("s", "T", False), "the topic was deleted and created again", id="source recreated"
+            TOPIC, TopicIdentity("s", "T", False), "the topic was deleted and created again", id="source recreated"
         ),
         pytest.param(
-            TOPIC, TopicNow("S", "t", False), "the topic was deleted and created again", id="target recreated"
+            TOPIC, TopicIdentity("S", "t", False), "the topic was deleted and created again", id="target recreated"
         ),
         pytest.param(
             TOPIC, None, "the topic has no id, or the job could not read its configuration", id="brokers without ids"
         ),
-        pytest.param(TOPIC, TopicNow("S", "T", True), "the topic's cleanup.policy was changed", id="compacted since"),
+        pytest.param(
+            TOPIC, TopicIdentity("S", "T", True), "the topic's cleanup.policy was changed", id="compacted since"
+        ),
     ],
 )
 def test_a_proof_holds_while_the_id_and_cleanup_policy_of_a_topic_stay_the_same(
-    before: ProvenTopic | None, now: TopicNow | None, reason: str
+    before: ProvenTopic | None, now: TopicIdentity | None, reason: str
 ) -> None:
     assert why_not_topic(before, now) == reason
 

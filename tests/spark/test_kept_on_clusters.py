@@ -9,7 +9,7 @@ from components.clients.reader import KafkaReader
 from components.contract.evidence import read_positions
 from components.contract.published_verdict import config_map_name
 from components.contract.report import Depth, FlowOutcome, Report, Verdict
-from components.kafka.proven_positions import KeptPosition, Span
+from components.kafka.proven_positions import ProvenPosition, Span
 from infra.local.endpoints import Endpoints
 from infra.operate.move.disaster import Silence, disaster_plan, read_target
 from spark.job import Options, check_flow
@@ -48,7 +48,7 @@ def test_a_group_continues_at_its_exact_record_after_the_source_is_lost(
     assert published is not None
     kept = read_positions(published.data)
     assert kept is not None
-    assert kept.positions == {("kept-web", "kept", 0): KeptPosition(157, 157, 0)}
+    assert kept.positions == {("kept-web", "kept", 0): ProvenPosition(157, 157, 0)}
     assert kept.topics["kept"].spans == {0: Span(0, 280, 0, 280, dense=True)}
 
     # The group consumes more, and MirrorMaker translates its offset to the last offset sync before it. Then the source

@@ -21,10 +21,10 @@ from components.contract.evidence import (
 from components.contract.published_verdict import entries
 from components.contract.report import CheckOutcome, Finding, FindingSeverity, FlowOutcome, error, fail
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.proven_positions import KeptPosition, Span
-from spark.checks.parity.evidence import TopicNow
+from components.kafka.proven_positions import ProvenPosition, Span
+from spark.checks.parity.evidence import TopicIdentity
 from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.proven import kept_positions, spans
+from spark.checks.parity.proven import positions_to_publish, spans
 from spark.checks.parity.sums import Sums
 from spark.report.publish import config_map
 from tests.spark.documents import a_flow
@@ -32,7 +32,7 @@ from tests.spark.reports import flow, offsets, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, size
 
 ORDERS = TopicPartition("orders", 0)
-NOW = {"orders": TopicNow("S", "T", compacted=False)}
+NOW = {"orders": TopicIdentity("S", "T", compacted=False)}
 SPAN = Span(0, 200, 0, 200, dense=True)
 TOPICS = {"orders": SpannedTopic("S", "T", {0: SPAN, 1: SPAN._replace(dense=False)})}
 
@@ -94,7 +94,7 @@ def outcomes(*given: Translated, parity_finding: Finding | None = None) -> tuple
 
 
 def test_each_group_keeps_the_furthest_position_that_is_proven() -> None:
-    kept = kept_positions(
+    kept = positions_to_publish(
         "d",
         "t",
         outcomes(
@@ -108,10 +108,10 @@ def test_each_group_keeps_the_furthest_position_that_is_proven() -> None:
     )
     assert kept is not None
     assert kept.positions == {
-        ("exact", "orders", 0): KeptPosition(150, 150, 0),
-        ("unproven", "orders", 0): KeptPosition(150, 150, 0),
-        ("sparse", "orders", 1): KeptPosition(150, 120, 30),
-        ("at-the-end", "orders", 1): KeptPosition(200, 200, 0),
+        ("exact", "orders", 0): ProvenPosition(150, 150, 0),
+        ("unproven", "orders", 0): ProvenPosition(150, 150, 0),
+        ("sparse", "orders", 1): ProvenPosition(150, 120, 30),
+        ("at-the-end", "orders", 1): ProvenPosition(200, 200, 0),
     }
     assert kept.left_out == 2
 
@@ -120,11 +120,11 @@ def test_no_position_is_kept_unless_parity_passed() -> None:
     given = Translated("exact", "orders", 0, 150, 120, 30)
     trusted = Finding("compacted", FindingSeverity.ACCEPTED, "…", 1, "why")
     for finding in (fail("missing-records", "…"), error("compacted", "…"), trusted):
-        assert kept_positions("d", "t", outcomes(given, parity_finding=finding)) is None
+        assert positions_to_publish("d", "t", outcomes(given, parity_finding=finding)) is None
     translated, equal = outcomes(given)
-    assert kept_positions("d", "t", (translated, replace(equal, spans={}))) is None
-    assert kept_positions("d", "t", outcomes(given)[:1]) is None
-    assert kept_positions("d", "t", outcomes(given)[1:]) is None
+    assert positions_to_publish("d", "t", (translated, replace(equal, spans={}))) is None
+    assert positions_to_publish("d", "t", outcomes(given)[:1]) is None
+    assert positions_to_publish("d", "t", outcomes(given)[1:]) is None
 
 
 def many(groups: int, partitions: int) -> PublishedPositions:
@@ -132,7 +132,7 @@ def many(groups: int, partitions: int) -> PublishedPositions:
     given = random.Random(1).randrange
     topics = {"orders": SpannedTopic("S", "T", dict.fromkeys(range(partitions), SPAN))}
     positions = {
-        (f"checkout-{group:04}", "orders", number): KeptPosition(at := given(10**9), at + 10**6, given(100))
+        (f"checkout-{group:04}", "orders", number): ProvenPosition(at := given(10**9), at + 10**6, given(100))
         for group in range(groups)
         for number in range(partitions)
     }

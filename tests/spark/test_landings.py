@@ -7,31 +7,31 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.translation import (
     Around,
     Candidates,
-    Landing,
     Position,
-    Record,
+    RecordDigest,
+    TranslatedRecord,
+    committed_record,
     is_unknown,
-    landing,
-    landing_past,
     proof_at,
+    translated_record,
 )
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 100)
 
 
-def records(*offsets: int, source: int = 0) -> list[Record]:
+def records(*offsets: int, source: int = 0) -> list[RecordDigest]:
     """Records at these offsets of the target; on the source, each is `source` offsets further on."""
-    return [Record(at, 0, str(at + source)) for at in offsets]
+    return [RecordDigest(at, 0, str(at + source)) for at in offsets]
 
 
 def test_a_landing_on_an_aborted_record_moves_to_the_next_committed_one() -> None:
     held = records(*range(10, 18))
-    assert landing_past(12, held, {"12", "13"}) == Landing(held[4], after=False)
-    assert landing_past(12, held, {str(at) for at in range(12, 18)}) == Landing(held[1], after=True)
-    assert landing_past(12, held, {str(at) for at in range(10, 18)}) is None
-    assert is_unknown(Landing(held[2], after=False), held[3:])
-    assert not is_unknown(Landing(held[2], after=False), held)
+    assert committed_record(12, held, {"12", "13"}) == TranslatedRecord(held[4], after=False)
+    assert committed_record(12, held, {str(at) for at in range(12, 18)}) == TranslatedRecord(held[1], after=True)
+    assert committed_record(12, held, {str(at) for at in range(10, 18)}) is None
+    assert is_unknown(TranslatedRecord(held[2], after=False), held[3:])
+    assert not is_unknown(TranslatedRecord(held[2], after=False), held)
     assert not is_unknown(None, held)
 
 
@@ -54,7 +54,7 @@ def test_records_that_only_the_target_has_compacted_away_do_not_count_as_skipped
     position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)
     held = records(*on_target)
     candidates = Candidates(OffsetRange(40, 70), records(*on_source))
-    proof = proof_at(position, Around(LOG, LOG, held, candidates, landing(50, held), None, compacted))
+    proof = proof_at(position, Around(LOG, LOG, held, candidates, translated_record(50, held), None, compacted))
     assert (proof.finding.code if proof.finding else None, proof.read_again) == (code, read_again)
 
 
@@ -62,6 +62,6 @@ def test_a_group_that_skips_a_record_before_the_compacted_ones_fails() -> None:
     position = Position("checkout-a", ORDERS, 45, Checkpoint(45, 50), 50)
     held = records(44, 48, 56)
     candidates = Candidates(OffsetRange(40, 70), records(*range(40, 61)))
-    proof = proof_at(position, Around(LOG, LOG, held, candidates, landing(50, held), None, compacted=True))
+    proof = proof_at(position, Around(LOG, LOG, held, candidates, translated_record(50, held), None, compacted=True))
     assert proof.finding is not None
     assert proof.finding.code == "offset-skips-records"

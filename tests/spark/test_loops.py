@@ -3,14 +3,14 @@
 import pytest
 
 from components.contract.report import FindingSeverity
-from components.kafka.cycles import Ring
+from components.kafka.cycles import Cycle
 from components.kafka.positions import TopicPartition
 from spark.checks.loops import Arrivals, Loop, judge, loop_findings
 from spark.read.digests import SOURCE, TARGET
 from tests.spark.documents import a_pair
 
 LEDGER = TopicPartition("ledger", 0)
-RING = Ring(tuple(flow.leg for flow in a_pair(guarded=False)))
+RING = Cycle(tuple(flow.leg for flow in a_pair(guarded=False)))
 ROUND = Arrivals(records=300, distinct=10, new=40, returned=40)
 
 

@@ -8,12 +8,12 @@ from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark.checks.connector_progress import Movement, with_movement
+from spark.checks.connector_progress import ConnectorProgress, with_progress
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
 
 ORDERS, BILLS = TopicPartition("orders", 0), TopicPartition("bills", 1)
-RUNS = CheckOutcome(CheckName.MOVES, "1 of 1 connector runs", {"connectors": 1})
+RUNS = CheckOutcome(CheckName.CONNECTORS, "1 of 1 connector runs", {"connectors": 1})
 
 
 def stored(connector: str, topic: str, partition: int, offset: int | None) -> tuple[bytes, bytes | None]:
@@ -42,26 +42,30 @@ def test_the_newest_stored_offset_of_each_partition_counts() -> None:
     ("movement", "summary", "counts"),
     [
         pytest.param(
-            Movement({ORDERS: 89, BILLS: 9}, {ORDERS: 100, BILLS: 10}, 5_000),
+            ConnectorProgress({ORDERS: 89, BILLS: 9}, {ORDERS: 100, BILLS: 10}, 5_000),
             "stored offsets of 2 partitions, at most 10 behind the source; newest offset sync 3 s old",
             {"storedOffsets": 2, "offsetsBehind": 10, "newestSyncSeconds": 3},
             id="behind",
         ),
-        pytest.param(Movement({}, {}, None), "no offsets stored yet", {"storedOffsets": 0}, id="just started"),
-        pytest.param(Movement(None, {}, None), "stored offsets not read", {"storedOffsets": 0}, id="not readable"),
+        pytest.param(ConnectorProgress({}, {}, None), "no offsets stored yet", {"storedOffsets": 0}, id="just started"),
+        pytest.param(
+            ConnectorProgress(None, {}, None), "stored offsets not read", {"storedOffsets": 0}, id="not readable"
+        ),
     ],
 )
 def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
-    movement: Movement, summary: str, counts: dict[str, int]
+    movement: ConnectorProgress, summary: str, counts: dict[str, int]
 ) -> None:
-    outcome = with_movement(RUNS, movement, 8)
+    outcome = with_progress(RUNS, movement, 8)
     assert outcome.summary == f"1 of 1 connector runs; {summary}"
     assert outcome.counts == {"connectors": 1, **counts}
     assert outcome.findings == ()
 
 
 def test_a_stored_offset_past_the_end_of_the_source_is_noted() -> None:
-    (finding,) = with_movement(RUNS, Movement({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8).findings
+    (finding,) = with_progress(
+        RUNS, ConnectorProgress({ORDERS: 100, BILLS: 9}, {ORDERS: 100, BILLS: 10}, None), 8
+    ).findings
     assert (finding.code, finding.severity) == ("stored-past-end", FindingSeverity.NOTE)
     assert finding.message.startswith(
         "orders-0 (stored 100, end 100): the stored offset is past the end of the source log"

@@ -48,7 +48,7 @@ def earlier(outcome: FlowOutcome) -> History:
         past = past_verdict(replace(flow(outcome.name), checked_at=f"2026-11-{day:02}T03:04:05+00:00"))
         counts = {
             CheckName.HEARTBEATS: {"latencyP50Ms": 300 + day * 37 % 90, "latencyMaxMs": 500 + day * 61 % 190},
-            CheckName.MOVES: {"offsetsBehind": day * 43 % 120},
+            CheckName.CONNECTORS: {"offsetsBehind": day * 43 % 120},
             CheckName.OFFSETS: {"readAgain": 14 + day * 7 % 11},
         }
         measured = {name: past.checks[name].model_copy(update={"counts": each}) for name, each in counts.items()}

@@ -9,7 +9,7 @@ from components.contract.report import Coverage, Verdict
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.retention import Copies, Loss, Replicated, judge, losses
+from spark.checks.retention import CopyCounts, Loss, Replicated, judge, losses
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -151,7 +151,7 @@ def marked(
 ) -> Replicated:
     """A target that has transaction markers, with the counts of its records."""
     given = replicated(*syncs, source=source, target=target)
-    return replace(given, copies=Copies(syncs[0], syncs[-1], between, after))
+    return replace(given, copies=CopyCounts(syncs[0], syncs[-1], between, after))
 
 
 @pytest.mark.parametrize(

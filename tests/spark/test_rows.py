@@ -3,7 +3,7 @@
 from components.contract.report import ROWS, CheckOutcome, error, note
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.check import group_rows
-from spark.checks.offsets.translation import Position, Proof
+from spark.checks.offsets.translation import Position, PositionProof
 from spark.checks.parity.differences import Difference
 from spark.checks.parity.findings import PartitionRecords, final_partitions, topic_rows
 from spark.checks.parity.first_pass import FirstPass
@@ -15,10 +15,10 @@ ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 3)
 def test_groups_with_findings_come_first_then_those_that_read_most_again() -> None:
     calm, busy, noted, broken = (Position(group, ORDERS, 9) for group in ("calm", "busy", "noted", "broken"))
     proofs = {
-        calm: Proof(None, 4, 1),
-        busy: Proof(None, 4, 5),
-        noted: Proof(None, 4, 3),
-        broken: Proof(error("target-expired", "…")),
+        calm: PositionProof(None, 4, 1),
+        busy: PositionProof(None, 4, 5),
+        noted: PositionProof(None, 4, 3),
+        broken: PositionProof(error("target-expired", "…")),
     }
     rows = group_rows(proofs, proofs, [(noted, note("group-active", "…"))])
     assert [(row["group"], row["wrong"], row["readAgain"]) for row in rows] == [
@@ -33,7 +33,7 @@ def test_a_groups_row_counts_an_untranslated_offset_and_one_past_its_translation
     first, second, third = (Position("checkout", TopicPartition("orders", each), 9) for each in range(3))
     rows = group_rows(
         [first, second, third],
-        {first: Proof(None, 4, 2), third: Proof(None, 4, 2)},
+        {first: PositionProof(None, 4, 2), third: PositionProof(None, 4, 2)},
         [
             (second, error("no-offset-sync", "…")),
             (third, error("group-past-translation", "…")),

@@ -10,13 +10,13 @@ from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from spark.checks.offsets.checkpoints import (
     Patience,
-    Standing,
+    PositionFinding,
     Waiting,
     beyond_translation,
     past_translation,
-    standings,
+    position_findings,
 )
-from spark.checks.offsets.translation import Position, Proof
+from spark.checks.offsets.translation import Position, PositionProof
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)
@@ -26,8 +26,8 @@ PATIENCE = Patience.of(a_flow(), 0)
 KEY = (POSITION.group, ORDERS)
 
 
-def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: int = 105) -> list[Standing]:
-    return standings(
+def found(position: Position, syncs: SyncHistory = SYNCS, committed_at_first: int = 105) -> list[PositionFinding]:
+    return position_findings(
         [position], {(position.group, ORDERS): committed_at_first}, {ORDERS: syncs}, {ORDERS: syncs}, a_flow(), PATIENCE
     )
 
@@ -92,7 +92,7 @@ def test_a_checkpoint_with_newer_syncs_ahead_is_not_reported_as_stuck() -> None:
     """They arrived while the job waited: the connector may no longer keep the sync that the group needs."""
     position = replace(POSITION, checkpoint=Checkpoint(40, 41), on_target=41)
     newer = SyncHistory((*SYNCS.syncs, OffsetSync(5000, 5000)))
-    result = standings(
+    result = position_findings(
         [position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: newer}, a_flow(), PATIENCE
     )
     assert result == []
@@ -107,7 +107,9 @@ def test_without_group_sync_an_absent_offset_is_expected_but_a_foreign_one_is_no
     off = a_flow(checkpoints={**a_flow().checkpoints.model_dump(by_alias=True), "syncGroupOffsets": False})
     for on_target, codes in ((None, []), (500, ["group-past-translation"])):
         position = replace(POSITION, on_target=on_target)
-        result = standings([position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, off, PATIENCE)
+        result = position_findings(
+            [position], {(position.group, ORDERS): 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, off, PATIENCE
+        )
         assert [each.finding.code for each in result] == codes
 
 
@@ -122,16 +124,18 @@ def test_a_task_that_has_just_started_has_the_catch_up_time() -> None:
     assert patience == Patience(running=12, checkpoint=30, discovery=30)
     at_target = replace(POSITION, on_target=None)
     for position in (at_target, replace(POSITION, checkpoint=None), replace(POSITION, checkpoint=Checkpoint(40, 41))):
-        looked = standings([position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
+        looked = position_findings([position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
         assert {each.patience_seconds for each in looked} >= {30}
     past = replace(POSITION, on_target=102)
-    (found,) = standings([past], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
+    (found,) = position_findings([past], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), patience)
     assert found.patience_seconds == 12
 
 
 def later(position: Position, at_first: Position) -> list[str]:
     """The codes of the last look at a position that was `at_first` at the first look."""
-    looked = standings([position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), PATIENCE, {KEY: at_first})
+    looked = position_findings(
+        [position], {KEY: 105}, {ORDERS: SYNCS}, {ORDERS: SYNCS}, a_flow(), PATIENCE, {KEY: at_first}
+    )
     return [each.finding.code for each in looked]
 
 
@@ -160,20 +164,22 @@ PAST = replace(POSITION, committed=60, checkpoint=Checkpoint(60, 1), on_target=5
 @pytest.mark.parametrize(
     ("proof", "said"),
     [
-        pytest.param(Proof(None, 50, 10), [], id="its record is before the commit"),
+        pytest.param(PositionProof(None, 50, 10), [], id="its record is before the commit"),
         pytest.param(
-            Proof(fail("offset-skips-records", "…", 7), 67),
+            PositionProof(fail("offset-skips-records", "…", 7), 67),
             [(7, "is source offset 67, but it committed 60 on the source: 7 records would be skipped")],
             id="its record is after the commit",
         ),
         pytest.param(
-            Proof(error("source-record-not-found", "…")),
+            PositionProof(error("source-record-not-found", "…")),
             [(49, "no record shows how many of the 49 records between them it has consumed")],
             id="its record is not found",
         ),
     ],
 )
-def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(proof: Proof, said: list[tuple[int, str]]) -> None:
+def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(
+    proof: PositionProof, said: list[tuple[int, str]]
+) -> None:
     """A group at 50 whose translation is 1 because syncs are far apart skips nothing if its record 50 was consumed."""
     (standing,) = found(PAST, committed_at_first=60)
     kept = past_translation([standing], {beyond_translation(PAST): proof})
@@ -184,7 +190,9 @@ def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(proof: Proo
 def test_the_patience_of_a_finding_begins_when_it_is_first_seen() -> None:
     """A worker that restarts may take all of the first finding's patience until it writes the checkpoint."""
     waiting = Waiting()
-    missing, unsynced = (Standing(POSITION, fail(code, "?"), 4) for code in ("checkpoint-missing", "group-not-synced"))
+    missing, unsynced = (
+        PositionFinding(POSITION, fail(code, "?"), 4) for code in ("checkpoint-missing", "group-not-synced")
+    )
     assert waiting.left([missing], 100) == 4
     assert waiting.left([missing], 103) == 1
     assert waiting.left([unsynced], 105) == 4
@@ -196,5 +204,5 @@ def test_the_patience_of_a_finding_begins_when_it_is_first_seen() -> None:
 def test_each_partition_of_a_group_has_its_own_patience() -> None:
     waiting, other = Waiting(), replace(POSITION, partition=TopicPartition("orders", 1))
     finding = fail("group-not-synced", "?")
-    assert waiting.left([Standing(POSITION, finding, 4)], 100) == 4
-    assert waiting.left([Standing(POSITION, finding, 4), Standing(other, finding, 4)], 103) == 4
+    assert waiting.left([PositionFinding(POSITION, finding, 4)], 100) == 4
+    assert waiting.left([PositionFinding(POSITION, finding, 4), PositionFinding(other, finding, 4)], 103) == 4

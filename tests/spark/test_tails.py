@@ -7,16 +7,16 @@ import pytest
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
-from spark.checks.offsets.translation import Record
+from spark.checks.offsets.translation import RecordDigest
 from spark.checks.parity import meanings
-from spark.checks.parity.quick import Tail, unfound
+from spark.checks.parity.quick import NewestRecords, missing_or_reordered
 
 SOURCE = OffsetRange(0, 14)
 
 
-def records(*numbers: int) -> list[Record]:
+def records(*numbers: int) -> list[RecordDigest]:
     """Records by number, at offsets from 0 on."""
-    return [Record(offset, number, str(number)) for offset, number in enumerate(numbers)]
+    return [RecordDigest(offset, number, str(number)) for offset, number in enumerate(numbers)]
 
 
 def a_tail(
@@ -27,8 +27,8 @@ def a_tail(
     *,
     whole: bool = True,
     compacted: bool = False,
-) -> Tail:
-    return Tail(records(*source), records(*target), SOURCE, target_log, history, whole, compacted)
+) -> NewestRecords:
+    return NewestRecords(records(*source), records(*target), SOURCE, target_log, history, whole, compacted)
 
 
 EMPTIED = OffsetRange(14, 14)
@@ -84,6 +84,6 @@ ARRIVED = SyncHistory((OffsetSync(13, 13),))
     ],
 )
 def test_each_source_record_is_found_in_order_on_the_target_or_reported(
-    tail: Tail, found: dict[meanings.Meaning, list[int]]
+    tail: NewestRecords, found: dict[meanings.Meaning, list[int]]
 ) -> None:
-    assert {what: [int(each.digest) for each in every] for what, every in unfound(tail).items()} == found
+    assert {what: [int(each.digest) for each in every] for what, every in missing_or_reordered(tail).items()} == found

@@ -19,7 +19,7 @@ from components.contract.parameters import TopicSyncParameters
 from components.contract.report import FindingSeverity
 from components.kafka.acls import AclEntry
 from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.kafka.topic_sync import Difference, Setting, config_differences, copied_acl, missing_acls
+from components.kafka.topic_sync import ConfigDifference, TopicSetting, config_differences, copied_acl, missing_acls
 from infra.local.endpoints import ADMIN, Endpoints
 from infra.local.traffic import create_topics
 from spark.checks.topics import acl_findings, config_findings, topic_setting_findings
@@ -31,12 +31,12 @@ from tests.spark.scenes import CALL_SECONDS, Scene
 EXCLUDED = (r"follower\.replication\.throttled\.replicas", r"message\.timestamp\.type")
 
 
-def own(value: str) -> Setting:
-    return Setting(value, "DYNAMIC_TOPIC_CONFIG")
+def own(value: str) -> TopicSetting:
+    return TopicSetting(value, "DYNAMIC_TOPIC_CONFIG")
 
 
-def default(value: str) -> Setting:
-    return Setting(value, "DEFAULT_CONFIG")
+def default(value: str) -> TopicSetting:
+    return TopicSetting(value, "DEFAULT_CONFIG")
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def default(value: str) -> Setting:
         pytest.param(own("5"), default("6"), [("5", "6")], id="never copied"),
         pytest.param(default("5"), default("6"), [], id="both have their own default"),
         pytest.param(default("5"), own("6"), [(None, "6")], id="only the remote topic sets it"),
-        pytest.param(Setting("5", "STATIC_BROKER_CONFIG"), own("6"), [], id="the source's brokers set it"),
+        pytest.param(TopicSetting("5", "STATIC_BROKER_CONFIG"), own("6"), [], id="the source's brokers set it"),
         pytest.param(
-            Setting("5", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+            TopicSetting("5", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
             default("6"),
             [("5", "6")],
             id="a default of the source cluster sets it",
@@ -58,7 +58,7 @@ def default(value: str) -> Setting:
     ],
 )
 def test_a_property_differs_if_the_connector_would_change_it(
-    here: Setting, there: Setting, found: list[tuple[str | None, str | None]]
+    here: TopicSetting, there: TopicSetting, found: list[tuple[str | None, str | None]]
 ) -> None:
     given = config_differences({"retention.ms": here}, {"retention.ms": there}, EXCLUDED)
     assert [(each.wanted, each.found) for each in given] == found
@@ -78,7 +78,7 @@ class Refusing:
     def topic_acls(self) -> list[AclEntry]:
         raise self._error
 
-    def settings(self, _: object) -> dict[str, dict[str, Setting]]:
+    def settings(self, _: object) -> dict[str, dict[str, TopicSetting]]:
         raise self._error
 
 
@@ -129,7 +129,10 @@ def test_an_acl_is_missing_if_its_topic_is_replicated_and_the_target_lacks_it() 
 
 
 def test_a_finding_says_what_differs_on_which_topic() -> None:
-    differences = {"orders": [Difference("retention.ms", "5", "6"), Difference("segment.ms", None, "7")], "bills": []}
+    differences = {
+        "orders": [ConfigDifference("retention.ms", "5", "6"), ConfigDifference("segment.ms", None, "7")],
+        "bills": [],
+    }
     (config,) = config_findings(differences, {"orders": "useast.orders", "bills": "useast.bills"}, "uswest")
     assert (config.code, config.severity, config.count) == ("topic-config-differs", FindingSeverity.ERROR, 1)
     assert config.message == (

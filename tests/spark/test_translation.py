@@ -5,7 +5,16 @@ import pytest
 from components.kafka.mirror_records import Checkpoint, OffsetSync
 from components.kafka.offset_syncs import SourceGuess, SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import Candidates, Landing, Position, Proof, Record, landing, prove, source_range
+from spark.checks.offsets.translation import (
+    Candidates,
+    Position,
+    PositionProof,
+    RecordDigest,
+    TranslatedRecord,
+    prove,
+    source_range,
+    translated_record,
+)
 
 ORDERS = TopicPartition("orders", 0)
 LOG = OffsetRange(0, 1000)
@@ -19,37 +28,39 @@ def a_position(committed: int, downstream: int, upstream: int | None = None) -> 
 
 def proof_of(
     position: Position,
-    found: Landing | None,
-    candidates: list[Record],
+    found: TranslatedRecord | None,
+    candidates: list[RecordDigest],
     guess: SourceGuess | None = None,
     target: OffsetRange = LOG,
     source: OffsetRange = LOG,
     compacted: bool = False,
     read: OffsetRange = NOTHING,
-) -> Proof:
+) -> PositionProof:
     """By default nothing around the committed offset was read."""
     return prove(position, target, source, found, Candidates(read, candidates), guess, compacted)
 
 
-def code(proof: Proof) -> str | None:
+def code(proof: PositionProof) -> str | None:
     return proof.finding.code if proof.finding else None
 
 
 def test_a_record_before_the_commit_proves_the_translation_and_is_counted_as_read_again() -> None:
-    found = Landing(Record(101, 5, "A1"), after=False)
-    proof = proof_of(a_position(105, 101), found, [Record(101, 5, "A1"), Record(102, 6, "A2")])
+    found = TranslatedRecord(RecordDigest(101, 5, "A1"), after=False)
+    proof = proof_of(a_position(105, 101), found, [RecordDigest(101, 5, "A1"), RecordDigest(102, 6, "A2")])
     assert (proof.proven, proof.source_offset, proof.read_again) == (True, 101, 4)
 
 
 def test_a_group_past_the_end_reads_again_only_the_records_that_exist() -> None:
-    found = Landing(Record(991, 5, "A1"), after=False)
-    proof = proof_of(a_position(5_000, 991), found, [Record(991, 5, "A1")])
+    found = TranslatedRecord(RecordDigest(991, 5, "A1"), after=False)
+    proof = proof_of(a_position(5_000, 991), found, [RecordDigest(991, 5, "A1")])
     assert (proof.proven, proof.read_again) == (True, 9)
 
 
 def test_a_translation_to_a_record_after_the_commit_reports_the_number_of_skipped_records() -> None:
     """A consumer that moves to the target would never read these records, and nothing else reports it."""
-    proof = proof_of(a_position(100, 140), Landing(Record(140, 5, "A1"), after=False), [Record(140, 5, "A1")])
+    proof = proof_of(
+        a_position(100, 140), TranslatedRecord(RecordDigest(140, 5, "A1"), after=False), [RecordDigest(140, 5, "A1")]
+    )
     assert code(proof) == "offset-skips-records"
     assert proof.finding is not None
     assert proof.finding.count == 40
@@ -65,8 +76,8 @@ def test_a_translation_to_a_record_after_the_commit_reports_the_number_of_skippe
 )
 def test_offsets_without_a_record_do_not_count_as_skipped(records: list[int], read_from: int, skipped: int) -> None:
     """A group whose commit is at a transaction marker must not fail a flow that works."""
-    candidates = [Record(offset, 5, f"A{offset}") for offset in records]
-    found = Landing(Record(93, 5, "A140"), after=False)
+    candidates = [RecordDigest(offset, 5, f"A{offset}") for offset in records]
+    found = TranslatedRecord(RecordDigest(93, 5, "A140"), after=False)
     proof = proof_of(a_position(100, 93), found, candidates, read=OffsetRange(read_from, 173))
     assert (proof.finding.count if proof.finding else 0, proof.proven) == (skipped, not skipped)
     assert proof.source_offset == 140
@@ -75,13 +86,18 @@ def test_offsets_without_a_record_do_not_count_as_skipped(records: list[int], re
 def test_records_that_expired_before_a_group_consumed_them_do_not_count_as_skipped() -> None:
     """The model found this: a group that retention has overtaken failed, although it loses nothing by moving."""
     proof = proof_of(
-        a_position(0, 0), Landing(Record(0, 5, "A1"), after=False), [Record(1, 5, "A1")], source=OffsetRange(1, 9)
+        a_position(0, 0),
+        TranslatedRecord(RecordDigest(0, 5, "A1"), after=False),
+        [RecordDigest(1, 5, "A1")],
+        source=OffsetRange(1, 9),
     )
     assert (proof.proven, proof.source_offset, proof.read_again) == (True, 1, 0)
 
 
 def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
-    proof = proof_of(a_position(100, 100), Landing(Record(100, 5, "A1"), after=False), [Record(100, 5, "A1")])
+    proof = proof_of(
+        a_position(100, 100), TranslatedRecord(RecordDigest(100, 5, "A1"), after=False), [RecordDigest(100, 5, "A1")]
+    )
     assert (proof.proven, proof.read_again) == (True, 0)
 
 
@@ -89,8 +105,8 @@ def test_the_record_at_the_committed_offset_itself_is_not_a_skip() -> None:
 def test_an_offset_at_the_end_of_the_target_is_proven_only_if_the_last_record_was_consumed(
     last: int, proven: bool
 ) -> None:
-    found = Landing(Record(99, 5, "A1"), after=True)
-    assert proof_of(a_position(100, 100), found, [Record(last, 5, "A1")]).proven is proven
+    found = TranslatedRecord(RecordDigest(99, 5, "A1"), after=True)
+    assert proof_of(a_position(100, 100), found, [RecordDigest(last, 5, "A1")]).proven is proven
 
 
 def test_a_checkpoint_past_the_end_is_reported() -> None:
@@ -98,7 +114,7 @@ def test_a_checkpoint_past_the_end_is_reported() -> None:
 
 
 def test_offsets_whose_record_retention_removed_are_unproven_and_not_wrong() -> None:
-    found = Landing(Record(100, 5, "A1"), after=False)
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
     expired = proof_of(a_position(100, 100), None, [], target=OffsetRange(500, 1000))
     assert code(expired) == "target-expired"
     expired = proof_of(a_position(100, 100), found, [], SourceGuess(100, True), source=OffsetRange(500, 1000))
@@ -107,8 +123,8 @@ def test_offsets_whose_record_retention_removed_are_unproven_and_not_wrong() -> 
 
 
 def test_a_different_record_at_the_expected_offset_is_reported() -> None:
-    found = Landing(Record(100, 5, "A1"), after=False)
-    wrong = proof_of(a_position(100, 100), found, [Record(100, 5, "B7")], SourceGuess(100, True))
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
+    wrong = proof_of(a_position(100, 100), found, [RecordDigest(100, 5, "B7")], SourceGuess(100, True))
     assert code(wrong) == "translated-record-differs"
 
 
@@ -123,7 +139,7 @@ def test_a_different_record_at_the_expected_offset_is_reported() -> None:
 def test_a_record_that_is_not_found_is_unproven_if_it_may_be_elsewhere_or_removed(
     guess: SourceGuess | None, compacted: bool
 ) -> None:
-    found = Landing(Record(100, 5, "A1"), after=False)
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
     proof = proof_of(a_position(100, 100), found, [], guess, compacted=compacted)
     assert code(proof) == "source-record-not-found"
     assert not proof.proven
@@ -131,8 +147,8 @@ def test_a_record_that_is_not_found_is_unproven_if_it_may_be_elsewhere_or_remove
 
 def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
     """Identical records must neither hide a skip nor pretend one."""
-    found = Landing(Record(100, 5, "A1"), after=False)
-    twins = [Record(90, 5, "A1"), Record(130, 5, "A1")]
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
+    twins = [RecordDigest(90, 5, "A1"), RecordDigest(130, 5, "A1")]
     expected = proof_of(a_position(100, 100), found, twins, SourceGuess(90, True))
     assert (expected.source_offset, expected.by_counting) == (90, True)
     assert not proof_of(a_position(100, 100), found, twins[:1], SourceGuess(90, True)).by_counting
@@ -140,10 +156,10 @@ def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
 
 
 def test_a_consumer_lands_on_the_record_after_a_marker_or_after_the_last() -> None:
-    records = [Record(98, 1, "A"), Record(102, 2, "B")]
-    assert landing(100, records) == Landing(records[1], after=False)
-    assert landing(103, records) == Landing(records[1], after=True)
-    assert landing(500, records) is None
+    records = [RecordDigest(98, 1, "A"), RecordDigest(102, 2, "B")]
+    assert translated_record(100, records) == TranslatedRecord(records[1], after=False)
+    assert translated_record(103, records) == TranslatedRecord(records[1], after=True)
+    assert translated_record(500, records) is None
 
 
 class TestSyncHistory:

@@ -74,7 +74,9 @@ def _moves(flow: FlowParameters, group: Group, looked: FailbackFacts) -> list[Ne
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
             # Records that it consumed on the source before the failover may never have reached the target.
-            offset, again = _proven(partition, committed, back).going_on(committed, group.committed.get(partition, 0))
+            offset, again = _proven(partition, committed, back).continues_at(
+                committed, group.committed.get(partition, 0)
+            )
             bound: Bound = "at most" if again else "exactly"
             found.append(NewPosition(group.name, remote, committed, partition, offset, again, bound))
     return found

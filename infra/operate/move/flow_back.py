@@ -15,7 +15,7 @@ from components.kafka.connectors import can_resume_at, stored_for
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Policy
-from components.kafka.return_positions import Beginning, beginning
+from components.kafka.return_positions import FlowBackStart, flow_back_start
 from infra.operate.connectors.changes import ConnectorPlace, StateRequest
 from infra.operate.connectors.operator import connector_report, disown, read_live
 from infra.operate.move.facts import CheckedPlan, Precondition, unproven
@@ -38,7 +38,7 @@ class FlowBackFacts:
     """
 
     known: Known
-    beginnings: Mapping[TopicPartition, Beginning | NotProvenError]
+    beginnings: Mapping[TopicPartition, FlowBackStart | NotProvenError]
     old_only: tuple[SourceOnly, ...]
 
 
@@ -83,8 +83,8 @@ def plan_return(
     return FlowBackPlan(preconditions, tuple(changes))
 
 
-def _begins(looked: FlowBackFacts) -> dict[TopicPartition, Beginning]:
-    return {each: begin for each, begin in looked.beginnings.items() if isinstance(begin, Beginning)}
+def _begins(looked: FlowBackFacts) -> dict[TopicPartition, FlowBackStart]:
+    return {each: begin for each, begin in looked.beginnings.items() if isinstance(begin, FlowBackStart)}
 
 
 def _has_run(flow: FlowParameters, what: str) -> RefusedError:
@@ -168,34 +168,36 @@ def look_at_return(opened: OpenFlow, say: Say) -> FlowBackFacts:
     there = set(old.partitions({each.topic for each in known.logs}))
     shared = [each for each in known.logs if each in there]
     found = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, walk_return)
-    found |= {each: Beginning(log.start, log.size, None, None) for each, log in known.logs.items() if each not in there}
+    found |= {
+        each: FlowBackStart(log.start, log.size, None, None) for each, log in known.logs.items() if each not in there
+    }
     tails = {}
     for partition, log in old.logs(shared, committed=flow.exactly_once).items():
-        if isinstance(begin := found[partition], Beginning):
+        if isinstance(begin := found[partition], FlowBackStart):
             tails[partition] = OffsetRange(log.start if begin.last_common is None else begin.last_common + 1, log.end)
     return FlowBackFacts(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
 
 
 def walk_return(
     new: PartitionLog, old: PartitionLog, _: Sequence[int] = (), lasts: Sequence[int | None] = _LASTS
-) -> Beginning | NotProvenError:
+) -> FlowBackStart | NotProvenError:
     """Compare the old origin's last records; if they are not enough to decide, compare all of them."""
     try:
         for last in filter(None, lasts):
             if old.log.size > last and (found := _by_last(new, old, last)) is not None:
                 return found
-        found = beginning(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
+        found = flow_back_start(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
     except NotProvenError as error:
         return error
     return found or NotProvenError("nothing was compared")
 
 
-def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> Beginning | None:
+def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> FlowBackStart | None:
     records = list(old.records(old.log.end - last))
     if not records:
         return None
     begin = new.not_before(records[0])
-    found = beginning(records, new.records(begin), begin, whole=False)
+    found = flow_back_start(records, new.records(begin), begin, whole=False)
     newest_ms = max(each.time_ms for each in records)
     if found is None or old.reader.offset_at(old.partition, newest_ms + 1) is not None:
         return None

@@ -41,14 +41,14 @@ from spark.checks.offsets.checkpoints import (
     BEFORE_START,
     PAST_TRANSLATION,
     Patience,
-    Standing,
+    PositionFinding,
     Waiting,
     beyond_translation,
     past_translation,
-    standings,
+    position_findings,
 )
 from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
-from spark.checks.offsets.translation import Position, Proof
+from spark.checks.offsets.translation import Position, PositionProof
 from spark.checks.parity.findings import Rows
 from spark.read.flows import OpenFlow
 from spark.read.waiting import wait_until
@@ -145,12 +145,12 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
-) -> tuple[Look, list[Standing]]:
+) -> tuple[Look, list[PositionFinding]]:
     """The last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
 
-    def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[Standing]:
+    def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[PositionFinding]:
         before, now = first_syncs.histories, look.syncs.histories
-        return standings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
+        return position_findings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
     before_look = _movement(flow, groups)
     look = _look(flow, groups, first_syncs, CheckpointsRead())
@@ -218,7 +218,7 @@ def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
 
 
 def _outcome(
-    flow: OpenFlow, groups: list[str], look: Look, found: list[Standing], proven: proofs.Proofs
+    flow: OpenFlow, groups: list[str], look: Look, found: list[PositionFinding], proven: proofs.Proofs
 ) -> CheckOutcome:
     excluded = flow.parameters.group_selection.excluded_of(flow.source.groups())
     findings: list[Finding] = [each.finding for each in found]
@@ -282,7 +282,7 @@ def _outcome(
     )
 
 
-def _translated(position: Position, proof: Proof | None) -> Translated:
+def _translated(position: Position, proof: PositionProof | None) -> Translated:
     offset = position.checkpoint.downstream if position.checkpoint and proof is not None and proof.proven else None
     again = proof.read_again if proof is not None else 0
     return Translated(position.group, *position.partition, position.committed, offset, again)
@@ -295,13 +295,15 @@ def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
 
 
 def group_rows(
-    positions: Iterable[Position], proofs: Mapping[Position, Proof], standing: Iterable[tuple[Position, Finding]]
+    positions: Iterable[Position],
+    proofs: Mapping[Position, PositionProof],
+    findings: Iterable[tuple[Position, Finding]],
 ) -> Rows:
     """The groups, those with most failures and errors first, then by records that they read again.
 
-    `standing` has the findings about a position, apart from the finding of its proof.
+    `findings` has the findings about a position, apart from the finding of its proof.
     """
-    wrong = {position for position, finding in standing if finding.severity in _WRONG}
+    wrong = {position for position, finding in findings if finding.severity in _WRONG}
     by_group: dict[str, list[Position]] = {}
     for each in positions:
         by_group.setdefault(each.group, []).append(each)
@@ -310,7 +312,7 @@ def group_rows(
 
 
 def _group_row(
-    group: str, positions: Sequence[Position], proofs: Mapping[Position, Proof], wrong: set[Position]
+    group: str, positions: Sequence[Position], proofs: Mapping[Position, PositionProof], wrong: set[Position]
 ) -> tuple[int, int, str, Mapping[str, Scalar]]:
     """The row after its sort key."""
     proven = [proofs[each] for each in positions if each in proofs and proofs[each].proven]

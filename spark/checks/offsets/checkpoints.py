@@ -1,7 +1,7 @@
 """Whether checkpoints and group offsets are where they should be, judged by offsets alone. Pure.
 
-A checkpoint or a group sync may still be on its way, so any finding here may be premature. A `Standing` says for how
-long the job should look again before it reports the finding.
+A checkpoint or a group sync may still be on its way, so any finding here may be premature. A `PositionFinding` says for
+how long the job should look again before it reports the finding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from components.contract.wording import numbered
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
-from spark.checks.offsets.translation import Position, Proof
+from spark.checks.offsets.translation import Position, PositionProof
 
 BEFORE_START = "group-before-the-start"
 PAST_TRANSLATION = "group-past-translation"
 
 
 @dataclass(frozen=True)
-class Standing:
+class PositionFinding:
     """A finding about a position, and after how many seconds it would have disappeared if it were premature."""
 
     position: Position
@@ -59,7 +59,7 @@ class Waiting:
     def __init__(self) -> None:
         self._since: dict[tuple[str, TopicPartition, str], float] = {}
 
-    def left(self, found: Sequence[Standing], now: float) -> float:
+    def left(self, found: Sequence[PositionFinding], now: float) -> float:
         """For how many seconds to look again; 0 or less if every finding has had its time."""
         since = [
             self._since.setdefault((each.position.group, each.position.partition, each.finding.code), now)
@@ -68,7 +68,7 @@ class Waiting:
         return max((each.patience_seconds - (now - at) for each, at in zip(found, since, strict=True)), default=0)
 
 
-def standings(
+def position_findings(
     positions: list[Position],
     first_commits: Mapping[tuple[str, TopicPartition], int],
     first_syncs: Mapping[TopicPartition, SyncHistory],
@@ -76,33 +76,35 @@ def standings(
     flow: FlowParameters,
     patience: Patience,
     at_first: Mapping[tuple[str, TopicPartition], Position] = MappingProxyType({}),
-) -> list[Standing]:
+) -> list[PositionFinding]:
     """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints.
     `at_first` has the positions of the first look, and is empty during that look. What has moved since then is not
     stuck.
     """
-    found: list[Standing] = []
+    found: list[PositionFinding] = []
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
         if position.past_end is not None:
-            found.append(Standing(position, _past_end(position)))
+            found.append(PositionFinding(position, _past_end(position)))
         if position.checkpoint is None:
             if position.empty:
                 continue
             before = _before_the_start(position, history) if flow.start_from == "latest" else None
-            found.append(Standing(position, before) if before else _without_checkpoint(position, history, patience))
+            found.append(
+                PositionFinding(position, before) if before else _without_checkpoint(position, history, patience)
+            )
             continue
         if position.checkpoint.upstream > position.committed:
-            found.append(Standing(position, _set_back(position), patience.running))
+            found.append(PositionFinding(position, _set_back(position), patience.running))
         before_now = at_first.get((position.group, position.partition))
         earlier = first_syncs.get(position.partition, SyncHistory())
         committed = first_commits.get((position.group, position.partition))
         behind = _behind(position, history, earlier, committed)
         if behind is not None and not _translation_moved(position, before_now):
-            found.append(Standing(position, behind, patience.checkpoint))
+            found.append(PositionFinding(position, behind, patience.checkpoint))
         group = _group_on_target(position, flow.checkpoints.sync_group_offsets, before_now)
         if group is not None:
-            found.append(Standing(position, group, _patience_with_group(position, group, patience)))
+            found.append(PositionFinding(position, group, _patience_with_group(position, group, patience)))
     return found
 
 
@@ -135,20 +137,20 @@ def _before_the_start(position: Position, history: SyncHistory) -> Finding | Non
     )
 
 
-def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> Standing:
+def _without_checkpoint(position: Position, history: SyncHistory, patience: Patience) -> PositionFinding:
     if "," in position.group:
         what = (
             f"{position}: no checkpoint, because the group's name contains a comma. MirrorMaker passes groups to its "
             "tasks in a comma-separated list, so a task takes each part of the name for a group of its own"
         )
-        return Standing(position, fail("group-left-out", what))
+        return PositionFinding(position, fail("group-left-out", what))
     if history.latest is None:
-        return Standing(
+        return PositionFinding(
             position,
             error("no-offset-sync", f"{position}: no checkpoint, because no offset sync exists for the partition"),
         )
     if position.committed < history.translates_from:
-        return Standing(
+        return PositionFinding(
             position,
             error(
                 "behind-oldest-sync",
@@ -156,7 +158,7 @@ def _without_checkpoint(position: Position, history: SyncHistory, patience: Pati
                 f"checkpoint connector uses ({history.translates_from})",
             ),
         )
-    return Standing(
+    return PositionFinding(
         position,
         fail(
             "checkpoint-missing",
@@ -231,11 +233,13 @@ def beyond_translation(position: Position) -> Position:
     return replace(position, checkpoint=Checkpoint(position.committed, position.on_target))
 
 
-def past_translation(found: Sequence[Standing], proofs: Mapping[Position, Proof]) -> list[Standing]:
+def past_translation(
+    found: Sequence[PositionFinding], proofs: Mapping[Position, PositionProof]
+) -> list[PositionFinding]:
     """`found`, with groups whose offset on the target is past their translation judged by records. A translation is
     coarse: an offset past it need not be past what the group has committed on the source.
     """
-    kept: list[Standing] = []
+    kept: list[PositionFinding] = []
     for each in found:
         proof = proofs.get(beyond_translation(each.position)) if each.finding.code == PAST_TRANSLATION else None
         if proof is None or proof.source_offset is None:

@@ -19,15 +19,15 @@ from spark.checks.offsets.translation import (
     TARGET_REACH,
     Around,
     Candidates,
-    Landing,
     Position,
-    Proof,
-    Record,
+    PositionProof,
+    RecordDigest,
+    TranslatedRecord,
+    committed_record,
     is_unknown,
-    landing,
-    landing_past,
     proof_at,
     source_range,
+    translated_record,
 )
 from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
 from spark.read.flows import FlowCluster, OpenFlow
@@ -58,12 +58,12 @@ def offsets_by_time(
 
 def records_near(
     flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
-) -> dict[TopicPartition, list[Record]]:
+) -> dict[TopicPartition, list[RecordDigest]]:
     """The records of the ranges without their content, by source partition; with `compared`, only those that the guard
     lets cross."""
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
-    found: dict[TopicPartition, list[Record]] = {}
+    found: dict[TopicPartition, list[RecordDigest]] = {}
     for each in cluster.read("single records", ranges, committed=isolation == "read_committed"):
         if compared and role_of(side, guard, each.headers) != COMPARED:
             continue
@@ -71,7 +71,7 @@ def records_near(
         headers = compared_headers(side, guard, changed, each.headers)
         digest = identity(each.key, each.value, headers, each.time_ms).hex()
         partition = TopicPartition(topic, each.partition.partition)
-        found.setdefault(partition, []).append(Record(each.offset, each.time_ms, digest))
+        found.setdefault(partition, []).append(RecordDigest(each.offset, each.time_ms, digest))
     return found
 
 
@@ -80,8 +80,8 @@ class Expired:
     """A position whose proof has expired on the source, and both logs. `guess` is where the landing's record was."""
 
     position: Position
-    proof: Proof
-    landed: Landing
+    proof: PositionProof
+    landed: TranslatedRecord
     guess: SourceGuess
     source_log: OffsetRange
     target_log: OffsetRange
@@ -98,7 +98,7 @@ class Expired:
         return OffsetRange(waiting, waiting + SOURCE_REACH + 1).within(self.source_log)
 
 
-def proof_by_next(expired: Expired, unread: Sequence[Record], on_target: Sequence[Record]) -> Proof:
+def proof_by_next(expired: Expired, unread: Sequence[RecordDigest], on_target: Sequence[RecordDigest]) -> PositionProof:
     """The proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
     `on_target` has records of the target near the place where that record should be.
     """
@@ -113,13 +113,13 @@ def proof_by_next(expired: Expired, unread: Sequence[Record], on_target: Sequenc
     return _proven(expired, min(places)) if places else expired.proof
 
 
-def _proven(expired: Expired, place: int) -> Proof:
+def _proven(expired: Expired, place: int) -> PositionProof:
     """The group reads again what the target holds from the translated offset up to `place`."""
     standing = expired.guess.offset + expired.landed.after
     return replace(expired.proof, finding=None, source_offset=standing, read_again=place - expired.downstream)
 
 
-def places_on_target(expired: Expired, first: Record, by_time: int) -> list[OffsetRange]:
+def places_on_target(expired: Expired, first: RecordDigest, by_time: int) -> list[OffsetRange]:
     """Where the target should hold the `first` unread record: by its distance from the landing, and by its time.
     `by_time` is -1 if the target holds no record from that time on."""
     by_distance = expired.landed.record.offset + first.offset - expired.guess.offset
@@ -128,7 +128,7 @@ def places_on_target(expired: Expired, first: Record, by_time: int) -> list[Offs
     return [each for each in around if each.size]
 
 
-def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, Proof], int, int]:
+def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, PositionProof], int, int]:
     """The proofs of the positions, and how many ranges and records were read for them."""
     if not expired:
         return {}, 0, 0
@@ -146,7 +146,7 @@ def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Pos
         if unread[each.position]
         for place in places_on_target(each, min(unread[each.position]), by_time[each.position])
     ]
-    on_target: Mapping[TopicPartition, Sequence[Record]] = records_near(flow, flow.target, places)
+    on_target: Mapping[TopicPartition, Sequence[RecordDigest]] = records_near(flow, flow.target, places)
     proofs = {
         each.position: proof_by_next(each, unread[each.position], on_target.get(each.position.partition, []))
         for each in expired
@@ -159,7 +159,7 @@ def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Pos
 class Proofs:
     """The proof of each position that has a checkpoint, and how much was read for it."""
 
-    by_position: Mapping[Position, Proof]
+    by_position: Mapping[Position, PositionProof]
     ranges_read: int
     records_read: int
 
@@ -173,7 +173,7 @@ class Proofs:
 class _Expected:
     """The landing of one position, and where its record should be on the source."""
 
-    found: Landing | None
+    found: TranslatedRecord | None
     guess: SourceGuess | None
     range: OffsetRange
 
@@ -222,7 +222,7 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     )
 
 
-def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, Proof], int, int]:
+def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, PositionProof], int, int]:
     """The proofs, and how many ranges and records were read for those whose records the source has removed."""
     found = {each: proof_at(each, around) for each, around in arounds.items()}
     expired = [
@@ -238,7 +238,7 @@ def _aborted(
     flow: OpenFlow,
     positions: Sequence[Position],
     expected: Mapping[Position, "_Expected"],
-    on_source: Mapping[TopicPartition, Sequence[Record]],
+    on_source: Mapping[TopicPartition, Sequence[RecordDigest]],
 ) -> dict[TopicPartition, frozenset[str]]:
     """The digests of aborted source records near those landings that the source does not hold as committed records."""
     unknown = [each for each in positions if is_unknown(expected[each].found, on_source.get(each.partition, []))]
@@ -253,24 +253,24 @@ def _aborted(
 def _past_aborted(
     positions: Sequence[Position],
     expected: Mapping[Position, "_Expected"],
-    on_target: Mapping[TopicPartition, Sequence[Record]],
+    on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
     aborted: Mapping[TopicPartition, frozenset[str]],
-) -> dict[Position, Landing]:
+) -> dict[Position, TranslatedRecord]:
     """The landings on committed records, for the positions that landed on aborted ones."""
     landings = {}
     for each in positions:
         found, gone = expected[each].found, aborted.get(each.partition, frozenset())
         if each.checkpoint is None or found is None or found.record.digest not in gone:
             continue
-        past = landing_past(each.checkpoint.downstream, on_target.get(each.partition, []), gone)
+        past = committed_record(each.checkpoint.downstream, on_target.get(each.partition, []), gone)
         if past is not None:
             landings[each] = past
     return landings
 
 
 def _joined(
-    one: Mapping[TopicPartition, Sequence[Record]], other: Mapping[TopicPartition, Sequence[Record]]
-) -> dict[TopicPartition, list[Record]]:
+    one: Mapping[TopicPartition, Sequence[RecordDigest]], other: Mapping[TopicPartition, Sequence[RecordDigest]]
+) -> dict[TopicPartition, list[RecordDigest]]:
     """The records of both readings, each once."""
     return {each: sorted({*one.get(each, []), *other.get(each, [])}) for each in one.keys() | other.keys()}
 
@@ -285,15 +285,15 @@ def _expected(
     flow: OpenFlow,
     positions: Sequence[Position],
     syncs: Mapping[TopicPartition, SyncHistory],
-    on_target: Mapping[TopicPartition, Sequence[Record]],
+    on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
     source_logs: Mapping[TopicPartition, OffsetRange],
-    landings: Mapping[Position, Landing] = MappingProxyType({}),
+    landings: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
     """Where each position's record should be on the source. `landings` are known ones."""
-    found: dict[Position, tuple[Landing | None, SourceGuess | None]] = {}
+    found: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
     for each in positions:
         assert each.checkpoint is not None
-        landed = landings.get(each) or landing(each.checkpoint.downstream, on_target.get(each.partition, []))
+        landed = landings.get(each) or translated_record(each.checkpoint.downstream, on_target.get(each.partition, []))
         history = syncs.get(each.partition, SyncHistory())
         guess = history.guess(landed.record.offset) if landed is not None else None
         if guess is not None and flow.parameters.guard is not None:
@@ -316,7 +316,7 @@ def _expected(
     }
 
 
-def _sample(position: Position, proof: Proof) -> dict[str, Scalar]:
+def _sample(position: Position, proof: PositionProof) -> dict[str, Scalar]:
     assert position.checkpoint is not None
     return {
         "group": position.group,

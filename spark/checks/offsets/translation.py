@@ -23,7 +23,7 @@ SOURCE_REACH = 32
 GUESSES_NEAR = 1_024
 
 
-class Record(NamedTuple):
+class RecordDigest(NamedTuple):
     """A record that was read, without its content."""
 
     offset: int
@@ -35,17 +35,17 @@ class Candidates(NamedTuple):
     """The source records of a partition that were read, and the range that was read completely for one position."""
 
     offsets: OffsetRange
-    records: Sequence[Record]
+    records: Sequence[RecordDigest]
 
     def between(self, start: int, end: int) -> int | None:
         """How many records are at offsets [start, end); None if they were not read completely."""
         if start < self.offsets.start or end > self.offsets.end:
             return None
-        return sum(start <= each.offset < end for each in self.records)
+        return sum(start <= record.offset < end for record in self.records)
 
-    def within(self) -> list[Record]:
+    def within(self) -> list[RecordDigest]:
         """The records in the range."""
-        return [each for each in self.records if self.offsets.start <= each.offset < self.offsets.end]
+        return [record for record in self.records if self.offsets.start <= record.offset < self.offsets.end]
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ class Position:
         return f"group {self.group} on {self.partition}"
 
 
-class Landing(NamedTuple):
+class TranslatedRecord(NamedTuple):
     """The record at the translated offset: the first one from there on or, if `after` is true, the last one before."""
 
-    record: Record
+    record: RecordDigest
     after: bool
 
 
 @dataclass(frozen=True)
-class Proof:
+class PositionProof:
     """The result for one position. `source_offset`: the actual source offset of a consumer at the checkpoint.
     `read_again`: at most this many records before `committed` are read a second time. `by_counting`: several source
     records are equal, and offset syncs say which of them it is.
@@ -99,14 +99,14 @@ class Proof:
         return self.finding is not None and self.finding.code == _SOURCE_EXPIRED
 
 
-def landing(downstream: int, records: Sequence[Record]) -> Landing | None:
+def translated_record(downstream: int, records: Sequence[RecordDigest]) -> TranslatedRecord | None:
     """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
-    near = [each for each in records if abs(each.offset - downstream) <= TARGET_REACH]
+    near = [record for record in records if abs(record.offset - downstream) <= TARGET_REACH]
     following = min((each for each in near if each.offset >= downstream), default=None)
     if following is not None:
-        return Landing(following, after=False)
+        return TranslatedRecord(following, after=False)
     before = max((each for each in near if each.offset < downstream), default=None)
-    return Landing(before, after=True) if before is not None else None
+    return TranslatedRecord(before, after=True) if before is not None else None
 
 
 def source_range(guess: SourceGuess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
@@ -127,11 +127,11 @@ def prove(
     position: Position,
     target_log: OffsetRange,
     source_log: OffsetRange,
-    found: Landing | None,
+    found: TranslatedRecord | None,
     candidates: Candidates,
     guess: SourceGuess | None,
     inexact: bool,
-) -> Proof:
+) -> PositionProof:
     """Prove that the record at the translated offset is a source record at or before the committed offset, or the
     first one after it.
 
@@ -143,7 +143,7 @@ def prove(
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
     if downstream > target_log.end:
-        return Proof(
+        return PositionProof(
             fail(
                 "checkpoint-past-end",
                 f"{position}: the checkpoint translates to {downstream}, but the target ends at {target_log.end}: a "
@@ -151,43 +151,43 @@ def prove(
             )
         )
     if downstream < target_log.start:
-        return Proof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
+        return PositionProof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if found is None:
-        return Proof(error("target-empty", f"{position}: the target holds no record near offset {downstream}"))
-    equal = [each.offset for each in candidates.records if each.digest == found.record.digest]
+        return PositionProof(error("target-empty", f"{position}: the target holds no record near offset {downstream}"))
+    equal = [record.offset for record in candidates.records if record.digest == found.record.digest]
     if not equal:
-        return Proof(_not_found(position, found, source_log, guess, inexact))
+        return PositionProof(_not_found(position, found, source_log, guess, inexact))
     expected = guess is not None and guess.offset in equal
     offset = guess.offset if guess is not None and expected else max(equal)
-    proof = _standing_at(offset + 1 if found.after else offset, position, candidates, source_log)
+    proof = _proof_at(offset + 1 if found.after else offset, position, candidates, source_log)
     return replace(proof, by_counting=expected and len(equal) > 1)
 
 
-def _standing_at(standing: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> Proof:
+def _proof_at(source_offset: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> PositionProof:
     assert position.checkpoint is not None
     # Records that retention removed before the group read them are lost to it on the source as well, so the target
     # skips nothing there.
     waiting = max(position.committed, source_log.start)
-    if standing <= waiting:
+    if source_offset <= waiting:
         # A commit past the source's end comes from a topic that was recreated or lost its end.
-        return Proof(None, standing, max(0, min(position.committed, source_log.end) - standing))
+        return PositionProof(None, source_offset, max(0, min(position.committed, source_log.end) - source_offset))
     # Offsets in between may be markers, aborted records, or compacted away: nothing that a consumer would read.
-    skipped = candidates.between(waiting, standing)
+    skipped = candidates.between(waiting, source_offset)
     if skipped is None:
-        skipped = standing - waiting
+        skipped = source_offset - waiting
     if not skipped:
-        return Proof(None, standing)
+        return PositionProof(None, source_offset)
     finding = fail(
         "offset-skips-records",
         f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
-        f"offset {standing}: the group would skip {numbered(skipped, 'record[|s]')}",
+        f"offset {source_offset}: the group would skip {numbered(skipped, 'record[|s]')}",
         skipped,
     )
-    return Proof(finding, standing)
+    return PositionProof(finding, source_offset)
 
 
 def _not_found(
-    position: Position, found: Landing, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
+    position: Position, found: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
 ) -> Finding:
     assert position.checkpoint is not None
     if guess is not None and guess.offset < source_log.start:
@@ -217,25 +217,27 @@ class Around:
 
     target_log: OffsetRange
     source_log: OffsetRange
-    on_target: Sequence[Record]
+    on_target: Sequence[RecordDigest]
     candidates: Candidates
-    found: Landing | None
+    found: TranslatedRecord | None
     guess: SourceGuess | None
     compacted: bool = False
     inexact: bool = False
 
 
-def is_unknown(found: Landing | None, on_source: Collection[Record]) -> bool:
+def is_unknown(found: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
     """Whether the record is not among the committed records of the source."""
     return found is not None and all(each.digest != found.record.digest for each in on_source)
 
 
-def landing_past(downstream: int, records: Sequence[Record], aborted: Collection[str]) -> Landing | None:
+def committed_record(
+    downstream: int, records: Sequence[RecordDigest], aborted: Collection[str]
+) -> TranslatedRecord | None:
     """The landing on a record that the source committed: no consumer of the source has read aborted records."""
-    return landing(downstream, [each for each in records if each.digest not in aborted])
+    return translated_record(downstream, [record for record in records if record.digest not in aborted])
 
 
-def proof_at(position: Position, around: Around) -> Proof:
+def proof_at(position: Position, around: Around) -> PositionProof:
     """The proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
 
     If the cleaner has removed the record at the translated offset, the one before it shows where the group is.
@@ -250,15 +252,15 @@ def proof_at(position: Position, around: Around) -> Proof:
     before = max(
         (each for each in around.on_target if downstream - TARGET_REACH <= each.offset < downstream), default=None
     )
-    if before is None or is_unknown(Landing(before, after=True), around.candidates.records):
+    if before is None or is_unknown(TranslatedRecord(before, after=True), around.candidates.records):
         what = (
             f"{position}: the target is compacted and has removed the records around offset {downstream}, so they do "
             "not show where the group is"
         )
-        return Proof(error("source-record-not-found", what))
-    return _prove(position, around, Landing(before, after=True))
+        return PositionProof(error("source-record-not-found", what))
+    return _prove(position, around, TranslatedRecord(before, after=True))
 
 
-def _prove(position: Position, around: Around, found: Landing | None) -> Proof:
+def _prove(position: Position, around: Around, found: TranslatedRecord | None) -> PositionProof:
     inexact = around.inexact or around.compacted
     return prove(position, around.target_log, around.source_log, found, around.candidates, around.guess, inexact)

@@ -36,16 +36,18 @@ def with_replaced(
 ) -> dict[TopicPartition, Sides]:
     """`sides`, with the places where a surplus record of the target replaces a missing one."""
     found = dict(sides)
-    for each in differences:
-        surplus = [other for other in differences if other.partition == each.partition and other.kind in ON_TARGET_ONLY]
-        if each.kind in REPLACED and surplus:
-            side = found[each.partition]
-            if each.kind == "missing-head" and side.target.start > 0:
+    for difference in differences:
+        surplus = [
+            other for other in differences if other.partition == difference.partition and other.kind in ON_TARGET_ONLY
+        ]
+        if difference.kind in REPLACED and surplus:
+            side = found[difference.partition]
+            if difference.kind == "missing-head" and side.target.start > 0:
                 continue
-            here = (each.first - side.source.start, each.last - side.source.start, each.records)
+            here = (difference.first - side.source.start, difference.last - side.source.start, difference.records)
             there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
-            if each.kind == "missing" or here in there:
-                found[each.partition] = replace(side, replaced=True)
+            if difference.kind == "missing" or here in there:
+                found[difference.partition] = replace(side, replaced=True)
     return found
 
 
@@ -54,15 +56,15 @@ def is_replaced(difference: Difference, sides: Sides) -> bool:
     return sides.replaced and meaning(difference, replace(sides, guarded=False)) == meanings.EXTRA
 
 
-def made_anew(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
+def source_was_recreated(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
     """Whether a source log is not the one from which records were replicated, because the topic was deleted and created
     again. It then ends before an offset that was replicated, or all its records are younger than an offset sync of an
     offset that it still holds. The syncs were read before the log.
     """
     return any(
-        each.upstream >= log.end
-        or (each.upstream >= log.start and oldest_ms is not None and each.written_ms + _CLOCKS_MS < oldest_ms)
-        for each in history.syncs
+        sync.upstream >= log.end
+        or (sync.upstream >= log.start and oldest_ms is not None and sync.written_ms + _CLOCKS_MS < oldest_ms)
+        for sync in history.syncs
     )
 
 
@@ -80,7 +82,7 @@ def with_expired(
         guesses = [history.guess(each.first), history.guess(each.last)]
         return each.kind == "extra" and all(guess is not None and guess.offset < start for guess in guesses)
 
-    return [each._replace(kind="extra-head") if expired(each) else each for each in differences]
+    return [difference._replace(kind="extra-head") if expired(difference) else difference for difference in differences]
 
 
 def with_late(
@@ -93,18 +95,29 @@ def with_late(
     replicated nothing. `syncs` lacks the partitions of a flow that writes none.
     """
     found: list[Difference] = []
-    for each in differences:
-        history, target = syncs.get(each.partition), sides[each.partition].target
+    for difference in differences:
+        history, target = syncs.get(difference.partition), sides[difference.partition].target
         latest = history.latest if history is not None else None
-        if each.kind != "missing" or history is None or target.size or (latest and target.end <= latest.downstream):
-            found.append(each)
+        if (
+            difference.kind != "missing"
+            or history is None
+            or target.size
+            or (latest and target.end <= latest.downstream)
+        ):
+            found.append(difference)
             continue
-        first_late = each.first if latest is None else max(each.first, latest.upstream + target.end - latest.downstream)
-        late = min(each.records, max(0, each.last + 1 - first_late))
+        first_late = (
+            difference.first
+            if latest is None
+            else max(difference.first, latest.upstream + target.end - latest.downstream)
+        )
+        late = min(difference.records, max(0, difference.last + 1 - first_late))
         if late:
-            found.append(each._replace(kind="missing-tail", records=late, first=first_late))
-        if late < each.records:
-            found.append(each._replace(records=each.records - late, last=min(each.last, first_late - 1)))
+            found.append(difference._replace(kind="missing-tail", records=late, first=first_late))
+        if late < difference.records:
+            found.append(
+                difference._replace(records=difference.records - late, last=min(difference.last, first_late - 1))
+            )
     return found
 
 
@@ -115,20 +128,20 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
     that are still due explain the differences in their keys.
     """
     newest: dict[TopicPartition, list[Difference]] = {}
-    for each in differences:
-        if each.kind in NEWEST:
-            newest.setdefault(each.partition, []).append(each)
+    for difference in differences:
+        if difference.kind in NEWEST:
+            newest.setdefault(difference.partition, []).append(difference)
     found: list[Difference] = []
     explained: set[Difference] = set()
-    for each in differences:
-        side, keys = sides[each.partition], newest.get(each.partition, [])
-        if not side.compacted or each.kind not in ("missing", "missing-tail"):
-            found.append(each)
-        elif not keys or (each.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):
-            found.append(each._replace(kind="missing-hole"))
+    for difference in differences:
+        side, keys = sides[difference.partition], newest.get(difference.partition, [])
+        if not side.compacted or difference.kind not in ("missing", "missing-tail"):
+            found.append(difference)
+        elif not keys or (difference.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):
+            found.append(difference._replace(kind="missing-hole"))
         else:
-            found.append(each)
-            explained |= {key for key in keys if each.kind == "missing" or _is_due(key, each)}
+            found.append(difference)
+            explained |= {key for key in keys if difference.kind == "missing" or _is_due(key, difference)}
     return [each for each in found if each not in explained]
 
 
@@ -157,7 +170,7 @@ def known_starts(
     """The source offset from which every record must be on the target; None if only the records can show it."""
     if flow.start_from == "earliest":
         return dict.fromkeys(partitions, 0)
-    histories = {each: syncs.get(each, SyncHistory()) for each in partitions}
+    histories = {partition: syncs.get(partition, SyncHistory()) for partition in partitions}
     return {each: history.oldest_upstream if history.latest else None for each, history in histories.items()}
 
 
@@ -191,15 +204,19 @@ def without_start(
         older = began_ms is not None and newest is not None and newest < began_ms
         return each._replace(kind=NOT_BEGUN if older else UNPROVEN)
 
-    return [renamed(each) for each in differences]
+    return [renamed(difference) for difference in differences]
 
 
 def owed_ends(differences: Iterable[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[TopicPartition, int]:
     """By source partition, the target's end offset at which the missing records could have arrived."""
     owed: dict[TopicPartition, int] = {}
-    for each in differences:
+    for difference in differences:
         # In a partition without a known start, a single record may be all that ever arrives.
-        records = 1 if each.kind == UNPROVEN else each.records if each.kind.startswith("missing") else 0
+        records = (
+            1 if difference.kind == UNPROVEN else difference.records if difference.kind.startswith("missing") else 0
+        )
         if records:
-            owed[each.partition] = owed.get(each.partition, sides[each.partition].target.end) + records
+            owed[difference.partition] = (
+                owed.get(difference.partition, sides[difference.partition].target.end) + records
+            )
     return owed

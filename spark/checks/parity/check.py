@@ -22,9 +22,9 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
 from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
 from spark.checks.parity import meanings
-from spark.checks.parity.comparison import Comparison, compared
+from spark.checks.parity.comparison import RecordComparison, compared
 from spark.checks.parity.differences import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
-from spark.checks.parity.evidence import TopicNow
+from spark.checks.parity.evidence import TopicIdentity
 from spark.checks.parity.findings import (
     counted_partitions,
     final_partitions,
@@ -50,7 +50,7 @@ def check_parity(
     loops: Sequence[Loop] = (),
     catch_up_seconds: float = 0,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
-    topics: Mapping[str, TopicNow] = MappingProxyType({}),
+    topics: Mapping[str, TopicIdentity] = MappingProxyType({}),
 ) -> CheckOutcome:
     """Compare the partitions that differ in the first pass record by record, and judge.
 
@@ -70,7 +70,7 @@ def check_parity(
             flow.parameters.source.alias,
             flow.parameters.target.alias,
         )
-    comparison = Comparison([], {})
+    comparison = RecordComparison([], {})
     if not flow.parameters.comparable:
         findings += not_compared(first_pass)
     else:
@@ -94,7 +94,7 @@ def check_parity(
     comparable = flow.parameters.comparable
     partitions = final_partitions(first_pass, differences) if comparable else counted_partitions(first_pass)
     counts = _counts(flow, first_pass, loops, differences) | totals(partitions.values())
-    relevant = [each for each in differences if each.kind not in (BEFORE_START, NOT_BEGUN)]
+    relevant = [difference for difference in differences if difference.kind not in (BEFORE_START, NOT_BEGUN)]
     summary = counted(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)
     coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
     samples = parity_samples(relevant)
@@ -120,7 +120,7 @@ def _coverage(
 ) -> Coverage:
     """The partitions that were judged, including those that the target lacks; looping topics count as judged."""
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
-    unknown = {each.partition for each in differences if each.kind == UNPROVEN} - unread.keys()
+    unknown = {difference.partition for difference in differences if difference.kind == UNPROVEN} - unread.keys()
     by_compaction = undecided(differences, sides, meanings.COMPACTED) - unread.keys() - unknown
     expired = undecided(differences, sides, meanings.EXPIRED_OR_LOST, meanings.EXPIRED_OR_NEVER_CAME)
     expired -= unread.keys() | unknown | by_compaction
@@ -250,4 +250,4 @@ def _counts(
 
 
 def _records_of(differences: Sequence[Difference], kinds: Sequence[str]) -> int:
-    return sum(each.records for each in differences if each.kind in kinds)
+    return sum(difference.records for difference in differences if difference.kind in kinds)

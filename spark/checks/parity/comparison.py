@@ -14,8 +14,8 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.causes import (
     by_newest,
     known_starts,
-    made_anew,
     owed_ends,
+    source_was_recreated,
     times_sent_again,
     with_expired,
     with_late,
@@ -24,7 +24,7 @@ from spark.checks.parity.causes import (
 )
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.evidence import OVERLAP
-from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, logs_on_target, settled, unread
+from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, committed_logs, logs_on_target, unread
 from spark.checks.parity.sums import both_clusters, both_sides
 from spark.read import digests, frames
 from spark.read.digests import SOURCE
@@ -34,7 +34,7 @@ from spark.read.pairs import REACHED, differing_records, last_copies, newest_by_
 from spark.read.waiting import wait_until
 
 
-class Comparison(NamedTuple):
+class RecordComparison(NamedTuple):
     """The differences between both sides of some partitions, and both logs of each partition.
 
     `reached` has an offset of the source, the target offset at which the records before it end, and their number.
@@ -52,12 +52,12 @@ def compared(
     first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
-) -> Comparison:
+) -> RecordComparison:
     """The comparison of the partitions that disagree, with both their logs afterwards. The syncs were read before, so a
     target log that ends before the newest of them was recreated.
     """
     if not first_pass.disagreeing:
-        return Comparison([], {})
+        return RecordComparison([], {})
     found = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
     differences, sides = by_newest(found.differences, found.sides), found.sides
     newest = {each: syncs[each].latest for each in sides if each in syncs}
@@ -68,7 +68,7 @@ def compared(
             written_end=written.get(each, 0),
             sent_again=times_sent_again(syncs.get(each, SyncHistory())),
             source_anew=side.source_unread is None
-            and made_anew(syncs.get(each, SyncHistory()), side.source, first_pass.source[each].oldest_ms),
+            and source_was_recreated(syncs.get(each, SyncHistory()), side.source, first_pass.source[each].oldest_ms),
         )
         for each, side in sides.items()
     }
@@ -83,7 +83,7 @@ def _after_waiting(
     first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
-) -> Comparison:
+) -> RecordComparison:
     """The comparison, once the records that are still due have had time to arrive."""
     partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
@@ -105,14 +105,14 @@ def _differing(
     starts: Mapping[TopicPartition, int | None],
     target_unread: Mapping[TopicPartition, OffsetRange],
     deadline_seconds: float,
-) -> Comparison:
+) -> RecordComparison:
     """One comparison of the partitions of `starts`, record by record."""
     partitions = list(starts)
     target_logs = logs_on_target(flow, partitions)
     # A transaction that was still open at one deadline does not get another.
-    at_source = settled(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
+    at_source = committed_logs(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
     flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
-    ends = {each: first_pass.source_logs[each].end for each in partitions}
+    ends = {partition: first_pass.source_logs[partition].end for partition in partitions}
     proven_ends = {each: end - OVERLAP for each, end in ends.items()}
     judged = frame_of(
         flow.spark.session,
@@ -148,24 +148,24 @@ def _differing(
             row.records,
             row.first,
             row.last,
-            tuple((each.offset, each.time_ms, each.digest) for each in row.samples),
+            tuple((sample.offset, sample.time_ms, sample.digest) for sample in row.samples),
         )
         for row in rows
         if row.kind != REACHED
     ]
-    kinds: dict[TopicPartition, dict[str, int]] = {each: {} for each in partitions}
+    kinds: dict[TopicPartition, dict[str, int]] = {partition: {} for partition in partitions}
     for each in found:
         kinds[each.partition][each.kind] = each.records
-    newest = {each: first_pass.source[each].newest_ms for each in partitions}
+    newest = {partition: first_pass.source[partition].newest_ms for partition in partitions}
     found = without_start(found, sides, starts, newest, first_pass.began_ms)
     positions = {each: (proven_ends[each], *at) for each, at in reached.items()}
-    return Comparison(found, sides, positions, kinds)
+    return RecordComparison(found, sides, positions, kinds)
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
     """The partitions whose topics the source compacts."""
-    policies = flow.source.cleanup_policies({each.topic for each in partitions})
-    return {each for each in partitions if "compact" in policies.get(each.topic, "")}
+    policies = flow.source.cleanup_policies({partition.topic for partition in partitions})
+    return {partition for partition in partitions if "compact" in policies.get(partition.topic, "")}
 
 
 def _sides_now(
@@ -179,20 +179,20 @@ def _sides_now(
     """Both logs as they are now: they show whether retention removed records during the comparison."""
     source_logs, target_logs = flow.source.logs(partitions, committed=True), logs_on_target(flow, partitions)
     return {
-        each: Sides(
-            source_logs[each],
-            target_logs[each],
-            first_pass.source[each].records,
-            first_pass.target[each].records,
-            each in compacted,
+        partition: Sides(
+            source_logs[partition],
+            target_logs[partition],
+            first_pass.source[partition].records,
+            first_pass.target[partition].records,
+            partition in compacted,
             flow.parameters.source.alias,
             flow.parameters.target.alias,
-            source_unread.get(each),
-            target_unread.get(each),
+            source_unread.get(partition),
+            target_unread.get(partition),
             flow.parameters.exactly_once,
             guarded=flow.parameters.guard is not None,
         )
-        for each in partitions
+        for partition in partitions
     }
 
 

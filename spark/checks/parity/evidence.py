@@ -24,7 +24,7 @@ _DUPLICATED = "duplicated"
 
 
 @dataclass(frozen=True)
-class TopicNow:
+class TopicIdentity:
     """A topic as it is now: Kafka's id on each side, and whether the source compacts it."""
 
     source_id: str
@@ -38,7 +38,7 @@ class Earlier:
 
     evidence: ParityEvidence | None = None
     why_not: str = ""
-    now: Mapping[str, TopicNow] = field(default_factory=dict)
+    now: Mapping[str, TopicIdentity] = field(default_factory=dict)
 
     def usable(
         self, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
@@ -87,7 +87,7 @@ def why_never(flow: FlowParameters) -> str:
     return ""
 
 
-def why_not_topic(before: ProvenTopic | None, now: TopicNow | None) -> str:
+def why_not_topic(before: ProvenTopic | None, now: TopicIdentity | None) -> str:
     if before is None:
         return _NOTHING_PROVEN
     if now is None:
@@ -158,7 +158,9 @@ def by_records(
     return Proven(logs[0].start, source, logs[1].start, target, records, now, compacted or duplicates > 0)
 
 
-def topics_proven(partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicNow]) -> dict[str, ProvenTopic]:
+def topics_proven(
+    partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicIdentity]
+) -> dict[str, ProvenTopic]:
     """The proven partitions by topic, without topics whose id is not known."""
     found: dict[str, dict[int, Proven]] = {}
     for each, proven in partitions.items():
@@ -181,7 +183,7 @@ def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
-def topics_now(flow: OpenFlow) -> dict[str, TopicNow]:
+def topics_now(flow: OpenFlow) -> dict[str, TopicIdentity]:
     """The replicated topics by their names on the source, without topics that have no id. None if the user may not see
     their configuration.
     """
@@ -201,5 +203,7 @@ def topics_now(flow: OpenFlow) -> dict[str, TopicNow]:
         # Other checks report that. Here, nothing counts as proven.
         return {}
     return {
-        name: TopicNow(*both, "compact" in policies.get(name, "")) for name, both in ids.items() if _NO_ID not in both
+        name: TopicIdentity(*both, "compact" in policies.get(name, ""))
+        for name, both in ids.items()
+        if _NO_ID not in both
     }

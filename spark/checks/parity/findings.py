@@ -25,24 +25,28 @@ def undecided(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: meanings.Meaning
 ) -> set[TopicPartition]:
     """The partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
-    return {each.partition for each in differences if meaning(each, sides[each.partition]) in why}
+    return {
+        difference.partition for difference in differences if meaning(difference, sides[difference.partition]) in why
+    }
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
     """The number of records per topic that have not reached the target yet."""
     found: dict[str, int] = {}
-    for each in differences:
-        if meaning(each, sides[each.partition]) == meanings.LAGGING:
-            found[each.partition.topic] = found.get(each.partition.topic, 0) + each.records
+    for difference in differences:
+        if meaning(difference, sides[difference.partition]) == meanings.LAGGING:
+            found[difference.partition.topic] = found.get(difference.partition.topic, 0) + difference.records
     return found
 
 
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
     """How many records of a partition with `source_records` and these differences the target holds."""
     return source_records + sum(
-        -each.records if each.kind.startswith("missing") or each.kind in UNREPLICATED | {"unmarked"} else each.records
-        for each in differences
-        if each.kind != REORDERED and each.kind not in NEWEST
+        -difference.records
+        if difference.kind.startswith("missing") or difference.kind in UNREPLICATED | {"unmarked"}
+        else difference.records
+        for difference in differences
+        if difference.kind != REORDERED and difference.kind not in NEWEST
     )
 
 
@@ -51,9 +55,10 @@ def unread_on_source(
 ) -> dict[TopicPartition, OffsetRange]:
     """Unreadable source offsets that may hold records which seem to be only on the target."""
     return {
-        each.partition: offsets
-        for each in differences
-        if each.kind in ON_TARGET_ONLY | NEWEST.keys() and (offsets := sides[each.partition].source_unread) is not None
+        difference.partition: offsets
+        for difference in differences
+        if difference.kind in ON_TARGET_ONLY | NEWEST.keys()
+        and (offsets := sides[difference.partition].source_unread) is not None
     }
 
 
@@ -62,10 +67,10 @@ def unread_on_target(
 ) -> dict[TopicPartition, OffsetRange]:
     """By source partition, unreadable target offsets that may hold records which seem to be missing there."""
     return {
-        each.partition: offsets
-        for each in differences
-        if (each.kind.startswith("missing") or each.kind in NEWEST)
-        and (offsets := sides[each.partition].target_unread) is not None
+        difference.partition: offsets
+        for difference in differences
+        if (difference.kind.startswith("missing") or difference.kind in NEWEST)
+        and (offsets := sides[difference.partition].target_unread) is not None
     }
 
 
@@ -76,9 +81,11 @@ def parity_findings(
 ) -> list[Finding]:
     """One finding per topic and meaning, which names partitions and offsets. `labels` replace the names of topics."""
     grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
-    for each in differences:
-        if not is_replaced(each, sides[each.partition]):
-            grouped.setdefault((each.partition.topic, meaning(each, sides[each.partition])), []).append(each)
+    for difference in differences:
+        if not is_replaced(difference, sides[difference.partition]):
+            grouped.setdefault(
+                (difference.partition.topic, meaning(difference, sides[difference.partition])), []
+            ).append(difference)
     findings = []
     for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
         count, side = sum(member.records for member in members), sides[members[0].partition]
@@ -91,9 +98,13 @@ def parity_findings(
 def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scalar], ...]:
     """Up to SAMPLES differing records, taken from each difference in turn, so that a large one does not hide others."""
     turns: list[tuple[int, dict[str, Scalar], tuple[int, int, str]]] = [
-        (turn, {"topic": each.partition.topic, "partition": each.partition.partition, "kind": each.kind}, sample)
-        for each in differences
-        for turn, sample in enumerate(each.samples)
+        (
+            turn,
+            {"topic": difference.partition.topic, "partition": difference.partition.partition, "kind": difference.kind},
+            sample,
+        )
+        for difference in differences
+        for turn, sample in enumerate(difference.samples)
     ]
     chosen = sorted(turns, key=lambda each: each[0])[:SAMPLES]
     return tuple(

@@ -32,7 +32,7 @@ CODE = "open-transaction"
 
 
 @dataclass(frozen=True)
-class Settled:
+class CommittedLogs:
     """The logs of partitions as a read_committed consumer sees them. `unread`: the offsets that such a consumer could
     not read, because a transaction was open too long."""
 
@@ -40,9 +40,9 @@ class Settled:
     unread: Mapping[TopicPartition, OffsetRange]
 
 
-def settled(
+def committed_logs(
     flow: OpenFlow, cluster: FlowCluster, partitions: Iterable[TopicPartition], deadline_seconds: float
-) -> Settled:
+) -> CommittedLogs:
     """The logs once every transaction that was open at first has ended, or at the deadline."""
     wanted = list(partitions)
     written = cluster.ends(wanted)
@@ -59,7 +59,7 @@ def settled(
             f"{numbered(len(hidden), 'partition[|s]')} on {cluster.where}"
         )
         wait_until(ended, deadline_seconds)
-    return Settled(logs, unread(logs, written))
+    return CommittedLogs(logs, unread(logs, written))
 
 
 def unread(
@@ -179,10 +179,10 @@ def read_first_pass(
     of it.
     """
     partitions = flow.replicated_partitions()
-    at_source = settled(flow, flow.source, partitions, catch_up_seconds)
+    at_source = committed_logs(flow, flow.source, partitions, catch_up_seconds)
     source_logs = at_source.logs
     proven, _ = earlier.usable(source_logs, logs_on_target(flow, partitions))
-    wait_while_moving(flow, source_logs, syncs, catch_up_seconds, proven)
+    wait_for_target(flow, source_logs, syncs, catch_up_seconds, proven)
     target_logs = logs_on_target(flow, partitions)
     proven, in_full = earlier.usable(source_logs, target_logs)
     began = time.monotonic()
@@ -269,7 +269,7 @@ def read_as_far(source: OffsetRange, target: OffsetRange, source_end: int) -> Of
     return OffsetRange(source.start, max(source.end, min(source_end, source.start + target.size)))
 
 
-def wait_while_moving(
+def wait_for_target(
     flow: OpenFlow,
     source_logs: Mapping[TopicPartition, OffsetRange],
     syncs: Mapping[TopicPartition, SyncHistory],

@@ -10,17 +10,17 @@ from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import TopicPartition
-from components.kafka.proven_positions import KeptPosition, Place, Span, further, place_in
-from spark.checks.parity.comparison import Comparison
-from spark.checks.parity.evidence import TopicNow, by_records, by_sums, topics_proven, why_never
+from components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_in
+from spark.checks.parity.comparison import RecordComparison
+from spark.checks.parity.evidence import TopicIdentity, by_records, by_sums, topics_proven, why_never
 from spark.checks.parity.first_pass import FirstPass
 
 
 def proven_topics(
     flow: FlowParameters,
     first_pass: FirstPass,
-    comparison: Comparison,
-    now: Mapping[str, TopicNow],
+    comparison: RecordComparison,
+    now: Mapping[str, TopicIdentity],
     now_seconds: int,
 ) -> dict[str, ProvenTopic]:
     """Where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
@@ -95,7 +95,7 @@ def in_full_findings(first_pass: FirstPass) -> list[Finding]:
     return found
 
 
-def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
+def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
     """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
     pass. Without parity, it is not known that the target holds the records in the same order.
     """
@@ -112,12 +112,12 @@ def kept_positions(digest: str, time: str, checks: Sequence[CheckOutcome]) -> Pu
         span = topic.spans.get(each.partition) if topic is not None else None
         place = _place(each, span)
         if span is not None and place is not None:
-            positions[each.group, each.topic, each.partition] = KeptPosition(each.committed, *place)
+            positions[each.group, each.topic, each.partition] = ProvenPosition(each.committed, *place)
     return PublishedPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
 
 
-def _place(each: Translated, span: Span | None) -> Place | None:
-    translated = Place(each.offset, each.read_again) if each.offset is not None else None
+def _place(each: Translated, span: Span | None) -> TargetPlace | None:
+    translated = TargetPlace(each.offset, each.read_again) if each.offset is not None else None
     return further(place_in(span, each.committed) if span is not None else None, translated)
 
 
@@ -126,7 +126,7 @@ def spans(
     first_pass: FirstPass,
     reached: Mapping[TopicPartition, tuple[int, int, int]],
     kinds: Mapping[TopicPartition, Mapping[str, int]],
-    topics: Mapping[str, TopicNow],
+    topics: Mapping[str, TopicIdentity],
 ) -> dict[str, SpannedTopic]:
     """The spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
     if why_never(flow):

@@ -18,15 +18,15 @@ from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
 from spark.checks.offsets.proofs import records_near
-from spark.checks.offsets.translation import Record
+from spark.checks.offsets.translation import RecordDigest
 from spark.checks.parity import meanings
 from spark.checks.parity.findings import PartitionRecords, topic_rows
 from spark.checks.parity.first_pass import (
-    Settled,
+    CommittedLogs,
+    committed_logs,
     logs_on_target,
     open_transaction_findings,
-    settled,
-    wait_while_moving,
+    wait_for_target,
 )
 from spark.checks.topics import absent_from_target, foreign_topic_findings
 from spark.read.flows import OpenFlow
@@ -34,13 +34,13 @@ from spark.read.waiting import wait_until
 
 
 @dataclass(frozen=True)
-class Tail:
+class NewestRecords:
     """The newest records of a source log, and the target's records among which their copies should be. `whole`: every
     copy that the target holds is among them. `compacted`: the topic is compacted.
     """
 
-    source: Sequence[Record]
-    target: Sequence[Record]
+    source: Sequence[RecordDigest]
+    target: Sequence[RecordDigest]
     source_log: OffsetRange
     target_log: OffsetRange
     history: SyncHistory
@@ -61,7 +61,7 @@ class Tail:
         return self.whole and not self.compacted
 
 
-def unfound(tail: Tail) -> Mapping[meanings.Meaning, Sequence[Record]]:
+def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Sequence[RecordDigest]]:
     """The source records that the target lacks or holds in another order, by what that means."""
     places: dict[str, list[int]] = {}
     for index, record in enumerate(tail.target):
@@ -78,7 +78,7 @@ def unfound(tail: Tail) -> Mapping[meanings.Meaning, Sequence[Record]]:
             last = at[later]
         else:
             (turned if wanted[record.digest] <= len(at) else absent).append(index)
-    found: dict[meanings.Meaning, list[Record]] = {}
+    found: dict[meanings.Meaning, list[RecordDigest]] = {}
     for index in turned:
         found.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
             tail.source[index]
@@ -88,7 +88,7 @@ def unfound(tail: Tail) -> Mapping[meanings.Meaning, Sequence[Record]]:
     return found
 
 
-def _absent(tail: Tail, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
+def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
     """What it means that these records are not on the target, by their index among the newest ones."""
     if not absent:
         return {}
@@ -118,7 +118,7 @@ _EARLY = {meanings.MISSING, meanings.LAGGING, meanings.TAIL_NOT_PROVEN}
 class Ends:
     """Both logs of each replicated partition, by source partition, before anything is compared."""
 
-    at_source: Settled
+    at_source: CommittedLogs
     target_logs: Mapping[TopicPartition, OffsetRange]
 
     @property
@@ -129,12 +129,12 @@ class Ends:
 def read_ends(flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]) -> Ends:
     """Both logs, once the source's open transactions have ended and the target has stopped moving."""
     partitions = flow.replicated_partitions()
-    at_source = settled(flow, flow.source, partitions, catch_up_seconds)
-    wait_while_moving(flow, at_source.logs, syncs, catch_up_seconds)
+    at_source = committed_logs(flow, flow.source, partitions, catch_up_seconds)
+    wait_for_target(flow, at_source.logs, syncs, catch_up_seconds)
     return Ends(at_source, logs_on_target(flow, partitions))
 
 
-def check_tails(
+def check_newest(
     flow: OpenFlow,
     ends: Ends,
     catch_up_seconds: float,
@@ -147,7 +147,7 @@ def check_tails(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
     )
     tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
-    found = {each: unfound(tail) for each, tail in tails.items()}
+    found = {each: missing_or_reordered(tail) for each, tail in tails.items()}
     findings += _findings(flow, found)
     findings += division.behind(flow.parameters, {**_lags(found), **absent_records})
     findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
@@ -163,7 +163,7 @@ def _comparable(flow: OpenFlow) -> bool:
 
 def _tails(
     flow: OpenFlow, ends: Ends, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
-) -> dict[TopicPartition, Tail]:
+) -> dict[TopicPartition, NewestRecords]:
     """The tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
     newest = {
         each: OffsetRange(log.end - TAIL, log.end).within(log) for each, log in ends.source_logs.items() if log.size
@@ -172,12 +172,12 @@ def _tails(
     on_source = records_near(flow, flow.source, list(newest.items()), compared=True)
     policies = flow.source.cleanup_policies({each.topic for each in newest})
     compacted = {each for each in newest if "compact" in policies.get(each.topic, "")}
-    tails: dict[TopicPartition, Tail] = {}
+    tails: dict[TopicPartition, NewestRecords] = {}
     wanted, until = list(on_source), time.monotonic() + catch_up_seconds
     while wanted:
         logs = logs_on_target(flow, wanted)
         for each, (target, whole) in _on_target(flow, {one: on_source[one] for one in wanted}, logs).items():
-            tails[each] = Tail(
+            tails[each] = NewestRecords(
                 on_source[each],
                 target,
                 ends.source_logs[each],
@@ -186,7 +186,7 @@ def _tails(
                 whole,
                 each in compacted,
             )
-        wanted = [each for each in wanted if unfound(tails[each]).keys() & _EARLY]
+        wanted = [each for each in wanted if missing_or_reordered(tails[each]).keys() & _EARLY]
         if time.monotonic() >= until:
             break
         if wanted:
@@ -205,8 +205,8 @@ def _wait_for_movement(
 
 
 def _on_target(
-    flow: OpenFlow, on_source: Mapping[TopicPartition, list[Record]], logs: Mapping[TopicPartition, OffsetRange]
-) -> dict[TopicPartition, tuple[list[Record], bool]]:
+    flow: OpenFlow, on_source: Mapping[TopicPartition, list[RecordDigest]], logs: Mapping[TopicPartition, OffsetRange]
+) -> dict[TopicPartition, tuple[list[RecordDigest], bool]]:
     """The target's records, from the first that is not older than the source's on, and whether these are all."""
     remote = flow.policy.remote_partition
     oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
@@ -228,10 +228,10 @@ def _on_target(
 
 
 def _findings(
-    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]]
+    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]
 ) -> list[Finding]:
     """One finding per topic and meaning."""
-    grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[Record]]]] = {}
+    grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[RecordDigest]]]] = {}
     for partition, by_meaning in found.items():
         for what, records in by_meaning.items():
             grouped.setdefault((partition.topic, what), []).append((partition.partition, list(records)))
@@ -248,7 +248,7 @@ def _findings(
     return findings
 
 
-def _lags(found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]]) -> dict[str, int]:
+def _lags(found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]) -> dict[str, int]:
     lags: dict[str, int] = {}
     for partition, by_meaning in found.items():
         if late := len(list(by_meaning.get(meanings.LAGGING, ()))):
@@ -259,8 +259,8 @@ def _lags(found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Reco
 def _outcome(
     flow: OpenFlow,
     ends: Ends,
-    tails: Mapping[TopicPartition, Tail],
-    found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[Record]]],
+    tails: Mapping[TopicPartition, NewestRecords],
+    found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]],
     findings: list[Finding],
     topics_in_rings: int,
 ) -> CheckOutcome:
@@ -270,8 +270,10 @@ def _outcome(
         for each, tail in tails.items()
     }
     records = sum(each.source for each in compared.values())
-    held = sum(each.size for each in ends.source_logs.values())
-    looked_at = sum(min(TAIL, ends.source_logs[each].size) for each in ends.source_logs) if _comparable(flow) else 0
+    held = sum(source_log.size for source_log in ends.source_logs.values())
+    looked_at = (
+        sum(min(TAIL, ends.source_logs[source_log].size) for source_log in ends.source_logs) if _comparable(flow) else 0
+    )
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions),
         "partitions": len(ends.source_logs),

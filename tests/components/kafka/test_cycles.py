@@ -1,11 +1,11 @@
 """Rings of flows that keep topic names: whether a guard stops them, and through which clusters they lead."""
 
-from components.kafka.cycles import Leg, legs_by_source, ring_of_selections, rings_of_topics, topic_that_goes_round
+from components.kafka.cycles import Leg, cycle_of_selections, cycles_of_topics, legs_by_source, topic_that_circulates
 from tests.components.kafka.legs import a_leg
 
 
 def found(first: Leg, *others: Leg) -> dict[str, str]:
-    return {topic: str(ring) for topic, ring in rings_of_topics(first, (first, *others), ["ledger", "audit"]).items()}
+    return {topic: str(ring) for topic, ring in cycles_of_topics(first, (first, *others), ["ledger", "audit"]).items()}
 
 
 def test_a_pair_without_a_guard_is_a_ring_seen_from_both_sides() -> None:
@@ -22,7 +22,7 @@ def test_a_guarded_pair_is_not_a_ring() -> None:
 def test_a_pair_with_one_guard_is_a_ring_in_which_records_gain_marks() -> None:
     """The guarded half drops marked records, but the other half does not mark any."""
     there, back = a_leg("useast", "uswest", guarded=True), a_leg("uswest", "useast")
-    ring = rings_of_topics(there, (there, back), ["ledger"])["ledger"]
+    ring = cycles_of_topics(there, (there, back), ["ledger"])["ledger"]
     assert (str(ring), ring.marks) == ("useast -> uswest -> useast", ("replicated-from-useast",))
 
 
@@ -47,16 +47,16 @@ def test_only_topics_that_both_directions_replicate_are_in_the_ring() -> None:
 def test_selections_form_the_same_ring_as_the_topic_that_they_share() -> None:
     """The check and the job must not disagree on what a ring is."""
     there, back = a_leg("useast", "uswest", "led.*"), a_leg("uswest", "useast", ".*ger")
-    ring = ring_of_selections(there, legs_by_source([there, back]))
+    ring = cycle_of_selections(there, legs_by_source([there, back]))
     assert ring is not None
-    assert topic_that_goes_round(ring) == "ledger"
-    assert rings_of_topics(there, [there, back], ["ledger"]) == {"ledger": ring}
+    assert topic_that_circulates(ring) == "ledger"
+    assert cycles_of_topics(there, [there, back], ["ledger"]) == {"ledger": ring}
 
 
 def test_legs_with_a_prefix_form_a_ring_only_for_a_topic_that_every_leg_selects_again() -> None:
     there, back = a_leg("useast", "uswest", ".*"), a_leg("uswest", "useast", "ledger", kind="default")
-    assert ring_of_selections(there, legs_by_source([there, back])) is None
+    assert cycle_of_selections(there, legs_by_source([there, back])) is None
     back = a_leg("uswest", "useast", ".*ledger", kind="default")
-    ring = ring_of_selections(there, legs_by_source([there, back]))
+    ring = cycle_of_selections(there, legs_by_source([there, back]))
     assert ring is not None
-    assert topic_that_goes_round(ring) == "ledger"
+    assert topic_that_circulates(ring) == "ledger"

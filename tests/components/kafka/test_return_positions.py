@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from components.kafka.exact_positions import ExactPosition, NotProvenError, exact_positions
 from components.kafka.positions import OffsetRange
 from components.kafka.record_identity import Identified
-from components.kafka.return_positions import Beginning, PartitionBack, beginning, positions_back
+from components.kafka.return_positions import FlowBackStart, PartitionBack, flow_back_start, positions_back
 
 
 def log(text: str, start: int = 0) -> Iterator[Identified]:
@@ -114,12 +114,12 @@ def test_records_that_were_sent_again_do_not_count_as_consumed(
     """After a failover groups begin after the first copies: these are before a group's offset, although it has not read
     them."""
     found = positions_back([committed], log(remote), log("abcdef"), 6, left_at=[before])
-    assert found.going_on(committed, before) == (at, at_most)
+    assert found.continues_at(committed, before) == (at, at_most)
 
 
 def test_a_record_that_the_remote_deleted_unread_is_read_on_the_origin() -> None:
     found = positions_back([2], log("cdef", 4), log("abcdef"), 6, remote_start=4, left_at=[1])
-    assert found.going_on(2, 1) == (1, 1)
+    assert found.continues_at(2, 1) == (1, 1)
 
 
 def test_a_walk_that_begins_among_records_sent_again_proves_nothing() -> None:
@@ -134,33 +134,35 @@ def old_and_new_log(*names: int) -> list[Identified]:
 
 
 def test_the_flow_back_begins_after_the_last_copy() -> None:
-    found = beginning(old_and_new_log(0, 1, 2, 3), iter(old_and_new_log(0, 1, 2, 10, 11)), 0, whole=True)
-    assert found == Beginning(3, 2, 2, 10)
+    found = flow_back_start(old_and_new_log(0, 1, 2, 3), iter(old_and_new_log(0, 1, 2, 10, 11)), 0, whole=True)
+    assert found == FlowBackStart(3, 2, 2, 10)
 
 
 def test_records_that_were_sent_again_do_not_return() -> None:
-    assert beginning(old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 2, 1, 10)), 0, whole=True) == Beginning(
-        4, 1, 2, 10
-    )
+    assert flow_back_start(
+        old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 2, 1, 10)), 0, whole=True
+    ) == FlowBackStart(4, 1, 2, 10)
 
 
 def test_without_a_common_record_everything_goes_back() -> None:
-    assert beginning(old_and_new_log(0, 1), iter(old_and_new_log(10, 11)), 0, whole=True) == Beginning(0, 2, None, 10)
-    assert beginning([], iter([]), 7, whole=True) == Beginning(7, 0, None, None)
+    assert flow_back_start(old_and_new_log(0, 1), iter(old_and_new_log(10, 11)), 0, whole=True) == FlowBackStart(
+        0, 2, None, 10
+    )
+    assert flow_back_start([], iter([]), 7, whole=True) == FlowBackStart(7, 0, None, None)
 
 
 def test_mixed_origins_prove_nothing() -> None:
     with pytest.raises(
         NotProvenError, match="record 3 of the new origin is a copy of the old origin's record 2, but follows"
     ):
-        beginning(old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 10, 2)), 0, whole=True)
+        flow_back_start(old_and_new_log(0, 1, 2), iter(old_and_new_log(0, 1, 10, 2)), 0, whole=True)
 
 
 def test_a_part_of_the_log_decides_only_if_its_first_record_crossed() -> None:
     old = old_and_new_log(0, 1, 2, 3)
-    assert beginning(old[2:], iter(old_and_new_log(0, 1, 2, 3, 10)), 0, whole=False) == Beginning(4, 1, 3, 10)
-    assert beginning(old[2:], iter(old_and_new_log(0, 1, 10)), 0, whole=False) is None
-    assert beginning(old[2:], iter(old_and_new_log(0, 1, 2, 3, 1, 3)), 0, whole=False) is None
+    assert flow_back_start(old[2:], iter(old_and_new_log(0, 1, 2, 3, 10)), 0, whole=False) == FlowBackStart(4, 1, 3, 10)
+    assert flow_back_start(old[2:], iter(old_and_new_log(0, 1, 10)), 0, whole=False) is None
+    assert flow_back_start(old[2:], iter(old_and_new_log(0, 1, 2, 3, 1, 3)), 0, whole=False) is None
 
 
 @settings(max_examples=300, deadline=None)
@@ -179,7 +181,7 @@ def test_no_copy_returns_and_no_own_record_is_left_behind(data: st.DataObject) -
     start = new[0].offset if new else len(copies)
     kept = {each.identity for each in old}
     try:
-        found = beginning(old, iter(new), start, whole=True)
+        found = flow_back_start(old, iter(new), start, whole=True)
     except NotProvenError:
         # A copy of a record that the old origin has deleted looks like a record of the new origin.
         assert any(each.time_ms < 100 and each.identity not in kept for each in new)

@@ -11,7 +11,7 @@ from components.contract.report import Verdict
 from components.flows.resolved import flow_digest
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.proven_positions import KeptPosition, Span
+from components.kafka.proven_positions import ProvenPosition, Span
 from components.render.job_parameters import flow_parameters
 from infra.operate.move import disaster
 from infra.operate.move.disaster import DisasterFacts, PartitionTail, Silence, consumed_topics, disaster_plan
@@ -209,7 +209,7 @@ def test_published_positions_that_may_be_outdated_are_not_used(changed: dict[str
     assert [each.offset for each in found.positions] == [300]
 
 
-SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(150, 140, 0)})
+SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): ProvenPosition(150, 140, 0)})
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): KeptPosition(
             id="the checkpoint is newer than the validation",
         ),
         pytest.param(
-            {"kept": replace(SET_BACK, positions={("checkout-web", "orders", 0): KeptPosition(406, 396, 0)})},
+            {"kept": replace(SET_BACK, positions={("checkout-web", "orders", 0): ProvenPosition(406, 396, 0)})},
             405,
             395,
             id="it was not set back",
