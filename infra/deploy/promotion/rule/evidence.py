@@ -16,14 +16,11 @@ from components.render.planned_objects import OURS
 from components.topology.model import Topology
 from infra.deploy.promotion.rule.plan import Plan, Predecessor, evidence_name, predecessors, read_plan
 from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowState, Proof, StackState, reasons_against
-from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import ApiError, Object, Reference
-from infra.kubernetes.managed_fields import newest_writer
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
-    pass
+    from infra.kubernetes.api import Object
 
 #: Worst first: a failed check outweighs one that could not run.
 _VERDICTS = ("fail", "error", PASS)
@@ -146,6 +143,9 @@ class StackCluster:
 
     def __init__(self, settings: StackSettings) -> None:
         self._settings = settings
+        # Loading a client takes longer than the rest of the program.
+        from infra.kubernetes.access import api_client
+
         self._api = api_client(settings, stack_environment(settings).kubernetes_access())
 
     def validation(self, flow: str, namespace: str) -> Proof | None:
@@ -161,8 +161,10 @@ class StackCluster:
         items = [item for kind in REPLICATING_KINDS for item in self._items(kind, namespace)]
         return max(map(spec_change, items), default=None)
 
-    def _items(self, kind: str, namespace: str) -> list[Object]:
+    def _items(self, kind: str, namespace: str) -> "list[Object]":
         """Our objects of one kind; none if the cluster does not have the kind."""
+        from infra.kubernetes.api import ApiError
+
         version = strimzi(self._settings.topology.strimzi).api_version
         with self._asking(f"{kind} of namespace {namespace}"):
             try:
@@ -181,6 +183,8 @@ class StackCluster:
 
     def record(self, evidence: Evidence, namespace: str) -> None:
         """Write the evidence, replacing earlier evidence; creates the namespace if it is missing."""
+        from infra.kubernetes.api import Reference
+
         item = evidence_config_map(evidence, namespace)
         name = item["metadata"]["name"]
         with self._asking(f"configmap {namespace}/{name}"):
@@ -193,6 +197,8 @@ class StackCluster:
                 self._api.replace(item)
 
     def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:
+        from infra.kubernetes.api import Reference
+
         with self._asking(f"configmap {namespace}/{name}"):
             found = self._api.get(Reference("v1", "ConfigMap", namespace, name))
         return None if found is None else entries(found)
@@ -201,6 +207,8 @@ class StackCluster:
         return f"stack {self._settings.stack}, {what}"
 
     def _asking(self, where: str) -> AbstractContextManager[None]:
+        from infra.kubernetes.access import asking_kubernetes
+
         return asking_kubernetes(
             self._where(where),
             "What a stack has proven is recorded in its own cluster.",
@@ -222,11 +230,13 @@ def proof_of(data: Mapping[str, str]) -> Proof:
     )
 
 
-def spec_change(item: Object) -> SpecChange:
+def spec_change(item: "Object") -> SpecChange:
     """Who wrote the spec of an object last, and when; its creation if that is not recorded.
 
     A change of a status, label or annotation does not change what is replicated.
     """
+    from infra.kubernetes.managed_fields import newest_writer
+
     writer = newest_writer(item, "spec")
     if writer is None or not writer.since:
         return SpecChange(datetime.fromisoformat(item["metadata"]["creationTimestamp"]), "")

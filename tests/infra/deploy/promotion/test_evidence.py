@@ -8,7 +8,6 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from components.contract.report import CheckOutcome, fail
-from infra.deploy.promotion.rule import evidence as cluster_module
 from infra.deploy.promotion.rule.evidence import (
     Evidence,
     FlowEvidence,
@@ -171,7 +170,7 @@ class Everywhere:
 
 def a_cluster_with(monkeypatch: pytest.MonkeyPatch, data: dict[str, str]) -> StackCluster:
     """A cluster in which every ConfigMap holds `data`."""
-    monkeypatch.setattr(cluster_module, "api_client", lambda *_: Everywhere(data))
+    monkeypatch.setattr("infra.kubernetes.access.api_client", lambda *_: Everywhere(data))
     return StackCluster(read_settings("prod-us-west-2", STACKS))
 
 
