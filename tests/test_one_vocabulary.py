@@ -87,16 +87,18 @@ class JobCluster:
     def describe(self, topics: Sequence[str]) -> Mapping[str, Any]:
         return {name: SimpleNamespace(id="I", partitions=len(self._brokers.topics[name])) for name in topics}
 
-    def partitions(self, topics: Sequence[str]) -> Mapping[str, int]:
-        return {name: len(self._brokers.topics[name]) for name in topics}
+    def topics(self) -> Mapping[str, int]:
+        return {name: len(partitions) for name, partitions in self._brokers.topics.items()}
 
-    def offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, OffsetRange]:
-        return {each: OffsetRange(0, len(self._brokers.topics[each.topic][each.partition])) for each in partitions}
+    def logs(self, partitions: Iterable[TopicPartition], *, committed: bool) -> Mapping[TopicPartition, OffsetRange]:
+        assert committed
+        logs = self._brokers.topics
+        return {partition: OffsetRange(0, len(logs[partition.topic][partition.partition])) for partition in partitions}
 
-    def high_watermarks(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return dict.fromkeys(partitions, SOURCE_LOG.end)
 
-    def records(self, ranges: Iterable[tuple[TopicPartition, OffsetRange]], _what: str) -> list[Written]:
+    def read(self, _what: str, ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[Written]:
         (topic,) = {partition.topic for partition, _ in ranges}
         return self._brokers.read(topic)
 
