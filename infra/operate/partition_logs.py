@@ -19,7 +19,7 @@ Compared: TypeAlias = Callable[[Headers], Headers | None]
 
 
 def every(headers: Headers) -> Headers:
-    """Every record counts, with all its headers."""
+    """Count every record, with all its headers."""
     return headers
 
 
@@ -39,9 +39,9 @@ class PartitionLog:
                 yield _identified(message, headers)
 
     def not_before(self, first: Identified) -> int:
-        """An offset before which no record has the timestamp of `first`."""
-        found = self.reader.offset_at(self.partition, first.time_ms)
-        return self.log.end if found is None else max(found, self.log.start)
+        """Return an offset before which no record has the timestamp of `first`."""
+        offset = self.reader.offset_at(self.partition, first.time_ms)
+        return self.log.end if offset is None else max(offset, self.log.start)
 
 
 def walk_partitions(
@@ -52,23 +52,23 @@ def walk_partitions(
     say: Say,
     walk: Callable[[PartitionLog, PartitionLog, list[int]], T],
 ) -> dict[TopicPartition, T]:
-    """The results of `walk`, for these offsets in each source partition and its remote partition, in order.
+    """Return the results of `walk`, for these offsets in each source partition and its remote partition, in order.
 
     Each partition is read once, however many offsets there are. Raises NoAnswerError.
     """
-    remote = {each: flow.replication_policy.remote_partition(each) for each in committed}
+    remote = {partition: flow.replication_policy.remote_partition(partition) for partition in committed}
     isolation = flow.exactly_once
     # Read the target's ends first: every record before them then comes from before the source's ends.
     targets = target.logs(remote.values(), committed=isolation)
     sources = source.logs(committed, committed=isolation)
-    found = {}
+    results = {}
     with source.stream(committed=isolation) as on_source, target.stream(committed=isolation) as on_target:
         for number, (partition, offsets) in enumerate(committed.items(), start=1):
             say(f"computing positions: partition {number} of {len(committed)}, {partition}")
             ours = PartitionLog(source, on_source, partition, sources[partition])
             theirs = PartitionLog(target, on_target, remote[partition], targets[remote[partition]])
-            found[partition] = walk(ours, theirs, sorted(offsets))
-    return found
+            results[partition] = walk(ours, theirs, sorted(offsets))
+    return results
 
 
 def _identified(message: Message, headers: Headers) -> Identified:

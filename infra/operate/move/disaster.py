@@ -24,7 +24,7 @@ from infra.operate.partition_logs import Say
 from infra.operate.status.facts import NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
 from infra.operate.status.kafka_facts import heartbeat_ms
-from infra.operate.status.kubernetes_facts import kept_positions, needed_objects, read_objects, verdict_facts
+from infra.operate.status.kubernetes_facts import needed_objects, published_positions, read_objects, verdict_facts
 
 _THREADS = 4
 #: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
@@ -358,7 +358,7 @@ def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:
         objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
     verdict = verdict_facts(opened.flow, objects)
     now_ms = time.time_ns() // 1_000_000
-    kept = kept_positions(opened.flow, objects)
+    kept = published_positions(opened.flow, objects)
     return read_target(parameters, opened.reader(parameters.target), names, silent, verdict, now_ms, kept)
 
 

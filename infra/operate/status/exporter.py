@@ -64,14 +64,14 @@ def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[st
     """Count the findings of each flow; those of shared workers count for every flow that they run. Pure. An announced
     state counts once it has expired. Objects that belong to no flow, such as the dashboard, do not count.
     """
-    found = Counter(each.flow for each in drift if _counts(each))
-    return {flow.name: sum(found[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}
+    counts = Counter(finding.flow for finding in drift if _counts(finding))
+    return {flow.name: sum(counts[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}
 
 
-def _counts(each: Drift) -> bool:
-    if each.code == "temporary-state":
-        return each.severity is Impact.DATA
-    return each.code not in _REPORTED
+def _counts(finding: Drift) -> bool:
+    if finding.code == "temporary-state":
+        return finding.severity is Impact.DATA
+    return finding.code not in _REPORTED
 
 
 #: Stack -> flow -> how many objects and fields somebody changed by hand. Stacks that could not be asked are missing.
@@ -81,38 +81,38 @@ Sample = tuple[ExportedSeries, tuple[str, ...], float]
 
 
 def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingProxyType({})) -> list[Metric]:
-    """Every metric of a look. In each flow, only the `worst` partitions and groups have their own series. `drift`
+    """Return every metric of a look. In each flow, only the `worst` partitions and groups have a series each. `drift`
     contains the stacks that could be compared with their clusters.
     """
-    found = {each: Metric(each.name, each.meaning, each.type) for each in series.ABOUT_FLOWS}
+    metrics = {exported: Metric(exported.name, exported.meaning, exported.type) for exported in series.ABOUT_FLOWS}
     for stack in document.stacks:
         for flow in stack.flows:
             about = dict(
                 zip(series.FLOW_LABELS, (stack.stack, flow.name, flow.source, flow.target), strict=True),
             )
             for of, labels, value in (*_samples(flow, worst), *_of_drift(drift.get(stack.stack), flow.name)):
-                found[of].add_sample(of.name, about | dict(zip(of.more, labels, strict=True)), value)
-    return [*times(document), *(metric for metric in found.values() if metric.samples)]
+                metrics[of].add_sample(of.name, about | dict(zip(of.more, labels, strict=True)), value)
+    return [*times(document), *(metric for metric in metrics.values() if metric.samples)]
 
 
 def times(document: StatusDocument) -> list[Metric]:
-    """When the look began. An outdated look reports nothing else."""
-    found = Metric(series.LOOK_TIME.name, series.LOOK_TIME.meaning, series.LOOK_TIME.type)
+    """Return when the look began. An outdated look reports nothing else."""
+    metric = Metric(series.LOOK_TIME.name, series.LOOK_TIME.meaning, series.LOOK_TIME.type)
     for stack in document.stacks:
-        found.add_sample(found.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
-    return [found]
+        metric.add_sample(metric.name, {"stack": stack.stack}, datetime.fromisoformat(document.asked_at).timestamp())
+    return [metric]
 
 
 def not_asked(stack: StackStatus) -> Iterator[str]:
-    """The reasons why facts about the stack's flows are unknown, each once."""
+    """Yield the reasons why facts about the stack's flows are unknown, each once."""
     unasked = [flow for flow in stack.flows if flow.unasked]
-    reasons = [each.text for flow in unasked for each in flow.reasons if each.kind is Kind.UNASKED]
-    logins = [each.why for flow in unasked for each in flow.logins if each.accepted is not False and each.why]
+    reasons = [reason.text for flow in unasked for reason in flow.reasons if reason.kind is Kind.UNASKED]
+    logins = [login.why for flow in unasked for login in flow.logins if login.accepted is not False and login.why]
     yield from dict.fromkeys([*reasons, *logins])
 
 
 def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
-    if flow.could_fail_over or any(each.kind is not Kind.UNASKED for each in flow.reasons):
+    if flow.could_fail_over or any(reason.kind is not Kind.UNASKED for reason in flow.reasons):
         yield series.COULD_FAIL_OVER, (), flow.could_fail_over
     for what in series.QUESTIONS:
         if what != series.DRIFT_QUESTION:
@@ -134,15 +134,15 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
 def _of_login(login: LoginStatus) -> Iterator[Sample]:
     if login.accepted is not None:
         yield series.LOGIN_REFUSED, (login.cluster,), not login.accepted
-    for each in login.certificates:
-        expires = datetime.fromisoformat(each.expires).timestamp()
-        yield series.CERTIFICATE_EXPIRY, (login.cluster, each.secret, each.key), expires
+    for certificate in login.certificates:
+        expires = datetime.fromisoformat(certificate.expires).timestamp()
+        yield series.CERTIFICATE_EXPIRY, (login.cluster, certificate.secret, certificate.key), expires
 
 
-def _of_drift(found: Mapping[str, int] | None, flow: str) -> Iterator[Sample]:
-    yield series.UNANSWERED, (series.DRIFT_QUESTION,), found is None
-    if found is not None:
-        yield series.DRIFT, (), found.get(flow, 0)
+def _of_drift(counts: Mapping[str, int] | None, flow: str) -> Iterator[Sample]:
+    yield series.UNANSWERED, (series.DRIFT_QUESTION,), counts is None
+    if counts is not None:
+        yield series.DRIFT, (), counts.get(flow, 0)
 
 
 def _of_connector(connector: ConnectorStatus) -> Iterator[Sample]:
@@ -160,38 +160,38 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
     if lag.seconds is not None or not lag.behind:
         yield series.LAG_SECONDS, (), lag.seconds or 0
     longest = sorted(lag.most, key=_longest_behind)[:worst]
-    for each in longest:
-        topic, _, number = each.partition.rpartition("-")
-        yield series.PARTITION_LAG_RECORDS, (topic, number), each.records
-        yield series.PARTITION_POSITION, (topic, number), each.position
-        if each.seconds is not None:
-            yield series.PARTITION_LAG_SECONDS, (topic, number), each.seconds
+    for partition in longest:
+        topic, _, number = partition.partition.rpartition("-")
+        yield series.PARTITION_LAG_RECORDS, (topic, number), partition.records
+        yield series.PARTITION_POSITION, (topic, number), partition.position
+        if partition.seconds is not None:
+            yield series.PARTITION_LAG_SECONDS, (topic, number), partition.seconds
     yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - _sum(longest)
 
 
-def _longest_behind(each: PartitionStatus) -> tuple[float, int, str]:
-    """A stalled partition comes first sooner or later, however few records wait in it."""
-    return -(each.seconds or 0), -each.records, each.partition
+def _longest_behind(partition: PartitionStatus) -> tuple[float, int, str]:
+    """Sort by age, so that a stalled partition comes first sooner or later, however few records wait in it."""
+    return -(partition.seconds or 0), -partition.records, partition.partition
 
 
 def _of_groups(groups: GroupsStatus, worst: int) -> Iterator[Sample]:
     yield series.GROUPS, (), groups.groups
     yield series.READ_AGAIN, (), groups.records
-    yield series.GROUPS_WITHOUT_POSITION, (), sum(bool(each.without_position) for each in groups.most)
-    most = sorted(groups.most, key=lambda each: (-each.records, each.name))[:worst]
-    for each in most:
-        yield series.GROUP_READ_AGAIN, (each.name,), each.records
-    yield series.OTHER_GROUPS_READ_AGAIN, (), groups.records - sum(each.records for each in most)
+    yield series.GROUPS_WITHOUT_POSITION, (), sum(bool(group.without_position) for group in groups.most)
+    most = sorted(groups.most, key=lambda group: (-group.records, group.name))[:worst]
+    for group in most:
+        yield series.GROUP_READ_AGAIN, (group.name,), group.records
+    yield series.OTHER_GROUPS_READ_AGAIN, (), groups.records - sum(group.records for group in most)
 
 
 def _sum(partitions: Sequence[PartitionStatus]) -> int:
-    return sum(each.records for each in partitions)
+    return sum(partition.records for partition in partitions)
 
 
 def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:
     state = verdict.verdict if verdict is not None else series.NO_VERDICT
-    for each in (*PUBLISHED, series.NO_VERDICT):
-        yield series.VERDICT, (str(each),), each == state
+    for outcome in (*PUBLISHED, series.NO_VERDICT):
+        yield series.VERDICT, (str(outcome),), outcome == state
     if verdict is not None:
         yield series.VERDICT_TIME, (), datetime.fromisoformat(verdict.time).timestamp()
         yield series.VERDICT_CURRENT, (), verdict.current
@@ -223,7 +223,7 @@ class Newest(Collector):
         self._look = _Look(self._clock(), families(document, self._worst, drift), times(document))
 
     def collect(self) -> list[Metric]:
-        """The metrics of one scrape."""
+        """Return the metrics of one scrape."""
         look = self._look
         if look is None:
             return []

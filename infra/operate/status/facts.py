@@ -1,4 +1,4 @@
-"""What was seen about one flow, as plain values. What could not be asked is an `Unasked`, never a guess."""
+"""What was seen about one flow, as plain values. What could not be asked is a `NoAnswer`, never a guess."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -127,7 +127,7 @@ class FlowStatus(DocumentPart):
 
     @property
     def by_design(self) -> bool:
-        """Whether the flow translates no offsets, by design."""
+        """Return whether the flow translates no offsets, by design."""
         return any(reason.kind is Kind.DESIGN for reason in self.reasons)
 
 
@@ -147,7 +147,7 @@ class StatusDocument(DocumentPart):
 
     @property
     def exit_code(self) -> int:
-        """1 if something is wrong, else 2 if something could not be asked, else 0."""
+        """Return 1 if something is wrong, else 2 if something could not be asked, else 0."""
         kinds = {reason.kind for stack in self.stacks for flow in stack.flows for reason in flow.reasons}
         return 1 if Kind.PROBLEM in kinds else 2 if Kind.UNASKED in kinds else 0
 
@@ -161,7 +161,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
 
     `listed` is how many partitions and groups the status lists, worst first; None lists all.
     """
-    found = [
+    reasons = [
         *_of_logins(facts),
         *_of_connectors(facts),
         *_of_heartbeats(flow, facts),
@@ -175,8 +175,8 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         shape=flow.shape,
         source=flow.source.alias,
         target=flow.target.alias,
-        could_fail_over=not found,
-        reasons=tuple(Reason(kind=kind, text=text) for kind, text in dict.fromkeys(found)),
+        could_fail_over=not reasons,
+        reasons=tuple(Reason(kind=kind, text=text) for kind, text in dict.fromkeys(reasons)),
         connectors=_connectors(facts),
         heartbeat_seconds=_age(facts, facts.heartbeat_ms) if isinstance(facts.heartbeat_ms, int) else None,
         lag=_lag(facts, facts.lag, listed) if isinstance(facts.lag, Lag) else None,
@@ -187,13 +187,13 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         logins=tuple(map(_login, facts.logins)),
         unasked=(
             *(name for name, fact in _named(facts).items() if isinstance(fact, NoAnswer)),
-            *(("logins",) if any(each.accepted is not False and each.why for each in facts.logins) else ()),
+            *(("logins",) if any(login.accepted is not False and login.why for login in facts.logins) else ()),
         ),
     )
 
 
 def _named(facts: FlowFacts) -> dict[str, object]:
-    """Each fact by its key in the document."""
+    """Return each fact by its key in the document."""
     return {
         "connectors": facts.connectors,
         "heartbeatSeconds": facts.heartbeat_ms,
@@ -204,50 +204,50 @@ def _named(facts: FlowFacts) -> dict[str, object]:
 
 
 def translates(flow: FlowParameters) -> bool:
-    """Whether the flow translates offsets of any consumer group."""
+    """Return whether the flow translates offsets of any consumer group."""
     return flow.checkpoints.enabled and bool(flow.groups)
 
 
-Found = Iterator[tuple[Kind, str]]
+Reasons = Iterator[tuple[Kind, str]]
 
 
-def _not_asked(fact: NoAnswer) -> Found:
+def _not_asked(fact: NoAnswer) -> Reasons:
     yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
 
 
-def _of_logins(facts: FlowFacts) -> Found:
-    for each in facts.logins:
-        if each.accepted is False:
-            yield Kind.PROBLEM, f"{each.cluster} refuses the connectors' login"
-        elif each.accepted is None:
+def _of_logins(facts: FlowFacts) -> Reasons:
+    for login in facts.logins:
+        if login.accepted is False:
+            yield Kind.PROBLEM, f"{login.cluster} refuses the connectors' login"
+        elif login.accepted is None:
             # If a cluster accepts the login, the connectors do not need the expired certificates.
-            for one in each.certificates:
-                if one.expires.timestamp() * 1000 <= facts.now_ms:
-                    yield Kind.PROBLEM, f"the certificate {one.key} in Secret {one.secret} has expired"
+            for certificate in login.certificates:
+                if certificate.expires.timestamp() * 1000 <= facts.now_ms:
+                    yield Kind.PROBLEM, f"the certificate {certificate.key} in Secret {certificate.secret} has expired"
 
 
 def _login(facts: LoginFacts) -> LoginStatus:
     certificates = (
-        CertificateStatus(secret=each.secret, key=each.key, expires=each.expires.isoformat())
-        for each in facts.certificates
+        CertificateStatus(secret=certificate.secret, key=certificate.key, expires=certificate.expires.isoformat())
+        for certificate in facts.certificates
     )
     return LoginStatus(cluster=facts.cluster, accepted=facts.accepted, why=facts.why, certificates=tuple(certificates))
 
 
-def _of_connectors(facts: FlowFacts) -> Found:
+def _of_connectors(facts: FlowFacts) -> Reasons:
     if isinstance(facts.connectors, NoAnswer):
         yield from _not_asked(facts.connectors)
         return
-    for each in facts.connectors:
-        wrong = [f"{each.name}{_task(failure.task)} failed" for failure in each.failures]
-        if each.problem:
-            wrong.append(f"{each.name}: {each.problem}")
-        elif each.temporary is not None or each.wanted != "running":
-            wrong.append(f"{each.name} is {each.wanted}")
-        elif each.state not in ("RUNNING", "FAILED"):
-            wrong.append(f"{each.name} is {each.state or 'in no reported state'}")
-        elif not wrong and not each.running_tasks:
-            wrong.append(f"{each.name} runs without a task")
+    for connector in facts.connectors:
+        wrong = [f"{connector.name}{_task(failure.task)} failed" for failure in connector.failures]
+        if connector.problem:
+            wrong.append(f"{connector.name}: {connector.problem}")
+        elif connector.temporary is not None or connector.wanted != "running":
+            wrong.append(f"{connector.name} is {connector.wanted}")
+        elif connector.state not in ("RUNNING", "FAILED"):
+            wrong.append(f"{connector.name} is {connector.state or 'in no reported state'}")
+        elif not wrong and not connector.running_tasks:
+            wrong.append(f"{connector.name} runs without a task")
         yield from ((Kind.PROBLEM, text) for text in wrong)
 
 
@@ -255,7 +255,7 @@ def _task(number: int | None) -> str:
     return "" if number is None else f" task {number}"
 
 
-def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
+def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     if not flow.heartbeats.enabled:
         return
     if isinstance(facts.heartbeat_ms, NoAnswer):
@@ -266,7 +266,7 @@ def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Found:
         yield Kind.PROBLEM, f"the newest heartbeat is {duration(age)} old"
 
 
-def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
+def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     if isinstance(facts.lag, NoAnswer):
         yield from _not_asked(facts.lag)
         return
@@ -281,7 +281,7 @@ def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Found:
         yield Kind.PROBLEM, f"a record that is {duration(seconds)} old may not be on {flow.target.alias} yet"
 
 
-def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
+def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     if not translates(flow):
         why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
         yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
@@ -294,17 +294,17 @@ def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Found:
                 yield Kind.PROBLEM, f"group {group.name} has no position on {flow.target.alias} for {where}"
 
 
-def _of_verdict(facts: FlowFacts) -> Found:
+def _of_verdict(facts: FlowFacts) -> Reasons:
     match facts.verdict:
         case NoAnswer() as unasked:
             yield from _not_asked(unasked)
         case None:
             yield Kind.PROBLEM, "no validation was ever published"
-        case VerdictFacts() as found:
-            age = facts.now_ms / 1000 - found.at.timestamp()
-            if found.verdict is not Verdict.PASS:
-                yield Kind.PROBLEM, f"the newest published validation is `{found.verdict}`"
-            elif not found.current:
+        case VerdictFacts() as verdict:
+            age = facts.now_ms / 1000 - verdict.at.timestamp()
+            if verdict.verdict is not Verdict.PASS:
+                yield Kind.PROBLEM, f"the newest published validation is `{verdict.verdict}`"
+            elif not verdict.current:
                 yield (
                     Kind.PROBLEM,
                     "the newest published validation judged another model, or accepted other findings than now",
@@ -319,46 +319,46 @@ def _connectors(facts: FlowFacts) -> tuple[ConnectorStatus, ...] | None:
     now = datetime.fromtimestamp(facts.now_ms / 1000, UTC)
     return tuple(
         ConnectorStatus(
-            name=each.name,
-            role=each.role,
-            resource=each.resource,
-            wanted=each.wanted,
-            state=each.state,
-            tasks=len(each.tasks),
-            running_tasks=each.running_tasks,
-            failures=tuple(f"{each.name}{_task(failure.task)}: {failure.reason}" for failure in each.failures),
-            problem=each.problem,
-            temporary=each.temporary.text(now) if each.temporary is not None else "",
+            name=connector.name,
+            role=connector.role,
+            resource=connector.resource,
+            wanted=connector.wanted,
+            state=connector.state,
+            tasks=len(connector.tasks),
+            running_tasks=connector.running_tasks,
+            failures=tuple(f"{connector.name}{_task(error.task)}: {error.reason}" for error in connector.failures),
+            problem=connector.problem,
+            temporary=connector.temporary.text(now) if connector.temporary is not None else "",
         )
-        for each in facts.connectors
+        for connector in facts.connectors
     )
 
 
 def _age(facts: FlowFacts, at_ms: int) -> float:
-    """Age in seconds; never negative, because clocks differ a little."""
+    """Return the age in seconds; it is never negative, because clocks differ a little."""
     return round(max(0, facts.now_ms - at_ms) / 1000, 1)
 
 
 def _oldest_seconds(facts: FlowFacts, lag: Lag) -> float | None:
-    times = [each.oldest_ms for each in lag.behind if each.oldest_ms is not None]
+    times = [partition.oldest_ms for partition in lag.behind if partition.oldest_ms is not None]
     return _age(facts, min(times)) if times else None
 
 
 def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
-    worst = sorted(lag.behind, key=lambda each: (-each.records, each.partition))
+    worst = sorted(lag.behind, key=lambda partition: (-partition.records, partition.partition))
     return LagStatus(
-        records=sum(each.records for each in lag.behind),
+        records=sum(partition.records for partition in lag.behind),
         seconds=_oldest_seconds(facts, lag),
         partitions=lag.partitions,
         behind=len(lag.behind),
         most=tuple(
             PartitionStatus(
-                partition=str(each.partition),
-                records=each.records,
-                seconds=None if each.oldest_ms is None else _age(facts, each.oldest_ms),
-                position=each.position,
+                partition=str(partition.partition),
+                records=partition.records,
+                seconds=None if partition.oldest_ms is None else _age(facts, partition.oldest_ms),
+                position=partition.position,
             )
-            for each in worst[:listed]
+            for partition in worst[:listed]
         ),
         missing_topics=lag.missing_topics,
         ends=lag.ends,
@@ -366,25 +366,27 @@ def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
 
 
 def _groups(groups: tuple[GroupFacts, ...], listed: int | None) -> GroupsStatus:
-    worst = sorted(groups, key=lambda each: (not each.without_position, -each.at_most, each.name))
+    worst = sorted(groups, key=lambda group: (not group.without_position, -group.at_most, group.name))
     return GroupsStatus(
         groups=len(groups),
-        records=sum(each.at_most for each in groups),
+        records=sum(group.at_most for group in groups),
         most=tuple(
-            GroupStatus(name=each.name, records=each.at_most, without_position=tuple(map(str, each.without_position)))
-            for each in worst[:listed]
+            GroupStatus(
+                name=group.name, records=group.at_most, without_position=tuple(map(str, group.without_position))
+            )
+            for group in worst[:listed]
         ),
     )
 
 
-def _verdict(facts: FlowFacts, found: VerdictFacts) -> VerdictStatus:
-    age = max(0.0, round(facts.now_ms / 1000 - found.at.timestamp()))
+def _verdict(facts: FlowFacts, verdict: VerdictFacts) -> VerdictStatus:
+    age = max(0.0, round(facts.now_ms / 1000 - verdict.at.timestamp()))
     return VerdictStatus(
-        verdict=found.verdict,
-        time=found.at.isoformat(),
+        verdict=verdict.verdict,
+        time=verdict.at.isoformat(),
         age_seconds=age,
-        current=found.current,
-        failed_checks=found.failed_checks,
+        current=verdict.current,
+        failed_checks=verdict.failed_checks,
     )
 
 
@@ -392,7 +394,7 @@ _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 def duration(seconds: float) -> str:
-    """A duration such as "3 min", in the largest unit of which there are at least two; otherwise in seconds."""
+    """Return a duration such as "3 min", in the largest unit of which there are at least two; otherwise in seconds."""
     for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

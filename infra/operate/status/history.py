@@ -47,7 +47,7 @@ class HistoryDocument(DocumentPart):
 
     @property
     def exit_code(self) -> int:
-        """2 if something could not be asked or read."""
+        """Return 2 if something could not be asked or read."""
         return 2 if any(flow.unasked or flow.losses for stack in self.stacks for flow in stack.flows) else 0
 
 
@@ -70,22 +70,22 @@ def _of_stack(stack: OpenStack, verdicts: int) -> StackHistory:
     return StackHistory(stack=stack.name, flows=tuple(of_flows))
 
 
-def flow_history(name: str, found: History | NoAnswer, verdicts: int) -> FlowHistory:
-    """The part of a flow's history that is shown."""
-    if isinstance(found, NoAnswer):
-        return FlowHistory(name=name, unasked=found.reason)
-    newest = found.verdicts[: -verdicts - 1 : -1]
+def flow_history(name: str, history: History | NoAnswer, verdicts: int) -> FlowHistory:
+    """Return the part of a flow's history that is shown."""
+    if isinstance(history, NoAnswer):
+        return FlowHistory(name=name, unasked=history.reason)
+    newest = history.verdicts[: -verdicts - 1 : -1]
     return FlowHistory(
         name=name,
         verdicts=newest,
-        older=len(found.verdicts) - len(newest),
-        dropped=found.dropped,
-        losses=found.losses,
+        older=len(history.verdicts) - len(newest),
+        dropped=history.dropped,
+        losses=history.losses,
     )
 
 
 def print_histories(document: HistoryDocument, console: Console) -> None:
-    """One verdict a line; in a pipe each line begins with stack and flow, so that it can be searched for."""
+    """Print one verdict a line; in a pipe each line begins with stack and flow, so that it can be searched for."""
     for stack in document.stacks:
         if not stack.flows:
             console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
@@ -94,14 +94,14 @@ def print_histories(document: HistoryDocument, console: Console) -> None:
 
 
 def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:
-    """The lines about a flow, each with its colour on a terminal."""
+    """Yield the lines about a flow, each with its colour on a terminal."""
     if flow.unasked:
         yield f"could not be asked: {flow.unasked}", "yellow"
         return
     if not flow.verdicts:
         yield "the history holds no published validation", "yellow"
-    for each in flow.verdicts:
-        yield _line(each), _COLORS.get(each.verdict, "yellow")
+    for verdict in flow.verdicts:
+        yield _line(verdict), _COLORS.get(verdict.verdict, "yellow")
     if flow.older:
         yield f"and {flow.older} older", ""
     if flow.dropped:

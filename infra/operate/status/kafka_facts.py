@@ -44,7 +44,7 @@ class OnSource:
 
 
 def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
-    """When the newest heartbeat of this flow on the target was emitted, in ms since 1970; None if there is none."""
+    """Return when the target's newest heartbeat of this flow was emitted, in ms since 1970; None if there is none."""
     read = target.records(flow.heartbeats.target_topic, newest=_HEARTBEATS)
     beats = map(heartbeat, read)
     ours = (flow.source.alias, flow.target.alias)
@@ -52,7 +52,7 @@ def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
 
 
 def read_syncs(flow: FlowParameters, cluster: KafkaReader) -> Syncs:
-    """The offset syncs that their topic still holds."""
+    """Return the offset syncs that their topic still holds."""
     if not flow.offset_syncs.enabled:
         return {}
     return sync_histories(cluster.records(flow.offset_syncs.topic))
@@ -101,14 +101,15 @@ def lag(
     on_target: OnTarget,
     syncs: Syncs,
 ) -> Lag:
-    """The source's records that may not be on the target yet. The first one in each partition is read, for its time."""
+    """Return which source records may not be on the target yet. Reads the first one in each partition, for its time."""
     reached = replicated_up_to(on_source.logs, on_target.offsets, syncs)
-    left = {each: OffsetRange(reached[each], log.end) for each, log in on_source.logs.items()}
-    first = source.first_records(left, _crosses(parameters), committed=_committed_only(flow))
+    waiting = {partition: OffsetRange(reached[partition], log.end) for partition, log in on_source.logs.items()}
+    first = source.first_records(waiting, _crosses(parameters), committed=_committed_only(flow))
     behind = tuple(
-        PartitionLag(each, left[each].size, read.time_ms, reached[each]) for each, read in sorted(first.items())
+        PartitionLag(partition, waiting[partition].size, record.time_ms, reached[partition])
+        for partition, record in sorted(first.items())
     )
-    topics = sorted({each.topic for each in on_source.logs})
+    topics = sorted({partition.topic for partition in on_source.logs})
     missing = (parameters.replication_policy.remote(topic) for topic in topics)
     ends = sum(log.end for log in on_source.logs.values())
     return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
@@ -117,15 +118,15 @@ def lag(
 def group_facts(
     parameters: FlowParameters, on_source: OnSource, on_target: OnTarget, syncs: Syncs
 ) -> tuple[GroupFacts, ...]:
-    """What each group with committed offsets on the flow's topics would read again on the target."""
+    """Return what each group with committed offsets on the flow's topics would read again on the target."""
     policy = parameters.replication_policy
 
     def start(group: str, remote: TopicPartition) -> int | None:
-        """Where an application would start: at the synced offset, or at the checkpoint if offsets are not synced."""
+        """Return where an application would start: at the synced offset, or at the checkpoint if none are synced."""
         if parameters.checkpoints.sync_group_offsets:
             return on_target.committed.get(group, {}).get(remote)
-        found = on_target.checkpoints.get(group, remote)
-        return found.downstream if found else None
+        checkpoint = on_target.checkpoints.get(group, remote)
+        return checkpoint.downstream if checkpoint else None
 
     def again(group: str, partition: TopicPartition, committed: int) -> int | None:
         remote = policy.remote_partition(partition)
@@ -139,11 +140,11 @@ def group_facts(
 
 
 def _committed_only(flow: ResolvedFlow) -> bool:
-    """Whether the source connectors read only committed records, so that an open transaction does not count as lag."""
+    """Return whether source connectors read only committed records: then an open transaction does not count as lag."""
     return flow.settings.exactly_once is ExactlyOnce.ENABLED
 
 
 def _crosses(parameters: FlowParameters) -> Callable[[KafkaRecord], bool]:
-    """Whether the flow replicates a source record: the guard drops records that came from the target."""
+    """Return whether the flow replicates a source record: the guard drops records that came from the target."""
     guard = parameters.guard
     return lambda read: guard is None or guard.filter not in read.header_names

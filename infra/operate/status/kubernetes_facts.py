@@ -25,10 +25,10 @@ Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]
 
 
 def needed_objects(flows: Iterable[ResolvedFlow]) -> list[Reference]:
-    """The address of every object that the status of the flows needs."""
-    found = [place.resource for flow in flows for place in connector_places(flow)]
-    found += verdict_references(flows)
-    return list(dict.fromkeys(found))
+    """Return the address of every object that the status of the flows needs."""
+    references = [place.resource for flow in flows for place in connector_places(flow)]
+    references += verdict_references(flows)
+    return list(dict.fromkeys(references))
 
 
 def read_objects(
@@ -40,14 +40,14 @@ def read_objects(
     first = _get(api, wanted[0])
     if unreachable({wanted[0]: first}):
         return dict.fromkeys(wanted, first)
-    rest = pool.map(lambda each: _get(api, each), wanted[1:])
+    rest = pool.map(lambda reference: _get(api, reference), wanted[1:])
     return dict(zip(wanted, (first, *rest), strict=True))
 
 
 def unreachable(objects: Objects) -> NoAnswer | None:
-    """Why Kubernetes does not answer at all; None if it does."""
-    found = (each for each in objects.values() if isinstance(each, Unreachable))
-    return next(found, None)
+    """Return why Kubernetes does not answer at all; None if it does."""
+    answers = (answer for answer in objects.values() if isinstance(answer, Unreachable))
+    return next(answers, None)
 
 
 class Unreachable(NoAnswer):
@@ -64,14 +64,14 @@ def _get(api: KubernetesApi, wanted: Reference) -> Object | NoAnswer | None:
 
 
 def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFacts, ...] | NoAnswer:
-    """What the operator reports about a flow's connectors; Unasked if any of them could not be asked."""
-    found = []
+    """Return what the operator reports about a flow's connectors; NoAnswer if any of them could not be asked."""
+    facts = []
     for place in connector_places(flow):
         live = objects[place.resource]
         if isinstance(live, NoAnswer):
             return live
-        found.append(_connector(place, live))
-    return tuple(found)
+        facts.append(_connector(place, live))
+    return tuple(facts)
 
 
 def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
@@ -102,7 +102,7 @@ def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
 
 
 def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | NoAnswer | None:
-    """The newest published verdict of a flow."""
+    """Return the newest published verdict of a flow."""
     target = _verdict_reference(flow)
     live = objects[target]
     if live is None or isinstance(live, NoAnswer):
@@ -113,35 +113,35 @@ def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | NoAnsw
     except (KeyError, TypeError, ValueError):
         return NoAnswer(f"the published validation in {target} cannot be read: it was edited by hand")
     failed = tuple(check.name for check in published.checks if check.verdict is not Verdict.PASS)
-    accepted = {each.finding for each in flow.settings.validation.accept}
+    accepted = {acceptance.finding for acceptance in flow.settings.validation.accept}
     current = published.digest == flow_digest(flow) and published.accepted <= accepted
     return VerdictFacts(published.verdict, at, current, failed)
 
 
 def verdict_references(flows: Iterable[ResolvedFlow]) -> list[Reference]:
-    """The address of the published verdict of each flow."""
+    """Return the address of the published verdict of each flow."""
     return [_verdict_reference(flow) for flow in flows]
 
 
 def verdict_history(flow: ResolvedFlow, objects: Objects) -> History | NoAnswer:
-    """The verdicts that were published about a flow; none if it has never been validated."""
+    """Return the verdicts that were published about a flow; none if it has never been validated."""
     live = objects[_verdict_reference(flow)]
     return live if isinstance(live, NoAnswer) else read_history(entries(live or {}))
 
 
-def kept_positions(flow: ResolvedFlow, objects: Objects) -> PublishedPositions | str:
-    """The positions that were published about the model that is declared now, or why none can be used."""
+def published_positions(flow: ResolvedFlow, objects: Objects) -> PublishedPositions | str:
+    """Return the positions that were published about the model declared now, or why none can be used."""
     live = objects[_verdict_reference(flow)]
     if isinstance(live, NoAnswer):
         return live.reason
     try:
-        found = read_positions(entries(live or {}))
+        published = read_positions(entries(live or {}))
     except ValueError as error:
         return f"the published positions cannot be used: {error}"
-    if found is None:
+    if published is None:
         return "no validation has published any"
-    other = f"the positions published at {found.time} belong to another model"
-    return found if found.digest == flow_digest(flow) else other
+    other = f"the positions published at {published.time} belong to another model"
+    return published if published.digest == flow_digest(flow) else other
 
 
 def _verdict_reference(flow: ResolvedFlow) -> Reference:

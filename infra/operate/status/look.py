@@ -46,12 +46,12 @@ from infra.stack.session import QUICK, OpenStack
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
-    """For each key that the connectors read for this cluster, the certificate that expires first.
+    """Return the certificate that expires first in each key that the connectors read for this cluster.
 
     JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises NoAnswerError
     for a key that holds no certificate, and what `read` raises.
     """
-    found = []
+    facts = []
     for reference in _pem(cluster):
         assert reference.secret is not None
         place, key = f"{reference.secret.namespace}/{reference.secret.name}", reference.secret.key
@@ -59,8 +59,8 @@ def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFac
             chain = x509.load_pem_x509_certificates(read(reference).encode())
         except ValueError:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {key} in Secret {place} is no certificate") from None
-        found.append(CertificateFacts(place, key, min(each.not_valid_after_utc for each in chain)))
-    return tuple(found)
+        facts.append(CertificateFacts(place, key, min(certificate.not_valid_after_utc for certificate in chain)))
+    return tuple(facts)
 
 
 def _pem(cluster: ClusterParameters) -> Iterator[CredentialReference]:
@@ -71,7 +71,7 @@ def _pem(cluster: ClusterParameters) -> Iterator[CredentialReference]:
 
 
 def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
-    """Whether a client on this machine can log in as the connectors do; connectors without a login have none to try."""
+    """Return whether a client on this machine can log in as the connectors do; without a login there is none to try."""
     if login.authentication is None or isinstance(login.authentication, UnsupportedAuthentication):
         return False
     trust = declared.tls.trust if declared.tls is not None else None
@@ -86,19 +86,19 @@ def login_facts(
     """Read the certificates for a cluster. With `ask`, also query the cluster with the connectors' login, even if a
     certificate cannot be read. `read` and `ask` may raise NoAnswerError.
     """
-    found: tuple[CertificateFacts, ...] = ()
+    facts: tuple[CertificateFacts, ...] = ()
     unread = ""
     try:
-        found = read()
+        facts = read()
     except NoAnswerError as error:
         unread = str(error)
     if ask is None:
-        return LoginFacts(alias, None, unread, found)
+        return LoginFacts(alias, None, unread, facts)
     try:
         ask()
     except NoAnswerError as error:
-        return LoginFacts(alias, False if error.refused else None, str(error), found)
-    return LoginFacts(alias, True, unread, found)
+        return LoginFacts(alias, False if error.refused else None, str(error), facts)
+    return LoginFacts(alias, True, unread, facts)
 
 
 _THREADS = 16
@@ -185,12 +185,12 @@ class Readers:
 def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None) -> FlowStatus:
     parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
-    found_lag, groups = _positions(flow, parameters, readers)
+    lag_facts, groups = _positions(flow, parameters, readers)
     facts = FlowFacts(
         time.time_ns() // 1_000_000,
         connector_facts(flow, objects),
         beat,
-        found_lag,
+        lag_facts,
         groups,
         verdict_facts(flow, objects),
         tuple(_login(flow, side, readers) for side in SIDES),
@@ -208,22 +208,23 @@ def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
 def _positions(
     flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
 ) -> tuple[Lag | NoAnswer, tuple[GroupFacts, ...] | NoAnswer]:
-    """Lag and groups, which both need data from both clusters."""
+    """Return lag and groups, which both need data from both clusters."""
     on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
     on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
     if isinstance(on_target, NoAnswer) or isinstance(syncs, NoAnswer) or isinstance(on_source, NoAnswer):
-        missing = dict.fromkeys(each.reason for each in (on_target, syncs, on_source) if isinstance(each, NoAnswer))
+        facts = (on_target, syncs, on_source)
+        missing = dict.fromkeys(fact.reason for fact in facts if isinstance(fact, NoAnswer))
         nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing
     source = readers.of(parameters.source)
-    found = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
-    return found, group_facts(parameters, on_source, on_target, syncs)
+    lag_facts = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
+    return lag_facts, group_facts(parameters, on_source, on_target, syncs)
 
 
 def answer(ask: Callable[[], T]) -> T | NoAnswer:
-    """What `ask` returns, or why it could not be asked."""
+    """Return the answer of `ask`, or why it could not be asked."""
     try:
         return ask()
     except NoAnswerError as error:

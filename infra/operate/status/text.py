@@ -48,7 +48,7 @@ def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[st
 
 
 def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
-    """Every fact about a flow. The first line says whether it could fail over."""
+    """Yield every fact about a flow. The first line says whether it could fail over."""
     yield from _failover(flow)
     yield from _logins(flow)
     yield from _connectors(flow)
@@ -77,7 +77,7 @@ def _sentence(kind: Kind, text: str) -> str:
 
 
 def _price(flow: FlowStatus) -> str:
-    """What a failover would cost now."""
+    """Say what a failover would cost now."""
     assert flow.lag is not None
     again = flow.read_again.records if flow.read_again is not None else 0
     lost = f"at most {number(flow.lag.records, 'record')} lost" if flow.lag.records else "nothing lost"
@@ -85,39 +85,39 @@ def _price(flow: FlowStatus) -> str:
 
 
 def _logins(flow: FlowStatus) -> Iterator[Fact]:
-    """Only problems: a login that is refused or could not be tried, and certificates that expire soon."""
+    """Report only problems: a login that is refused or could not be tried, and certificates that expire soon."""
     for login in flow.logins:
         if login.why:
             refused = login.accepted is False
             unknown = f"not everything about the connectors' login to {login.cluster} could be checked: {login.why}"
-            said = login.why if refused else unknown
-            yield Fact("login", said, "red" if refused else "yellow")
-        for each in login.certificates:
-            left = datetime.fromisoformat(each.expires) - datetime.now(UTC)
-            if left <= EXPIRES_SOON:
-                when = "has expired" if left <= timedelta(0) else f"expires in {duration(left.total_seconds())}"
-                yield Fact("login", f"the certificate {each.key} in Secret {each.secret} {when}", "red")
+            text = login.why if refused else unknown
+            yield Fact("login", text, "red" if refused else "yellow")
+        for certificate in login.certificates:
+            margin = datetime.fromisoformat(certificate.expires) - datetime.now(UTC)
+            if margin <= EXPIRES_SOON:
+                when = "has expired" if margin <= timedelta(0) else f"expires in {duration(margin.total_seconds())}"
+                yield Fact("login", f"the certificate {certificate.key} in Secret {certificate.secret} {when}", "red")
 
 
 def _connectors(flow: FlowStatus) -> Iterator[Fact]:
     if flow.connectors is None:
         yield Fact("connector", _NOT_ASKED, "yellow")
         return
-    for each in flow.connectors:
-        yield Fact("connector", _connector(each), "" if _is_well(each) else "red")
-        for failure in each.failures:
+    for connector in flow.connectors:
+        yield Fact("connector", _connector(connector), "" if _is_well(connector) else "red")
+        for failure in connector.failures:
             yield Fact("failed", failure, "red")
 
 
-def _is_well(each: ConnectorStatus) -> bool:
-    return each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
+def _is_well(status: ConnectorStatus) -> bool:
+    return status.state == "RUNNING" and not status.failures and not status.problem and status.running_tasks > 0
 
 
-def _connector(each: ConnectorStatus) -> str:
-    tasks = f", {each.running_tasks} of {number(each.tasks, 'task')} running"
-    temporary = f", {each.temporary}" if each.temporary else ""
-    problem = f": {each.problem}" if each.problem else ""
-    return f"{each.name} {each.state or 'in no reported state'}{tasks}{temporary}{problem}"
+def _connector(connector: ConnectorStatus) -> str:
+    tasks = f", {connector.running_tasks} of {number(connector.tasks, 'task')} running"
+    temporary = f", {connector.temporary}" if connector.temporary else ""
+    problem = f": {connector.problem}" if connector.problem else ""
+    return f"{connector.name} {connector.state or 'in no reported state'}{tasks}{temporary}{problem}"
 
 
 def _heartbeat(flow: FlowStatus) -> Fact:
