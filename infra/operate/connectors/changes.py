@@ -31,12 +31,12 @@ class ConnectorPlace:
 
 
 def connector_places(flow: ResolvedFlow) -> tuple[ConnectorPlace, ...]:
-    """Every connector of a flow, the source connectors first."""
+    """Return every connector of a flow, the source connectors first."""
     return tuple(
         ConnectorPlace(
-            each.connector, each.role, Reference(each.api_version, each.kind, flow.namespace, each.object_name)
+            spec.connector, spec.role, Reference(spec.api_version, spec.kind, flow.namespace, spec.object_name)
         )
-        for each in declared_connectors(flow)
+        for spec in declared_connectors(flow)
     )
 
 
@@ -62,7 +62,7 @@ class StateRequest:
     take_over: bool = False
 
     def extends(self, announced: TemporaryState | None) -> bool:
-        """Whether the request only changes the end of a state that the same person announced."""
+        """Return whether the request only changes the end of a state that the same person announced."""
         return announced is not None and announced.by == self.by and self.until not in (None, announced.until)
 
 
@@ -78,8 +78,8 @@ class ConnectorChange:
 def concerned(
     request: StateRequest, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
 ) -> tuple[ConnectorPlace, ...]:
-    """The connectors that a request without names concerns: those in another state, or all if there are none. A resume
-    concerns announced states, if there are any; it leaves alone what the topology declares.
+    """Return the connectors that a request without names concerns: all in another state, or else all. A resume concerns
+    announced states, if there are any; it leaves alone what the topology declares.
     """
     other = [place for place in places if wanted_state(live[place.resource], place) != request.state]
     announced = [place for place in other if place.name in temporary_states(live[place.resource])]
@@ -89,7 +89,7 @@ def concerned(
 def planned(
     request: StateRequest, places: Sequence[ConnectorPlace], live: Mapping[Reference, Object]
 ) -> list[ConnectorChange]:
-    """The changes that the request needs, one for each resource. Raises RefusedError before yielding any."""
+    """Return the changes that the request needs, one for each resource. Raises RefusedError before any is made."""
     changes = []
     for resource in dict.fromkeys(place.resource for place in places):
         body = live[resource]
@@ -109,7 +109,7 @@ def planned(
 
 
 def _state(request: StateRequest, states: Mapping[str, TemporaryState], place: ConnectorPlace) -> str:
-    """The state to write: ending an announced state means returning to the earlier one."""
+    """Return the state to write: ending an announced state means returning to the earlier one."""
     announced = states.get(place.name)
     return announced.before if request.state == "running" and announced is not None else request.state
 
@@ -139,11 +139,11 @@ def _refuse(
         remedy = f"remove the annotation if nobody needs it: `{_kubectl(place.resource)} {OFFSETS}-`."
         raise RefusedError("offsets-armed", what, where, why, remedy)
     if now == request.state and not (now != "running" and request.extends(announced)):
-        said = f": {announced.text(request.now)}" if announced is not None else ""
+        note = f": {announced.text(request.now)}" if announced is not None else ""
         verb = "replicate resume" if request.state != "running" else "replicate pause"
         remedy = f"nothing needs to be done; `{verb} {request.stack} {request.flow}` changes the state."
         why = "The spec of its resource already says so."
-        raise RefusedError("already-in-state", f"{place.name} is {now}{said}", where, why, remedy)
+        raise RefusedError("already-in-state", f"{place.name} is {now}{note}", where, why, remedy)
     _refuse_of_others(request, place, body, now, announced)
 
 
@@ -169,7 +169,7 @@ def _refuse_of_others(
 
 
 def wanted_state(body: Object, place: ConnectorPlace) -> str:
-    """The state in the resource's spec."""
+    """Return the state in the resource's spec."""
     if body["kind"] == "KafkaConnector":
         return str(body["spec"].get("state") or "running")
     mirror = body["spec"]["mirrors"][_mirror_index(body, place)]
@@ -177,33 +177,33 @@ def wanted_state(body: Object, place: ConnectorPlace) -> str:
 
 
 def connector_path(body: Object, place: ConnectorPlace) -> str:
-    """Where the connector's own fields are in the resource, as a JSON pointer."""
+    """Return a JSON pointer to the connector's own fields in the resource."""
     if body["kind"] == "KafkaConnector":
         return "/spec"
     return f"/spec/mirrors/{_mirror_index(body, place)}/{place.role}Connector"
 
 
 def _mirror_index(body: Object, place: ConnectorPlace) -> int:
-    """Which of the mirrors runs the connector, which is named `<source>-><target>.<class>`."""
+    """Return the index of the mirror that runs the connector, which is named `<source>-><target>.<class>`."""
     source = place.name.partition("->")[0]
-    aliases = [each.get("sourceCluster") or each["source"]["alias"] for each in body["spec"]["mirrors"]]
+    aliases = [mirror.get("sourceCluster") or mirror["source"]["alias"] for mirror in body["spec"]["mirrors"]]
     return aliases.index(source)
 
 
 def version_of(body: Object) -> tuple[Object, ...]:
-    """The operation that makes a patch fail if the resource has changed since."""
+    """Return the operation that makes a patch fail if the resource has changed since."""
     return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
 
 
 def disowned(live: Object, manager: str) -> list[Object]:
-    """The JSON patch that takes every field from this manager, so that no deployment conflicts with it. It is empty
-    while another announcement still needs the ownership.
+    """Return the JSON patch that takes every field from this manager, so that no deployment conflicts with it. It is
+    empty while another announcement still needs the ownership.
     """
     entries = live["metadata"].get("managedFields") or []
-    kept = [each for each in entries if each.get("manager") != manager or each.get("subresource")]
-    if ANNOTATION in (live["metadata"].get("annotations") or {}) or kept == entries:
+    remaining = [entry for entry in entries if entry.get("manager") != manager or entry.get("subresource")]
+    if ANNOTATION in (live["metadata"].get("annotations") or {}) or remaining == entries:
         return []
-    return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": kept}]
+    return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": remaining}]
 
 
 def _annotation(body: Object, states: Mapping[str, TemporaryState]) -> tuple[Object, ...]:
@@ -235,7 +235,7 @@ class ConnectorRestart:
 
     @property
     def annotation(self) -> tuple[str, str]:
-        """Key and value. Those of a KafkaMirrorMaker2 name the connector."""
+        """Return key and value. On a KafkaMirrorMaker2 they name the connector."""
         kind, name = self.place.resource.kind, self.place.name
         if kind == "KafkaConnector":
             return (_CONNECTOR[kind], "true") if self.task is None else (_TASK[kind], str(self.task))
@@ -257,24 +257,25 @@ class ConnectorRestart:
 def planned_restarts(
     places: Sequence[ConnectorPlace], live: Mapping[Reference, Object], *, named: bool, task: int | None = None
 ) -> list[ConnectorRestart]:
-    """The restarts to request, in order. Raises RefusedError before yielding any. Connectors that were `named` restart
+    """Return the restarts to request, in order. Raises RefusedError before any. Connectors that were `named` restart
     with all their tasks, or with only one task if that is given. Without a name, only what failed restarts.
     """
-    found = [restart for place in places for restart in _of(place, live[place.resource], named=named, task=task)]
-    if not found:
+    chosen = (_restarts(place, live[place.resource], named=named, task=task) for place in places)
+    restarts = [restart for requested in chosen for restart in requested]
+    if not restarts:
         why = "Without a connector's name, only what failed is restarted."
         remedy = f"add `--connector NAME`; the connectors are {', '.join(place.name for place in places)}."
         where = ", ".join(dict.fromkeys(str(place.resource) for place in places))
         raise RefusedError("nothing-failed", "no connector or task of the flow has failed", where, why, remedy)
-    return found
+    return restarts
 
 
-def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -> Iterator[ConnectorRestart]:
+def _restarts(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -> Iterator[ConnectorRestart]:
     wanted, status = connector_in(place, live)
     failed = [failure.task for failure in failures(status)]
     if not named and task is None and not failed:
         return
-    where, tasks = str(place.resource), [int(each["id"]) for each in status.get("tasks") or []]
+    where, tasks = str(place.resource), [int(report["id"]) for report in status.get("tasks") or []]
     if wanted != "running":
         why = "Connect does not restart a connector that is declared paused or stopped."
         raise RefusedError(
@@ -293,6 +294,6 @@ def _of(place: ConnectorPlace, live: Object, *, named: bool, task: int | None) -
 
 
 def connector_in(place: ConnectorPlace, live: Object) -> tuple[str, Mapping[str, Any]]:
-    """The wanted state and the reported status of a connector in its resource."""
-    found = ((state, status) for name, state, status in wanted_connectors(live) if name == place.name)
-    return next(found, ("running", {}))
+    """Return the wanted state and the reported status of a connector in its resource."""
+    states = ((state, status) for name, state, status in wanted_connectors(live) if name == place.name)
+    return next(states, ("running", {}))

@@ -46,14 +46,14 @@ class ConnectorReport:
 
     @property
     def text(self) -> str:
-        failed = "".join(f"; {each}" for each in self.failures)
+        failed = "".join(f"; {failure}" for failure in self.failures)
         starting = self.state == "RUNNING" and not self.tasks
         tasks = "no task has started yet" if starting else f"{self.running_tasks} of {self.tasks} tasks run"
         return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
 
 
 def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
-    """The connectors with these names; without names, every connector of the flow."""
+    """Return the connectors with these names; without names, every connector of the flow."""
     places = {place.name: place for place in connector_places(flow)}
     for name in names:
         if name not in places:
@@ -62,14 +62,14 @@ def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPl
                 "unknown-connector",
                 f"no connector `{name}`",
                 f"flow `{flow.name}`",
-                f"Its connectors are: {', '.join(f'`{each}`' for each in places)}.",
+                f"Its connectors are: {', '.join(f'`{known}`' for known in places)}.",
                 f"name `{similar}`." if similar else "name one of these.",
             )
     return tuple(places[name] for name in names or places)
 
 
 def cluster_of(stack: OpenStack, permission: str = _PERMISSION) -> AbstractContextManager[KubernetesApi]:
-    """The stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError.
+    """Return the stack's Kubernetes cluster. Inside, an ApiError becomes a CannotRunError.
 
     `permission` is the remedy if the cluster refuses a call.
     """
@@ -77,7 +77,7 @@ def cluster_of(stack: OpenStack, permission: str = _PERMISSION) -> AbstractConte
 
 
 def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
-    """The resource of each connector. Raises CannotRunError if one does not exist."""
+    """Return the resource of each connector. Raises CannotRunError if one does not exist."""
     return {resource: _existing(api, resource) for resource in dict.fromkeys(place.resource for place in places)}
 
 
@@ -106,16 +106,16 @@ def carry_out(
 
     def probe(left: float) -> list[ConnectorReport]:
         live = read_live(api, waiting)
-        found = [connector_report(place, live[place.resource]) for place in waiting]
+        reports = [connector_report(place, live[place.resource]) for place in waiting]
         missing = [
-            each.text
-            for place, each in zip(waiting, found, strict=True)
-            if each.state != wanted[each.name] or not is_observed(live[place.resource])
+            report.text
+            for place, report in zip(waiting, reports, strict=True)
+            if report.state != wanted[report.name] or not is_observed(live[place.resource])
         ]
         if missing:
-            say(f"{len(found) - len(missing)} of {len(found)} connectors are in their state, at most {left:.0f} s")
+            say(f"{len(reports) - len(missing)} of {len(reports)} connectors are in their state, at most {left:.0f} s")
             raise NotYetError("; ".join(missing))
-        return found
+        return reports
 
     return _awaited("the connectors to be in their state", probe, seconds)
 
@@ -127,24 +127,25 @@ def restart(
 
     Raises CannotRunError at the deadline.
     """
-    for number, each in enumerate(restarts, start=1):
-        say(f"restarting {each.title} ({number} of {len(restarts)})")
-        _ask_for(api, each, seconds)
-    places = list(dict.fromkeys(each.place for each in restarts))
+    for number, restart_ in enumerate(restarts, start=1):
+        say(f"restarting {restart_.title} ({number} of {len(restarts)})")
+        _ask_for(api, restart_, seconds)
+    places = list(dict.fromkeys(restart_.place for restart_ in restarts))
 
     def probe(left: float) -> list[ConnectorReport]:
         live = read_live(api, places)
-        found = [connector_report(place, live[place.resource]) for place in places]
-        if waiting := [each.text for each in found if each.state != "RUNNING" or each.running_tasks < each.tasks]:
+        reports = [connector_report(place, live[place.resource]) for place in places]
+        unfinished = (report for report in reports if report.state != "RUNNING" or report.running_tasks < report.tasks)
+        if waiting := [report.text for report in unfinished]:
             say(f"waiting for connectors and tasks to run, at most {left:.0f} s")
             raise NotYetError("; ".join(waiting))
-        return found
+        return reports
 
     return _awaited("connectors and tasks to run", probe, seconds)
 
 
 def connector_report(place: ConnectorPlace, live: Object) -> ConnectorReport:
-    """What the operator reports about a connector."""
+    """Return what the operator reports about a connector."""
     _, status = connector_in(place, live)
     tasks = status.get("tasks") or []
     return ConnectorReport(
@@ -152,7 +153,7 @@ def connector_report(place: ConnectorPlace, live: Object) -> ConnectorReport:
         str((status.get("connector") or {}).get("state", "")),
         len(tasks),
         sum(task.get("state") == "RUNNING" for task in tasks),
-        tuple(each.reason for each in failures(status)),
+        tuple(failure.reason for failure in failures(status)),
     )
 
 
