@@ -40,11 +40,11 @@ CONNECTOR = "strimzi.io/mirrormaker-connector"
 _FIELD = "alterOffsets"
 
 
-def config_map(place: ConnectorPlace, live: Object, source: str, moves: Iterable[OffsetChange]) -> Object:
-    """The ConfigMap from which the operator takes the new offsets; Kubernetes deletes it with the resource."""
+def config_map(place: ConnectorPlace, live: Object, source: str, changes: Iterable[OffsetChange]) -> Object:
+    """Return the ConfigMap with the new offsets for the operator; Kubernetes deletes it with the resource."""
     resource = place.resource
     owner = {"apiVersion": resource.api_version, "kind": resource.kind, "name": resource.name}
-    offsets = offsets_document(source, {each.partition: each.stored for each in moves})
+    offsets = offsets_document(source, {change.partition: change.stored for change in changes})
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -67,7 +67,7 @@ def _key(place: ConnectorPlace) -> str:
 
 
 def arm(place: ConnectorPlace, live: Object, verb: str) -> list[Object]:
-    """The JSON patch that asks the operator to `alter` or `reset` the connector's offsets."""
+    """Return the JSON patch that asks the operator to `alter` or `reset` the connector's offsets."""
     asked = {OFFSETS: verb} | ({CONNECTOR: place.name} if place.resource.kind != "KafkaConnector" else {})
     field = {"fromConfigMap": {"name": config_map_reference(place).name}}
     path = f"{connector_path(live, place)}/{_FIELD}"
@@ -76,7 +76,7 @@ def arm(place: ConnectorPlace, live: Object, verb: str) -> list[Object]:
 
 
 def disarm(place: ConnectorPlace, live: Object) -> list[Object]:
-    """The JSON patch that removes what `arm` added and the operator left; empty if nothing is left."""
+    """Return the JSON patch that removes what `arm` added and the operator left; empty if nothing is left."""
     annotations = {key: value for key, value in _annotations(live).items() if key not in (OFFSETS, CONNECTOR)}
     path = f"{connector_path(live, place)}/{_FIELD}"
     removed: list[Object] = [{"op": "remove", "path": path}] if names_our_file(place, live) else []
@@ -86,19 +86,19 @@ def disarm(place: ConnectorPlace, live: Object) -> list[Object]:
 
 
 def pending(live: Object) -> bool:
-    """Whether the operator was asked but has not done it."""
+    """Return whether the operator was asked but has not done it."""
     return OFFSETS in _annotations(live)
 
 
 def warnings(live: Object) -> dict[str, str]:
-    """What the operator last reported about offsets: messages by time and reason."""
+    """Return what the operator last reported about offsets: messages by time and reason."""
     conditions = (live.get("status") or {}).get("conditions") or []
-    found = [each for each in conditions if each.get("type") == "Warning" and "Offsets" in each.get("reason", "")]
-    return {f"{each.get('lastTransitionTime')} {each['reason']}": str(each.get("message", "")) for each in found}
+    about = [entry for entry in conditions if entry.get("type") == "Warning" and "Offsets" in entry.get("reason", "")]
+    return {f"{entry.get('lastTransitionTime')} {entry['reason']}": str(entry.get("message", "")) for entry in about}
 
 
 def interrupted(place: ConnectorPlace, live: Object) -> bool:
-    """Whether the connector was stopped in order to set its offsets, and never started again."""
+    """Return whether the connector was stopped in order to set its offsets, and never started again."""
     announced = temporary_states(live).get(place.name)
     return announced is not None and announced.by.endswith(PURPOSE) and wanted_state(live, place) == announced.state
 
@@ -147,7 +147,7 @@ def _refused(place: ConnectorPlace, code: str, what: str, why: str, keys: str) -
 
 
 def names_our_file(place: ConnectorPlace, live: Object) -> bool:
-    """Whether the connector's spec names our ConfigMap."""
+    """Return whether the connector's spec names our ConfigMap."""
     fields: Any = live
     for step in connector_path(live, place).split("/")[1:]:
         fields = fields[int(step)] if isinstance(fields, list) else fields[step]
@@ -172,10 +172,10 @@ def wait_until_ended(unended: Callable[[str], Sequence[int]], connectors: Sequen
     """
 
     def probe() -> None:
-        left = {name: found for name in connectors if (found := unended(name))}
-        if left:
-            said = (f"tasks {', '.join(map(str, found))} of {name} have not ended" for name, found in left.items())
-            raise NotYetError("; ".join(said))
+        running = {name: tasks for name in connectors if (tasks := unended(name))}
+        if running:
+            texts = (f"tasks {', '.join(map(str, tasks))} of {name} have not ended" for name, tasks in running.items())
+            raise NotYetError("; ".join(texts))
 
     wait_for(f"the tasks of {', '.join(connectors)} to end", probe, seconds, _TASK_POLL_SECONDS)
 
@@ -206,23 +206,23 @@ class Run:
         """
         live = read_live(self.api, places)
         refuse(self.request, places, live)
-        live = self._mended(places)
+        live = self._withdraw_requests(places)
         stopping = [place for place in places if wanted_state(live[place.resource], place) != "stopped"]
         changes = planned(self.request, stopping, live)
         restored = [*stopping, *(place for place in places if interrupted(place, live[place.resource]))]
-        moves: Sequence[OffsetChange] | None = None
+        offset_changes: Sequence[OffsetChange] | None = None
         # If a task was removed from the connector earlier and its worker died, it never reports its end.
         running = {place.name: self.reader.present(place.name) for place in stopping}
         try:
             self._stop(places, changes)
             # A connector that waits for its first offsets selects nothing, and has no tasks.
             self._wait_ended([place for place in places if not waits_for_offsets(live[place.resource])], running)
-            moves = self._change(places, plan())
+            offset_changes = self._change(places, plan())
         finally:
-            seen = self._restore(restored, places, wait=moves is not None)
-        return moves, seen
+            seen = self._restore(restored, places, wait=offset_changes is not None)
+        return offset_changes, seen
 
-    def _mended(self, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
+    def _withdraw_requests(self, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
         """Withdraw what this or an interrupted call asked of the operator."""
         for place in places:
             if patch_live(self.api, place.resource, partial(disarm, place)):
@@ -247,8 +247,8 @@ class Run:
         names = [place.name for place in places]
 
         def unended(name: str) -> list[int]:
-            left = self.reader.unended(name)
-            return [task for task in left if name not in running or task in running[name]]
+            tasks = self.reader.unended(name)
+            return [task for task in tasks if name not in running or task in running[name]]
 
         try:
             wait_until_ended(unended, names, self.seconds)
@@ -263,29 +263,29 @@ class Run:
                 "run the command again.",
             ) from error
 
-    def _change(self, places: Sequence[ConnectorPlace], moves: Sequence[OffsetChange]) -> Sequence[OffsetChange]:
-        by_connector = {name: list(found) for name, found in groupby(sorted(moves, key=_name), key=_name)}
+    def _change(self, places: Sequence[ConnectorPlace], changes: Sequence[OffsetChange]) -> Sequence[OffsetChange]:
+        by_connector = {name: list(batch) for name, batch in groupby(sorted(changes, key=_name), key=_name)}
         for place in places:
             if place.name in by_connector:
                 self.say(f"changing the offsets of {place.name}")
                 self._ask(place, by_connector[place.name])
         stored = self.reader.stored()
-        wrong = [each for each in moves if stored.get((each.connector, each.partition)) != each.stored]
+        wrong = [change for change in changes if stored.get((change.connector, change.partition)) != change.stored]
         if wrong:
             raise CannotRunError(
                 "offsets-differ",
-                f"Connect has other offsets for {', '.join(str(each.partition) for each in wrong)}",
+                f"Connect has other offsets for {', '.join(str(change.partition) for change in wrong)}",
                 ", ".join(place.name for place in places),
                 "The operator reported no failure, but the offsets are not those that it was given.",
                 "run the command again; `list` prints what Connect has.",
             )
-        return moves
+        return changes
 
-    def _ask(self, place: ConnectorPlace, moves: Sequence[OffsetChange]) -> None:
+    def _ask(self, place: ConnectorPlace, changes: Sequence[OffsetChange]) -> None:
         """Let the operator change the offsets of one connector, and wait until it has."""
         live = read_live(self.api, [place])[place.resource]
         if self.verb == "alter":
-            self.api.apply(config_map(place, live, self.reader.source, moves))
+            self.api.apply(config_map(place, live, self.reader.source, changes))
         before = warnings(live)
         patch_live(self.api, place.resource, lambda now: arm(place, now, self.verb))
 
@@ -310,7 +310,7 @@ class Run:
     ) -> list[ConnectorReport]:
         """Remove what was added to the resources, and return the connectors to their earlier state."""
         try:
-            live = self._mended(places)
+            live = self._withdraw_requests(places)
             back = replace(self.request, state="running", take_over=True)
             ours = [place for place in stopped if interrupted(place, live[place.resource])]
             states = {place: planned(back, [place], live)[0].states for place in ours}
@@ -332,7 +332,7 @@ class Run:
 
 
 def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[ConnectorPlace]:
-    """The connectors on which an interrupted call left something."""
+    """Return the connectors on which an interrupted call left something."""
     live = read_live(api, places)
     return [
         place
@@ -345,8 +345,8 @@ def _state_patch(request: StateRequest, place: ConnectorPlace, live: Object) -> 
     return planned(request, [place], {place.resource: live})[0].patch
 
 
-def _name(move: OffsetChange) -> str:
-    return move.connector
+def _name(change: OffsetChange) -> str:
+    return change.connector
 
 
 def _not_acting(places: Sequence[ConnectorPlace], what: str) -> CannotRunError:

@@ -38,7 +38,7 @@ class Entry:
     time_ms: int | None = None
 
     def problem(self, code: str, what: str, why: str, remedy: str) -> Problem:
-        """A mistake in this entry."""
+        """Return a mistake in this entry."""
         return self.file.problem(self.line, code, what, why, remedy)
 
 
@@ -50,7 +50,7 @@ class OffsetsFile:
     text: str
 
     def problem(self, line: int, code: str, what: str, why: str, remedy: str) -> Problem:
-        """A mistake in a line, counted from 1."""
+        """Return a mistake in a line, counted from 1."""
         where = f"line {line}"
         return Problem(where, code, what, why, remedy, place=place(self.name, self.text.splitlines(), line, 1))
 
@@ -59,23 +59,23 @@ _Row = tuple[int, Mapping[str, str]]
 
 
 def entries(file: OffsetsFile) -> tuple[list[Entry], list[Problem]]:
-    """The entries of a file and its mistakes. Raises CannotRunError for a file of another form."""
+    """Return the entries of a file and its mistakes. Raises CannotRunError for a file of another form."""
     rows = _of_csv(file) if file.name.endswith(".csv") else _of_yaml(file)
-    found: list[Entry] = []
+    parsed: list[Entry] = []
     problems: list[Problem] = []
     for line, values in rows:
         mistakes = list(_mistakes(file, line, values))
         problems += mistakes
         if not mistakes:
-            found.append(_entry(file, line, values))
-    if not found and not problems:
+            parsed.append(_entry(file, line, values))
+    if not parsed and not problems:
         raise _unreadable(file, "it has no entry")
-    return found, [*problems, *_duplicates(found)]
+    return parsed, [*problems, *_duplicates(parsed)]
 
 
 def _of_csv(file: OffsetsFile) -> Iterator[_Row]:
     rows = csv.reader(StringIO(file.text))
-    header = [each.strip() for each in next(rows, [])]
+    header = [column.strip() for column in next(rows, [])]
     if "topic" not in header:
         raise _unreadable(file, "its first line does not name the columns")
     for values in rows:
@@ -89,9 +89,9 @@ def _of_yaml(file: OffsetsFile) -> Iterator[_Row]:
         root = yaml.compose(file.text, yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        said = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else "it is not YAML"
-        raise _unreadable(file, said) from error
-    if not isinstance(root, yaml.SequenceNode) or not all(isinstance(each, yaml.MappingNode) for each in root.value):
+        reason = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else "it is not YAML"
+        raise _unreadable(file, reason) from error
+    if not isinstance(root, yaml.SequenceNode) or not all(isinstance(node, yaml.MappingNode) for node in root.value):
         raise _unreadable(file, "it is not a list of entries")
     for node in root.value:
         values = {}
@@ -123,7 +123,7 @@ def _mistakes(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Iterat
 
 
 def _unknown_key(file: OffsetsFile, line: int, key: str) -> Problem:
-    similar, known = nearest(key, KEYS), ", ".join(f"`{each}`" for each in KEYS)
+    similar, known = nearest(key, KEYS), ", ".join(f"`{name}`" for name in KEYS)
     remedy = f"write `{similar}`." if similar else f"use only {known}."
     return file.problem(line, "unknown-key", f"there is no key `{key}`", f"An entry has the keys {known}.", remedy)
 
@@ -171,34 +171,34 @@ def _entry(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Entry:
     )
 
 
-def _duplicates(found: Iterable[Entry]) -> Iterator[Problem]:
-    """Entries that cover the same partition as an earlier one."""
+def _duplicates(parsed: Iterable[Entry]) -> Iterator[Problem]:
+    """Report entries that cover the same partition as an earlier one."""
     lines: dict[tuple[str, int | None], int] = {}
     whole: dict[str, int] = {}
-    for each in found:
-        anywhere = whole.get(each.topic, -1)
-        same = lines.get((each.topic, each.partition), anywhere)
-        if each.partition is None and same < 0:
-            same = next((line for (topic, _), line in lines.items() if topic == each.topic), -1)
+    for entry in parsed:
+        anywhere = whole.get(entry.topic, -1)
+        same = lines.get((entry.topic, entry.partition), anywhere)
+        if entry.partition is None and same < 0:
+            same = next((line for (topic, _), line in lines.items() if topic == entry.topic), -1)
         if same >= 0:
-            name = each.topic if each.partition is None else str(TopicPartition(each.topic, each.partition))
+            name = entry.topic if entry.partition is None else str(TopicPartition(entry.topic, entry.partition))
             what, why = f"{name} is also in line {same}", "Only one of them could take effect."
-            yield each.problem("duplicate-offset", what, why, "keep one of the two.")
-        lines.setdefault((each.topic, each.partition), each.line)
-        if each.partition is None:
-            whole.setdefault(each.topic, each.line)
+            yield entry.problem("duplicate-offset", what, why, "keep one of the two.")
+        lines.setdefault((entry.topic, entry.partition), entry.line)
+        if entry.partition is None:
+            whole.setdefault(entry.topic, entry.line)
 
 
 Positions = Mapping[TopicPartition, int | str]
 
 
 def json_text(source: str, positions: Positions) -> str:
-    """A file with these positions: the offset of the next record, or `earliest` or `latest`, by partition."""
+    """Return a file with these positions: the offset of the next record, or `earliest` or `latest`, by partition."""
     return json.dumps([dict(zip(KEYS, row, strict=False)) for row in _rows(source, positions)], indent=2)
 
 
 def csv_text(source: str, positions: Positions) -> str:
-    """The same as CSV."""
+    """Return the same as CSV."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows([KEYS[:4], *_rows(source, positions)])
     return text.getvalue()

@@ -38,11 +38,12 @@ class Known:
         return next_record(self.stored_of(partition), self.logs[partition], self.start_from)
 
     def positions(self) -> dict[TopicPartition, int | str]:
-        """Where each partition continues: the offset of the next record, or where it starts if nothing is stored."""
-        return {each: self.next_of(each) if self._is_stored(each) else self.start_from for each in sorted(self.logs)}
+        """Return where each partition continues: the offset of the next record, or `startFrom` if nothing is stored."""
+        offsets = {partition: self.next_of(partition) for partition in self.logs if self._is_stored(partition)}
+        return {partition: offsets.get(partition, self.start_from) for partition in sorted(self.logs)}
 
     def stays(self, partition: TopicPartition, then: int) -> bool:
-        """Whether the partition continues there without a change, wherever the log begins and ends by then."""
+        """Return whether the partition continues there without a change, wherever the log begins and ends by then."""
         lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
         return lasting and then == self.next_of(partition)
 
@@ -86,102 +87,102 @@ class OffsetChange:
 
 
 def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:
-    """What is wrong with the entries, given the state of the clusters."""
-    for each in entries:
-        if each.source not in ("", known.source):
-            what = f"the source of the flow is `{known.source}`, not `{each.source}`"
+    """Report what is wrong with the entries, given the state of the clusters."""
+    for entry in entries:
+        if entry.source not in ("", known.source):
+            what = f"the source of the flow is `{known.source}`, not `{entry.source}`"
             why = "Connect accepts offsets for another alias, but they have no effect."
-            yield each.problem("unknown-source", what, why, f"write `{known.source}`, or leave `source` out.")
-        if each.topic not in known.connectors:
-            yield _unknown_topic(each, known)
+            yield entry.problem("unknown-source", what, why, f"write `{known.source}`, or leave `source` out.")
+        if entry.topic not in known.connectors:
+            yield _unknown_topic(entry, known)
             continue
-        logs = {partition: log for partition, log in known.logs.items() if partition.topic == each.topic}
-        if each.partition is not None and TopicPartition(each.topic, each.partition) not in logs:
-            what = f"{each.topic} has no partition {each.partition}"
+        logs = {partition: log for partition, log in known.logs.items() if partition.topic == entry.topic}
+        if entry.partition is not None and TopicPartition(entry.topic, entry.partition) not in logs:
+            what = f"{entry.topic} has no partition {entry.partition}"
             why = f"On {known.source} it has the partitions 0 to {len(logs) - 1}."
-            yield each.problem("unknown-partition", what, why, "name one of these.")
-        yield from _out_of_range(each, known)
+            yield entry.problem("unknown-partition", what, why, "name one of these.")
+        yield from _out_of_range(entry, known)
 
 
-def _unknown_topic(each: Entry, known: Known) -> Problem:
-    similar = nearest(each.topic, known.connectors)
+def _unknown_topic(entry: Entry, known: Known) -> Problem:
+    similar = nearest(entry.topic, known.connectors)
     remedy = f"write `{similar}`." if similar else "remove the entry."
-    if each.topic in known.topics:
-        what, why = f"the flow does not replicate topic `{each.topic}`", "Its offsets would have no effect."
-        return each.problem("topic-not-replicated", what, why, remedy)
-    what = f"there is no topic `{each.topic}` on {known.source}"
+    if entry.topic in known.topics:
+        what, why = f"the flow does not replicate topic `{entry.topic}`", "Its offsets would have no effect."
+        return entry.problem("topic-not-replicated", what, why, remedy)
+    what = f"there is no topic `{entry.topic}` on {known.source}"
     why = "Connect accepts offsets for a topic that does not exist, but they have no effect."
-    return each.problem("unknown-topic", what, why, remedy)
+    return entry.problem("unknown-topic", what, why, remedy)
 
 
-def _out_of_range(each: Entry, known: Known) -> Iterator[Problem]:
-    partition = TopicPartition(each.topic, each.partition or 0)
+def _out_of_range(entry: Entry, known: Known) -> Iterator[Problem]:
+    partition = TopicPartition(entry.topic, entry.partition or 0)
     log = known.logs.get(partition)
-    if each.partition is None or log is None:
+    if entry.partition is None or log is None:
         return
-    if isinstance(each.offset, int) and not log.start <= each.offset <= log.end:
-        side = "before the first record" if each.offset < log.start else "after the end"
-        what = f"offset {each.offset} is {side} of {partition}"
+    if isinstance(entry.offset, int) and not log.start <= entry.offset <= log.end:
+        side = "before the first record" if entry.offset < log.start else "after the end"
+        what = f"offset {entry.offset} is {side} of {partition}"
         why = f"On {known.source} the next record can be any from {log.start} to {log.end}."
-        yield each.problem("offset-out-of-range", what, why, "write one of these, `earliest` or `latest`.")
+        yield entry.problem("offset-out-of-range", what, why, "write one of these, `earliest` or `latest`.")
 
 
 def moves(
     entries: Iterable[Entry], known: Known, at_time: Callable[[TopicPartition, int], int]
 ) -> tuple[list[OffsetChange], list[Problem]]:
-    """What the entries change, by partition, and what Connect cannot store. Unchanged partitions are left out.
+    """Return what the entries change, by partition, and what Connect cannot store. Unchanged partitions are left out.
 
     `at_time` is the offset of the first record at or after a time (ms since 1970) or else the end.
     """
-    found: list[OffsetChange] = []
+    changes: list[OffsetChange] = []
     problems: list[Problem] = []
-    for each in entries:
-        for partition in _partitions(each, known):
-            if known.stored_of(partition) is None and each.offset == known.start_from:
+    for entry in entries:
+        for partition in _partitions(entry, known):
+            if known.stored_of(partition) is None and entry.offset == known.start_from:
                 continue
-            then = _then(each, partition, known, at_time)
+            then = _then(entry, partition, known, at_time)
             if not can_resume_at(then, known.start_from):
                 what = f"{partition} cannot continue at offset 0"
                 why = f"With `startFrom: {known.start_from}` a connector without a stored offset starts there."
-                problems.append(each.problem("offset-not-storable", what, why, "deploy `startFrom: earliest` first."))
+                problems.append(entry.problem("offset-not-storable", what, why, "deploy `startFrom: earliest` first."))
             elif not known.stays(partition, then):
-                found.append(_move(partition, then, stored_for(then), known))
-    return sorted(found, key=lambda move: move.partition), problems
+                changes.append(_change(partition, then, stored_for(then), known))
+    return sorted(changes, key=lambda change: change.partition), problems
 
 
 def resets(known: Known) -> list[OffsetChange]:
-    """The moves that set every partition to its beginning, as if nothing were stored."""
-    return [_move(each, log.start, None, known) for each, log in sorted(known.logs.items())]
+    """Return the changes that set every partition to its beginning, as if nothing were stored."""
+    return [_change(partition, log.start, None, known) for partition, log in sorted(known.logs.items())]
 
 
-def of_those(found: Iterable[OffsetChange], agreed: Iterable[OffsetChange]) -> list[OffsetChange]:
-    """The moves of the partitions that the user agreed to move.
+def of_those(changes: Iterable[OffsetChange], agreed: Iterable[OffsetChange]) -> list[OffsetChange]:
+    """Return the changes of the partitions that the user agreed to change.
 
     An entry may have changed nothing when the plan was shown. If its connector has replicated more since then, the same
     entry would now rewind the partition.
     """
-    partitions = {each.partition for each in agreed}
-    return [each for each in found if each.partition in partitions]
+    partitions = {change.partition for change in agreed}
+    return [change for change in changes if change.partition in partitions]
 
 
-def _move(partition: TopicPartition, then: int, stored: int | None, known: Known) -> OffsetChange:
+def _change(partition: TopicPartition, then: int, stored: int | None, known: Known) -> OffsetChange:
     newest = known.syncs.get(partition, SyncHistory()).latest
     last = None if newest is None else newest.upstream
     return OffsetChange(known.connectors[partition.topic], partition, known.next_of(partition), then, stored, last)
 
 
-def _partitions(each: Entry, known: Known) -> list[TopicPartition]:
+def _partitions(entry: Entry, known: Known) -> list[TopicPartition]:
     return [
         partition
         for partition in sorted(known.logs)
-        if partition.topic == each.topic and each.partition in (None, partition.partition)
+        if partition.topic == entry.topic and entry.partition in (None, partition.partition)
     ]
 
 
-def _then(each: Entry, partition: TopicPartition, known: Known, at_time: Callable[[TopicPartition, int], int]) -> int:
+def _then(entry: Entry, partition: TopicPartition, known: Known, at_time: Callable[[TopicPartition, int], int]) -> int:
     log = known.logs[partition]
-    if each.time_ms is not None:
-        return at_time(partition, each.time_ms)
-    if isinstance(each.offset, int):
-        return each.offset
-    return log.start if each.offset == "earliest" else log.end
+    if entry.time_ms is not None:
+        return at_time(partition, entry.time_ms)
+    if isinstance(entry.offset, int):
+        return entry.offset
+    return log.start if entry.offset == "earliest" else log.end

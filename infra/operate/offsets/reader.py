@@ -45,35 +45,35 @@ class OffsetsReader:
 
     @property
     def places(self) -> tuple[ConnectorPlace, ...]:
-        """The source connectors."""
+        """Return the source connectors."""
         return tuple(place for place in connector_places(self.flow) if place.role == "source")
 
     def known(self, connectors: Sequence[str]) -> Known:
-        """What the clusters now hold for these connectors. Raises CannotRunError."""
+        """Return what the clusters now hold for these connectors. Raises CannotRunError."""
         try:
             return self._known(connectors)
         except NoAnswerError as error:
             raise _unasked(error) from None
 
     def moves(self, file: OffsetsFile, known: Known) -> list[OffsetChange]:
-        """What a file changes. Raises ReplicationError with everything that is wrong with it, and CannotRunError."""
+        """Return what a file changes. Raises ReplicationError with everything wrong in it, and CannotRunError."""
         source = self.readers.of(self.parameters.source)
 
         def at_time(partition: TopicPartition, time_ms: int) -> int:
-            found = source.offset_at(partition, time_ms)
-            return known.logs[partition].end if found is None else found
+            offset = source.offset_at(partition, time_ms)
+            return known.logs[partition].end if offset is None else offset
 
         wanted, unreadable = entries(file)
         try:
-            found, not_storable = moves(wanted, known, at_time)
+            changes, not_storable = moves(wanted, known, at_time)
         except NoAnswerError as error:
             raise _unasked(error) from None
         if problems := [*unreadable, *mistakes(wanted, known), *not_storable]:
             raise ReplicationError(problems)
-        return found
+        return changes
 
     def resets(self, known: Known) -> list[OffsetChange]:
-        """The moves that set every partition to its beginning. Raises RefusedError if a reset would not do that."""
+        """Return the changes that set every partition to its beginning. Raises RefusedError if a reset would not."""
         if known.start_from != "earliest":
             raise RefusedError(
                 "reset-starts-at-end",
@@ -85,28 +85,28 @@ class OffsetsReader:
         return resets(known)
 
     def stored(self) -> Stored:
-        """The offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
+        """Return the offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
         try:
             return self._stored()
         except NoAnswerError as error:
             raise _unasked(error) from None
 
     def unended(self, connector: str) -> list[int]:
-        """The tasks of a connector that may still store offsets. Raises CannotRunError."""
+        """Return the tasks of a connector that may still store offsets. Raises CannotRunError."""
         return unended_tasks(self._reports(), connector)
 
     def present(self, connector: str) -> frozenset[int]:
-        """The tasks that a running connector has. Raises CannotRunError."""
+        """Return the tasks that a running connector has. Raises CannotRunError."""
         return present_tasks(self._reports(), connector)
 
     def _reports(self) -> list[tuple[bytes | None, bytes | None]]:
-        """Keys and values of the workers' status topic. Raises CannotRunError."""
+        """Return keys and values of the workers' status topic. Raises CannotRunError."""
         topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
         try:
             read = self.readers.of(self.parameters.target).records(topic)
         except NoAnswerError as error:
             raise _unasked(error) from None
-        return [(each.key, each.value) for each in read]
+        return [(record.key, record.value) for record in read]
 
     def _known(self, connectors: Sequence[str]) -> Known:
         parameters, source = self.parameters, self.readers.of(self.parameters.source)
@@ -119,7 +119,7 @@ class OffsetsReader:
         return Known(self.source, parameters.start_from, source.topics(), logs, chosen, stored, syncs)
 
     def _connectors(self, topics: Iterable[str]) -> dict[str, str]:
-        """The source connector that replicates each topic."""
+        """Return the source connector that replicates each topic."""
         parts = [(self.parameters.part_selection(part), part.connector) for part in self.parameters.parts]
         chosen = parts or [(self.parameters.topic_selection, self.places[0].name)]
         return {topic: name for topic in sorted(topics) for selection, name in chosen if topic in selection}
