@@ -44,7 +44,7 @@ class PartitionTail:
     sample: int = 0
 
     def per_second(self, until_ms: int) -> float | None:
-        """How many records a second arrived between the oldest record of the sample and that time; None if unknown. The
+        """Return how many records a second arrived from the sample's oldest record to that time; None if unknown. The
         interval does not end at the newest record: otherwise an old burst would count as the current rate.
         """
         if self.oldest_ms is None or until_ms <= self.oldest_ms:
@@ -82,7 +82,7 @@ class DisasterFacts:
 
 
 def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
-    """Why the ends of the source's logs are not known; None if they are."""
+    """Return why the ends of the source's logs are not known; None if they are."""
     try:
         source.logs(source.partitions(flow.replicated(source.topics())))
     except NoAnswerError as error:
@@ -97,13 +97,13 @@ def read_target(
     source: Silence | None,
     verdict: VerdictFacts | NoAnswer | None,
     now_ms: int,
-    kept: PublishedPositions | str,
+    published: PublishedPositions | str,
 ) -> DisasterFacts:
     """Ask the target for everything; `names` are the groups to move, by default those that the flow selects."""
     policy = flow.replication_policy
-    topics = flow.replicated(name for each in target.topics() if policy.remote(name := policy.original(each)) == each)
+    topics = flow.replicated(name for copy in target.topics() if policy.remote(name := policy.original(copy)) == copy)
     remote = target.partitions(policy.remote(topic) for topic in topics)
-    original = {each: TopicPartition(policy.original(each.topic), each.partition) for each in remote}
+    original = {copy: TopicPartition(policy.original(copy.topic), copy.partition) for copy in remote}
     read = target.records(flow.checkpoints.topic) if flow.checkpoints.enabled else []
     checkpoints = latest_checkpoints(read).by_group
     translated = {group for group, partition in checkpoints if partition in original}
@@ -111,87 +111,87 @@ def read_target(
     chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
     members, committed = target.members(chosen), target.committed(chosen)
     groups = []
-    for each in chosen:
-        ours = {partition: offset for partition, offset in committed.get(each, {}).items() if partition in original}
-        if ours or each in translated or names:
-            groups.append(Group(each, 0, members.get(each, 0), {}, ours))
-    tails = {original[each]: tail for each, tail in _tails(flow, target, remote).items()}
-    logs = {original[each]: log for each, log in target.logs(remote).items()}
+    for group in chosen:
+        ours = {partition: offset for partition, offset in committed.get(group, {}).items() if partition in original}
+        if ours or group in translated or names:
+            groups.append(Group(group, 0, members.get(group, 0), {}, ours))
+    tails = {original[partition]: tail for partition, tail in _tails(flow, target, remote).items()}
+    logs = {original[partition]: log for partition, log in target.logs(remote).items()}
     ids: dict[str, str] = {}
-    if not isinstance(kept, str):
+    if not isinstance(published, str):
         # A failover is not refused only because the target does not report the ids of its topics.
         try:
-            found = target.topic_ids({each.topic for each in remote} & {policy.remote(each) for each in kept.topics})
-            ids = {policy.original(name): each for name, each in found.items()}
+            copies = {partition.topic for partition in remote} & {policy.remote(topic) for topic in published.topics}
+            ids = {policy.original(copy): topic_id for copy, topic_id in target.topic_ids(copies).items()}
         except NoAnswerError as error:
-            kept = f"the published positions cannot be used: {error}"
+            published = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
-    return DisasterFacts(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, kept, logs, ids)
+    return DisasterFacts(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, published, logs, ids)
 
 
 def _tails(
     flow: FlowParameters, target: KafkaReader, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, PartitionTail]:
     logs = target.logs(partitions)
-    ranges = {each: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for each, log in logs.items()}
+    ranges = {partition: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for partition, log in logs.items()}
     read: dict[TopicPartition, list[KafkaRecord]] = {}
-    for each in target.read("the newest records", ranges.items()):
+    for record in target.read("the newest records", ranges.items()):
         # In a pair, the target's own records say nothing about the source.
-        if flow.guard is None or flow.guard.mark in each.header_names:
-            read.setdefault(each.partition, []).append(each)
-    return {each: _tail(log.end, read.get(each, [])) for each, log in logs.items()}
+        if flow.guard is None or flow.guard.mark in record.header_names:
+            read.setdefault(record.partition, []).append(record)
+    return {partition: _tail(log.end, read.get(partition, [])) for partition, log in logs.items()}
 
 
 def _tail(end: int, read: Sequence[KafkaRecord]) -> PartitionTail:
     if not read:
         return PartitionTail(end)
-    times = [each.time_ms for each in read]
+    times = [record.time_ms for record in read]
     return PartitionTail(end, max(times), min(times), len(read))
 
 
-def disaster_plan(flow: FlowParameters, found: DisasterFacts) -> GroupPlan:
-    """The plan. It moves a group only in partitions where it has no position on the target, or a less exact one."""
-    moves: list[NewPosition] = []
+def disaster_plan(flow: FlowParameters, facts: DisasterFacts) -> GroupPlan:
+    """Return the plan. It moves a group only in partitions where its position on the target is missing or inexact."""
+    positions: list[NewPosition] = []
     left_alone = []
-    for group in found.groups:
+    for group in facts.groups:
         if group.members_on_target:
             why = f"it runs on {flow.target.alias} with {number(group.members_on_target, 'member')} already"
             left_alone.append(LeftAlone(group.name, why))
         else:
-            moves += _needed(flow, found, group)
-    again = [each for group in found.groups for each in _read_again(flow, found, group)]
+            positions += _new_positions(flow, facts, group)
+    again = [precondition for group in facts.groups for precondition in _read_again(flow, facts, group)]
     preconditions = (
-        _source(flow, found),
-        *_lost(flow, found),
+        _source(flow, facts),
+        *_lost(flow, facts),
         *again,
-        _kept(found, moves),
-        verdict_precondition(found.verdict, found.now_ms),
+        _exact_positions(facts, positions),
+        verdict_precondition(facts.verdict, facts.now_ms),
     )
-    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
 
 
-def _source(flow: FlowParameters, found: DisasterFacts) -> Precondition:
-    if found.source is not None and found.source.refused:
-        value = f"{found.source.reason}. The source is not lost: correct the login, and look again"
+def _source(flow: FlowParameters, facts: DisasterFacts) -> Precondition:
+    if facts.source is not None and facts.source.refused:
+        value = f"{facts.source.reason}. The source is not lost: correct the login, and look again"
         return Precondition("source", value, met=False)
-    if found.source is not None:
-        return Precondition("source", found.source.reason)
+    if facts.source is not None:
+        return Precondition("source", facts.source.reason)
     value = f"{flow.source.alias} answers, so exact positions can be computed: use `--mode planned` or `continuous`"
     return Precondition("source", value, met=False)
 
 
-def last_sign_ms(found: DisasterFacts) -> int | None:
-    """When a heartbeat or record last arrived from the source, in ms since 1970."""
+def last_sign_ms(facts: DisasterFacts) -> int | None:
+    """Return when a heartbeat or record last arrived from the source, in ms since 1970."""
     # A producer may date its records in the future, which does not show when they arrived.
-    times = [each.newest_ms for each in found.tails.values() if each.newest_ms is not None]
-    beat = [] if found.heartbeat_ms is None else [min(found.heartbeat_ms, found.now_ms)]
-    return max([*(each for each in times if each <= found.now_ms), *beat], default=None)
+    times = [tail.newest_ms for tail in facts.tails.values() if tail.newest_ms is not None]
+    beat = [] if facts.heartbeat_ms is None else [min(facts.heartbeat_ms, facts.now_ms)]
+    return max([*(time_ms for time_ms in times if time_ms <= facts.now_ms), *beat], default=None)
 
 
-def _lost(flow: FlowParameters, found: DisasterFacts) -> Iterator[Precondition]:
-    """For each topic, since when records may be missing, and about how many."""
-    sign = last_sign_ms(found)
-    if sign is None and any(each.newest_ms is not None for each in found.tails.values()):
+def _lost(flow: FlowParameters, facts: DisasterFacts) -> Iterator[Precondition]:
+    """Say for each topic since when records may be missing, and about how many."""
+    sign = last_sign_ms(facts)
+    if sign is None and any(tail.newest_ms is not None for tail in facts.tails.values()):
         value = "not known: the newest records are dated in the future, and there is no heartbeat"
         yield Precondition("lost", value, met=None)
         return
@@ -199,45 +199,45 @@ def _lost(flow: FlowParameters, found: DisasterFacts) -> Iterator[Precondition]:
         none = f"none of the newest records there came from {flow.source.alias}"
         yield Precondition("lost", f"the flow has no heartbeat on {flow.target.alias}, and {none}", met=False)
         return
-    silent = max(0.0, (found.now_ms - sign) / 1000)
+    silent = max(0.0, (facts.now_ms - sign) / 1000)
     by_topic: dict[str, list[PartitionTail]] = {}
-    for partition, tail in sorted(found.tails.items()):
+    for partition, tail in sorted(facts.tails.items()):
         by_topic.setdefault(partition.topic, []).append(tail)
     for topic, tails in by_topic.items():
         least = f"{topic}: at least the records of the last {duration(silent)}{_about(tails, sign, silent)}"
-        yield Precondition("lost", f"{least}; {_if_behind(flow, found, tails)}", met=None)
+        yield Precondition("lost", f"{least}; {_if_behind(flow, facts, tails)}", met=None)
 
 
-def _if_behind(flow: FlowParameters, found: DisasterFacts, tails: list[PartitionTail]) -> str:
-    """The upper bound of the loss: a task may have been far behind while heartbeats and other partitions kept up."""
+def _if_behind(flow: FlowParameters, facts: DisasterFacts, tails: list[PartitionTail]) -> str:
+    """Describe the upper bound of the loss: a task may lag far behind while heartbeats and other partitions keep up."""
     target = flow.target.alias
-    newest = [each.newest_ms for each in tails if each.newest_ms is not None]
+    newest = [tail.newest_ms for tail in tails if tail.newest_ms is not None]
     if not newest:
         none = f"none of its newest records on {target} came from {flow.source.alias}"
         return f"if replication lagged, it is unknown how much more, because {none}"
     oldest = min(newest)
-    old = f"{_age(found, oldest)} old" if oldest <= found.now_ms else "dated in the future"
+    old = f"{_age(facts, oldest)} old" if oldest <= facts.now_ms else "dated in the future"
     one = f"its newest record on {target}, which is"
     where = one if len(newest) == 1 else f"the newest record of each partition on {target}, the oldest of which is"
     return f"if replication lagged, also every record after {where} {old}"
 
 
 def _about(tails: list[PartitionTail], sign_ms: int, seconds: float) -> str:
-    rates = [rate for each in tails if (rate := each.per_second(sign_ms)) is not None]
+    rates = [rate for tail in tails if (rate := tail.per_second(sign_ms)) is not None]
     return f", about {math.ceil(sum(rates) * seconds)} at its last rate" if rates else ""
 
 
-def _age(found: DisasterFacts, at_ms: int) -> str:
-    return duration(max(0.0, (found.now_ms - at_ms) / 1000))
+def _age(facts: DisasterFacts, at_ms: int) -> str:
+    return duration(max(0.0, (facts.now_ms - at_ms) / 1000))
 
 
-def _read_again(flow: FlowParameters, found: DisasterFacts, group: Group) -> Iterator[Precondition]:
-    """How many records a group reads again at most, and how old that information is."""
-    starts = {partition: _start(flow, found, group, partition) for partition in found.tails}
+def _read_again(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Iterator[Precondition]:
+    """Say how many records a group reads again at most, and how old that information is."""
+    starts = {partition: _start(flow, facts, group, partition) for partition in facts.tails}
     known = {
         partition: start
         for partition, start in starts.items()
-        if start is not None and start <= found.tails[partition].end
+        if start is not None and start <= facts.tails[partition].end
     }
     if not known:
         value = (
@@ -245,15 +245,16 @@ def _read_again(flow: FlowParameters, found: DisasterFacts, group: Group) -> Ite
         )
         yield Precondition("read again", value, met=None)
         return
-    again = sum(max(0, found.tails[partition].end - start) for partition, start in known.items())
+    again = sum(max(0, facts.tails[partition].end - start) for partition, start in known.items())
     written = [
-        found.checkpoints[key].written_ms
+        facts.checkpoints[key].written_ms
         for partition in known
-        if (key := (group.name, flow.replication_policy.remote_partition(partition))) in found.checkpoints
+        if (key := (group.name, flow.replication_policy.remote_partition(partition))) in facts.checkpoints
     ]
-    age = f"; its offsets are known as of {_age(found, min(written))} ago" if written else ""
-    topics = {each.topic for each in known}
-    unknown = [each for each in starts if each not in known and each.topic in topics and found.tails[each].end]
+    age = f"; its offsets are known as of {_age(facts, min(written))} ago" if written else ""
+    topics = {partition.topic for partition in known}
+    filled = (partition for partition in starts if partition.topic in topics and facts.tails[partition].end)
+    unknown = [partition for partition in filled if partition not in known]
     others = ""
     if unknown:
         where = number(len(unknown), "partition")
@@ -261,87 +262,87 @@ def _read_again(flow: FlowParameters, found: DisasterFacts, group: Group) -> Ite
     yield Precondition("read again", f"{group.name}: at most {number(again, 'record')}{age}{others}", met=None)
 
 
-def _kept(found: DisasterFacts, moves: list[NewPosition]) -> Precondition:
-    """Whether published positions make any move more exact than MirrorMaker's checkpoint."""
-    if isinstance(found.kept, str):
-        return Precondition("exact", f"none: {found.kept}", met=None)
-    exact = sum(each.offset > _by_checkpoint(found, each) for each in moves)
-    count = f"{exact} of {number(len(moves), 'position')} to commit {agreeing(exact, '[comes|come]')}"
-    value = f"{count} from the validation of {found.kept.time}"
+def _exact_positions(facts: DisasterFacts, positions: list[NewPosition]) -> Precondition:
+    """Say whether published positions make any position more exact than MirrorMaker's checkpoint."""
+    if isinstance(facts.kept, str):
+        return Precondition("exact", f"none: {facts.kept}", met=None)
+    exact = sum(position.offset > _by_checkpoint(facts, position) for position in positions)
+    count = f"{exact} of {number(len(positions), 'position')} to commit {agreeing(exact, '[comes|come]')}"
+    value = f"{count} from the validation of {facts.kept.time}"
     return Precondition("exact", value, met=None)
 
 
-def _by_checkpoint(found: DisasterFacts, move: NewPosition) -> int:
-    """Where the group would continue without published positions."""
-    at, log = found.checkpoints[move.group, move.target], found.logs.get(move.source)
+def _by_checkpoint(facts: DisasterFacts, position: NewPosition) -> int:
+    """Return where the group would continue without published positions."""
+    at, log = facts.checkpoints[position.group, position.target], facts.logs.get(position.source)
     return at.downstream if log is None else place_after_loss(at.upstream, at.downstream, None, None, log)
 
 
-def consumed_topics(flow: FlowParameters, found: DisasterFacts) -> dict[str, list[str]]:
-    """For each group that does not run, the source's topics in which it has a position."""
-    idle = [group for group in found.groups if not group.members_on_target]
+def consumed_topics(flow: FlowParameters, facts: DisasterFacts) -> dict[str, list[str]]:
+    """Return the source's topics in which each group that does not run has a position."""
+    idle = [group for group in facts.groups if not group.members_on_target]
     topics = {
-        group.name: {each.topic for each in found.tails if _start(flow, found, group, each) is not None}
+        group.name: {partition.topic for partition in facts.tails if _start(flow, facts, group, partition) is not None}
         for group in idle
     }
-    return {name: sorted(each) for name, each in topics.items() if each}
+    return {name: sorted(consumed) for name, consumed in topics.items() if consumed}
 
 
-def _start(flow: FlowParameters, found: DisasterFacts, group: Group, partition: TopicPartition) -> int | None:
+def _start(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: TopicPartition) -> int | None:
     remote = flow.replication_policy.remote_partition(partition)
-    current, at = group.on_target.get(remote), _stood(flow, found, group, partition)
+    current, at = group.on_target.get(remote), _latest(flow, facts, group, partition)
     if at is None:
         return current
-    exact = _exact(found, group, partition, at)
+    exact = _exact(facts, group, partition, at)
     return exact if current is None or _is_synced(flow, current, at, exact) else current
 
 
-def _stood(flow: FlowParameters, found: DisasterFacts, group: Group, partition: TopicPartition) -> Checkpoint | None:
-    """Where the group was last seen: at its newest checkpoint, or at the lower offset that a validation has seen since.
+def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: TopicPartition) -> Checkpoint | None:
+    """Return the group's newest checkpoint, or one at the lower offset that a validation has seen since.
 
     MirrorMaker writes no checkpoint for an offset that it cannot translate, such as one before its oldest offset sync.
     The newest checkpoint then still has the position from before the group was set back. Source:
     MirrorCheckpointTask.checkpointsForGroup.
     """
-    at = found.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
+    at = facts.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
     if at is None:
         return None
-    if isinstance(found.kept, str):
+    if isinstance(facts.kept, str):
         return at
-    position = found.kept.positions.get((group.name, *partition))
-    since = datetime.fromisoformat(found.kept.time).timestamp() * 1000
+    position = facts.kept.positions.get((group.name, *partition))
+    since = datetime.fromisoformat(facts.kept.time).timestamp() * 1000
     if position is None or position.committed >= at.upstream or at.written_ms >= since:
         return at
     # Only the published position translates this offset: without it, the group starts at the beginning of the log.
     return at._replace(upstream=position.committed, downstream=0)
 
 
-def _exact(found: DisasterFacts, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
-    """Where the group of this checkpoint continues: where the checkpoint says, or further if that was proven."""
-    kept, log = found.kept, found.logs.get(partition)
+def _exact(facts: DisasterFacts, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
+    """Return where the group of this checkpoint continues: where it says, or further if that was proven."""
+    published, log = facts.kept, facts.logs.get(partition)
     if log is None:
         return at.downstream
-    topic = None if isinstance(kept, str) else kept.topics.get(partition.topic)
-    if isinstance(kept, str) or topic is None or found.topic_ids.get(partition.topic) != topic.target_id:
+    topic = None if isinstance(published, str) else published.topics.get(partition.topic)
+    if isinstance(published, str) or topic is None or facts.topic_ids.get(partition.topic) != topic.target_id:
         return place_after_loss(at.upstream, at.downstream, None, None, log)
-    position = kept.positions.get((group.name, *partition))
+    position = published.positions.get((group.name, *partition))
     return place_after_loss(at.upstream, at.downstream, topic.spans.get(partition.partition), position, log)
 
 
-def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, exact: int) -> bool:
-    """Whether the group's offset on the target is MirrorMaker's own, and less exact than what was proven.
+def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, proven: int) -> bool:
+    """Return whether the group's offset on the target is MirrorMaker's own, and less exact than what was proven.
 
     MirrorMaker itself moves a group that does not run from any earlier offset to its checkpoint.
     """
-    return flow.checkpoints.sync_group_offsets and current <= at.downstream < exact
+    return flow.checkpoints.sync_group_offsets and current <= at.downstream < proven
 
 
-def _needed(flow: FlowParameters, found: DisasterFacts, group: Group) -> Iterator[NewPosition]:
-    """Where the groups continue by their newest checkpoints, unless that or anything further is already committed."""
-    for partition in sorted(found.tails):
+def _new_positions(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Iterator[NewPosition]:
+    """Yield where the group continues by its newest checkpoints, unless it has already committed that or more."""
+    for partition in sorted(facts.tails):
         remote = flow.replication_policy.remote_partition(partition)
-        at, current = _stood(flow, found, group, partition), group.on_target.get(remote)
-        start, end = _start(flow, found, group, partition), found.tails[partition].end
+        at, current = _latest(flow, facts, group, partition), group.on_target.get(remote)
+        start, end = _start(flow, facts, group, partition), facts.tails[partition].end
         if at is None or start is None or start == current:
             continue
         # If it is after the end, it belongs to an earlier topic of this name: a consumer would apply its
@@ -358,8 +359,8 @@ def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:
         objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
     verdict = verdict_facts(opened.flow, objects)
     now_ms = time.time_ns() // 1_000_000
-    kept = published_positions(opened.flow, objects)
-    return read_target(parameters, opened.reader(parameters.target), names, silent, verdict, now_ms, kept)
+    published = published_positions(opened.flow, objects)
+    return read_target(parameters, opened.reader(parameters.target), names, silent, verdict, now_ms, published)
 
 
 class DisasterFailover(Operation[GroupPlan]):

@@ -96,7 +96,7 @@ class NewPosition:
 
     @property
     def text(self) -> str:
-        """The position as a line, such as "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, …"."""
+        """Return a line such as "checkout-web: orders-0 at 412 -> useast.orders-0 at 398, …"."""
         return f"{self.group}: {self.source} at {self.committed} -> {self.target} at {self.offset}, {self._read_again}"
 
     @property
@@ -135,7 +135,7 @@ class CheckedPlan:
 
     def document(self, *, committed: bool) -> dict[str, object]:
         """Return the plan as JSON, version 1. `committed` says whether it was carried out."""
-        shown = [{"name": each.name, "value": each.value, "met": each.met} for each in self.preconditions]
+        shown = [{"name": item.name, "value": item.value, "met": item.met} for item in self.preconditions]
         return {"version": 1, "committed": committed, "preconditions": shown}
 
 
@@ -174,10 +174,10 @@ class GroupPlan(CheckedPlan):
 
 
 def unproven(positions: Mapping[TopicPartition, object]) -> str:
-    """The first partition without proven positions, the reason, and how many others there are; else empty."""
-    found = [(each, why) for each, why in sorted(positions.items()) if isinstance(why, NotProvenError)]
-    if not found:
+    """Return the first partition without proven positions, the reason, and how many others there are; else empty."""
+    errors = [(partition, why) for partition, why in sorted(positions.items()) if isinstance(why, NotProvenError)]
+    if not errors:
         return ""
-    (partition, why), *others = found
+    (partition, why), *others = errors
     more = f", and {number(len(others), 'other partition')}" if others else ""
     return f"not proven in {partition}: {why}{more}"

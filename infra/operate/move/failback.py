@@ -13,7 +13,7 @@ from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack, positions_back
 from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, unproven
-from infra.operate.move.failover import LeftAloneError, groups_precondition, moves_of, refuse_running
+from infra.operate.move.failover import LeftAloneError, groups_precondition, new_positions, refuse_running
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
 from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
 from infra.operate.move.positions import LEADS
@@ -41,21 +41,21 @@ class FailbackFacts:
 
 
 def plan_back(
-    flow: FlowParameters, looked: FailbackFacts, reverse: Sequence[str], denied: Sequence[str] | None = ()
+    flow: FlowParameters, facts: FailbackFacts, reverse: Sequence[str], denied: Sequence[str] | None = ()
 ) -> GroupPlan:
-    """The plan of a failback. `reverse` names the stack's flows from the target to the source.
+    """Return the plan of a failback. `reverse` names the stack's flows from the target to the source.
 
     `denied` are the source's topics to which a failover with a fence denied all writes; None if not looked for.
     """
-    moves, left_alone = moves_of(looked.groups, lambda group: _moves(flow, group, looked))
+    positions, left_alone = new_positions(facts.groups, lambda group: _group_positions(flow, group, facts))
     preconditions = (
-        _proof(looked),
-        groups_precondition(moves, left_alone),
-        *_only_on_source(flow, looked),
-        *_only_on_target(flow, looked, reverse),
+        _proof(facts),
+        groups_precondition(positions, left_alone),
+        *_only_on_source(flow, facts),
+        *_only_on_target(flow, facts, reverse),
         *_fence(flow, denied),
     )
-    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
 
 
 def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Precondition]:
@@ -66,11 +66,11 @@ def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Preco
         yield Precondition("fence", f"{value}; this command allows them again at its end", met=None)
 
 
-def _moves(flow: FlowParameters, group: Group, looked: FailbackFacts) -> list[NewPosition]:
-    """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
+def _group_positions(flow: FlowParameters, group: Group, facts: FailbackFacts) -> list[NewPosition]:
+    """Return the positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
-    policy, found = flow.replication_policy, []
-    for partition, back in sorted(looked.positions.items()):
+    policy, positions = flow.replication_policy, []
+    for partition, back in sorted(facts.positions.items()):
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
             # Records that it consumed on the source before the failover may never have reached the target.
@@ -78,8 +78,8 @@ def _moves(flow: FlowParameters, group: Group, looked: FailbackFacts) -> list[Ne
                 committed, group.committed.get(partition, 0)
             )
             bound: Bound = "at most" if again else "exactly"
-            found.append(NewPosition(group.name, remote, committed, partition, offset, again, bound))
-    return found
+            positions.append(NewPosition(group.name, remote, committed, partition, offset, again, bound))
+    return positions
 
 
 def _proven(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> PartitionBack:
@@ -91,41 +91,41 @@ def _proven(partition: TopicPartition, committed: int, back: PartitionBack | Not
     return back
 
 
-def _proof(looked: FailbackFacts) -> Precondition:
-    if told := unproven(looked.positions):
-        return Precondition("positions", told, met=False)
-    return Precondition("positions", f"computed from records of {number(len(looked.positions), 'partition')}")
+def _proof(facts: FailbackFacts) -> Precondition:
+    if text := unproven(facts.positions):
+        return Precondition("positions", text, met=False)
+    return Precondition("positions", f"computed from records of {number(len(facts.positions), 'partition')}")
 
 
-def _only_on_source(flow: FlowParameters, looked: FailbackFacts) -> Iterator[Precondition]:
-    """Records that never reached the target: groups read those that follow the last common record on the source."""
+def _only_on_source(flow: FlowParameters, facts: FailbackFacts) -> Iterator[Precondition]:
+    """Report what never reached the target: groups read what follows the last common record on the source."""
     for passed, name, groups in (
         (False, "only source", "groups now read [it|them]"),
         (True, "never sent", "groups will not read [it|them]"),
     ):
-        found = [each for each in looked.source_only if each.passed is passed]
-        yield from on_one_side(name, found, f"never reached {flow.target.alias}", f", and {groups}")
-    for partition, why in sorted(looked.unknown.items())[:1]:
-        more = f" or {number(len(looked.unknown) - 1, 'other partition')}" if len(looked.unknown) > 1 else ""
+        spans = [span for span in facts.source_only if span.passed is passed]
+        yield from on_one_side(name, spans, f"never reached {flow.target.alias}", f", and {groups}")
+    for partition, why in sorted(facts.unknown.items())[:1]:
+        more = f" or {number(len(facts.unknown) - 1, 'other partition')}" if len(facts.unknown) > 1 else ""
         unread = f"none of the groups that were looked at has an offset in {partition}{more}"
         value = f"{unread}, and it is unknown which records only {flow.source.alias} has there: {why}"
         yield Precondition("only source", value, met=None)
 
 
-def on_one_side(name: str, found: Sequence[SourceOnly], what: str, then: str = "") -> Iterator[Precondition]:
-    """Ranges of records that the other side does not have; `what` describes them, and `then` agrees in number."""
-    for each in found[:_LISTED]:
+def on_one_side(name: str, spans: Sequence[SourceOnly], what: str, then: str = "") -> Iterator[Precondition]:
+    """Report ranges of records that the other side lacks; `what` describes them, and `then` agrees in number."""
+    for span in spans[:_LISTED]:
         yield Precondition(
-            name, f"{number(each.records, 'record')} {what}{agreeing(each.records, then)}: {each.text}", met=None
+            name, f"{number(span.records, 'record')} {what}{agreeing(span.records, then)}: {span.text}", met=None
         )
-    if others := found[_LISTED:]:
-        records = number(sum(each.records for each in others), "record")
+    if others := spans[_LISTED:]:
+        records = number(sum(span.records for span in others), "record")
         yield Precondition(name, f"{records} more, which `--json` lists and `--export` writes to a file", met=None)
 
 
-def _only_on_target(flow: FlowParameters, looked: FailbackFacts, reverse: Sequence[str]) -> Iterator[Precondition]:
-    """Records that producers wrote on the target: only another flow copies them to the source."""
-    topics = [f"{number(count, 'record')} to {topic}" for topic, count in sorted(looked.own_records.items()) if count]
+def _only_on_target(flow: FlowParameters, facts: FailbackFacts, reverse: Sequence[str]) -> Iterator[Precondition]:
+    """Report records that producers wrote on the target: only another flow copies them to the source."""
+    topics = [f"{number(count, 'record')} to {topic}" for topic, count in sorted(facts.own_records.items()) if count]
     if not topics:
         return
     way = (
@@ -160,12 +160,12 @@ def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts
     readers = opened.readers()
     source, target = readers["source"], readers["target"]
     topics = flow.replicated(source.topics())
-    remote = {flow.replication_policy.remote_partition(each): each for each in source.partitions(topics)}
-    existing = {each: remote[each] for each in target.partitions({each.topic for each in remote}) if each in remote}
+    remote = {flow.replication_policy.remote_partition(partition): partition for partition in source.partitions(topics)}
+    existing = {copy: remote[copy] for copy in target.partitions({copy.topic for copy in remote}) if copy in remote}
     say("asking for the groups on both sides")
     groups = read_groups(flow, FAILBACK, readers, names, existing.values())
     # Partitions without a group may also have records that only the source has.
-    wanted: dict[TopicPartition, set[int]] = {each: set() for each in existing.values()}
+    wanted: dict[TopicPartition, set[int]] = {partition: set() for partition in existing.values()}
     for group in groups:
         for partition, offset in group.on_target.items():
             wanted[existing[partition]].add(offset)
@@ -173,19 +173,20 @@ def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts
     own_records: dict[str, int] = {}
     for partition, log in own.items():
         own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
-    left_at = {each: {group.committed.get(each, 0) for group in groups} for each in existing.values()}
-    found = read_positions_back(flow, source, target, wanted, left_at, say)
-    backs = {each: back for each, back in found.items() if isinstance(back, PartitionBack)}
-    tails = {each: back.only_here for each, back in backs.items()}
-    gaps = {each: back.gaps for each, back in backs.items()}
+    left_at = {partition: {group.committed.get(partition, 0) for group in groups} for partition in existing.values()}
+    results = read_positions_back(flow, source, target, wanted, left_at, say)
+    backs = {partition: back for partition, back in results.items() if isinstance(back, PartitionBack)}
+    tails = {partition: back.only_here for partition, back in backs.items()}
+    gaps = {partition: back.gaps for partition, back in backs.items()}
     alone = source_only(source, tails, gaps, say, committed=flow.exactly_once)
-    unknown = {each: why for each, why in found.items() if isinstance(why, NotProvenError) and not wanted[each]}
-    positions = {each: back for each, back in found.items() if wanted[each]}
+    errors = {partition: why for partition, why in results.items() if isinstance(why, NotProvenError)}
+    unknown = {partition: why for partition, why in errors.items() if not wanted[partition]}
+    positions = {partition: back for partition, back in results.items() if wanted[partition]}
     return FailbackFacts(groups, positions, own_records, alone, unknown)
 
 
 def reverse_flows(opened: OpenFlow) -> list[str]:
-    """The stack's flows from the target to the source."""
+    """Return the names of the stack's flows from the target to the source."""
     ends = (opened.flow.settings.target, opened.flow.settings.source)
     flows = flows_without_addresses(opened.settings.topology, None)
     return [flow.name for flow in flows if (flow.settings.source, flow.settings.target) == ends]
@@ -199,7 +200,7 @@ def read_positions_back(
     left_at: Mapping[TopicPartition, Collection[int]],
     say: Say,
 ) -> dict[TopicPartition, PartitionBack | NotProvenError]:
-    """The positions on the source of offsets that were committed on the target, by source partition.
+    """Return the positions on the source of offsets that were committed on the target, by source partition.
 
     Groups had committed `left_at` on the source before they left. Each partition is read once, however many offsets
     there are. Raises NoAnswerError.

@@ -114,8 +114,8 @@ class Failover(Operation[GroupPlan]):
             back = f"When the groups are back on {source}, start it: {resume}"
             call.say(f"Leave the checkpoint connector stopped. {back}")
         else:
-            left = f"If groups remain on {source}, start the checkpoint connector for them"
-            call.say(f"{left} once the consumers run on {target}: {resume}")
+            advice = f"If groups remain on {source}, start the checkpoint connector for them"
+            call.say(f"{advice} once the consumers run on {target}: {resume}")
 
     def last_look(self, plan: GroupPlan) -> None:
         """Raise RefusedError if the source or a group moved since the plan was made."""
@@ -135,10 +135,10 @@ class Failover(Operation[GroupPlan]):
         if partition is None:
             return
         was, end = ends[partition], now[partition].end
-        told = f"it ends at {end}, and ended at {was}"
+        text = f"it ends at {end}, and ended at {was}"
         if end < was:
-            raise changed_meanwhile(self.opened, f"{partition} lost records: {told}", "find out why")
-        raise changed_meanwhile(self.opened, f"a producer wrote to {partition}: {told}", "stop it")
+            raise changed_meanwhile(self.opened, f"{partition} lost records: {text}", "find out why")
+        raise changed_meanwhile(self.opened, f"a producer wrote to {partition}: {text}", "stop it")
 
     def _stop_checkpoints(self, say: Say) -> tuple[ConnectorPlace, ...]:
         """Stop the flow's running checkpoint connectors, so that none moves a group back; return those stopped now.
@@ -182,19 +182,20 @@ def look(
     source, target = readers["source"], readers["target"]
     partitions = source.partitions(parameters.replicated(source.topics()))
     policy = parameters.replication_policy
-    existing = set(target.partitions({policy.remote(each.topic) for each in partitions}))
-    there = [each for each in partitions if policy.remote_partition(each) in existing]
+    existing = set(target.partitions({policy.remote(partition.topic) for partition in partitions}))
+    there = [partition for partition in partitions if policy.remote_partition(partition) in existing]
     began, before = time.monotonic(), {**source.logs(partitions), **(since or {})}
     say("asking for the groups on both sides")
     groups = read_groups(parameters, FAILOVER, readers, names, there)
     wanted = _wanted(groups, there, before)
-    positions = read_positions(parameters, source, target, wanted, say, _left(parameters, groups, wanted))
+    returning = _returning_offsets(parameters, groups, wanted)
+    positions = read_positions(parameters, source, target, wanted, say, returning)
     _wait(watch_seconds - (time.monotonic() - began), say)
     # A flow with `exactlyOnce` copies no record of a transaction before it is committed. The stable ends are read
     # first.
     stable = source.logs(partitions, committed=parameters.exactly_once)
     after = source.logs(partitions)
-    grown = (Growth(each, before[each].end, after[each].end) for each in partitions)
+    grown = (Growth(partition, before[partition].end, after[partition].end) for partition in partitions)
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
     return FailoverFacts(
@@ -202,10 +203,10 @@ def look(
         verdict_facts(opened.flow, objects),
         groups,
         positions,
-        {each: log.end for each, log in after.items()},
-        tuple(policy.remote_partition(each) for each in partitions if each not in there),
-        tuple(each for each in grown if each.before != each.after),
-        tuple(each for each, log in after.items() if stable[each].end < log.end),
+        {partition: log.end for partition, log in after.items()},
+        tuple(policy.remote_partition(partition) for partition in partitions if partition not in there),
+        tuple(growth for growth in grown if growth.before != growth.after),
+        tuple(partition for partition, log in after.items() if stable[partition].end < log.end),
         round(time.monotonic() - began, 1),
     )
 
@@ -213,10 +214,10 @@ def look(
 def _wanted(
     groups: Sequence[Group], partitions: Sequence[TopicPartition], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, set[int]]:
-    """The offsets whose positions are needed, in every partition. The position of the source's end proves that its last
-    records are on the target.
+    """Return the offsets whose positions are needed, by partition. The position of the source's end proves that its
+    last records are on the target.
     """
-    wanted = {each: {logs[each].end} for each in partitions}
+    wanted = {partition: {logs[partition].end} for partition in partitions}
     for group in groups:
         for partition, offset in group.committed.items():
             if offset <= logs[partition].end:
@@ -224,17 +225,17 @@ def _wanted(
     return wanted
 
 
-def _left(
+def _returning_offsets(
     flow: FlowParameters, groups: Sequence[Group], wanted: Mapping[TopicPartition, set[int]]
 ) -> dict[TopicPartition, set[tuple[int, int]]]:
-    """The offsets of groups that have consumed on the target before, each with its offset there."""
-    found: dict[TopicPartition, set[tuple[int, int]]] = {each: set() for each in wanted}
+    """Return the offsets of groups that have consumed on the target before, each with its offset there."""
+    offsets: dict[TopicPartition, set[tuple[int, int]]] = {partition: set() for partition in wanted}
     for group in groups:
         for partition, offset in group.committed.items():
             there = group.on_target.get(flow.replication_policy.remote_partition(partition))
             if there is not None and offset in wanted[partition]:
-                found[partition].add((offset, there))
-    return found
+                offsets[partition].add((offset, there))
+    return offsets
 
 
 def _wait(seconds: float, say: Say) -> None:
@@ -242,8 +243,8 @@ def _wait(seconds: float, say: Say) -> None:
     ends = time.monotonic() + seconds
 
     def probe() -> None:
-        if (left := ends - time.monotonic()) > 0:
-            say(f"watching the source for writers, {left:.0f} s more")
+        if (remaining := ends - time.monotonic()) > 0:
+            say(f"watching the source for writers, {remaining:.0f} s more")
             raise NotYetError("the time has not passed")
 
     wait_for("the time to pass", probe, max(0.0, seconds) + 1)
@@ -252,48 +253,48 @@ def _wait(seconds: float, say: Say) -> None:
 def plan(
     flow: FlowParameters,
     mode: Mode,
-    looked: FailoverFacts,
+    facts: FailoverFacts,
     now_ms: int,
     max_lag: int = 0,
     fence: Precondition | None = None,
 ) -> GroupPlan:
-    """The plan of a planned or continuous failover; up to `max_lag` records may still be missing on the target.
+    """Return the plan of a planned or continuous failover; up to `max_lag` records may still be missing on the target.
 
     With a `fence` that the command has yet to set, producers may still write.
     """
-    moves, left_alone = moves_of(looked.groups, lambda group: group_moves(flow, group, looked))
-    producers = fence or _producers(flow, looked)
-    stops = (producers, _drained(flow, looked, max_lag)) if mode is Mode.PLANNED else (_behind(looked),)
+    positions, left_alone = new_positions(facts.groups, lambda group: group_positions(flow, group, facts))
+    producers = fence or _producers(flow, facts)
+    stops = (producers, _drained(flow, facts, max_lag)) if mode is Mode.PLANNED else (_behind(facts),)
     preconditions = (
-        _connectors(looked.connectors),
-        _topics(flow, looked),
+        _connectors(facts.connectors),
+        _topics(flow, facts),
         *stops,
-        _proof(looked),
-        groups_precondition(moves, left_alone),
-        *_foreign(flow, looked),
-        *_returning(flow, looked, moves),
-        *_without_offset(flow, looked, {move.group for move in moves}),
-        verdict_precondition(looked.verdict, now_ms),
+        _proof(facts),
+        groups_precondition(positions, left_alone),
+        *_foreign(flow, facts),
+        *_returning(flow, facts, positions),
+        *_without_offset(flow, facts, {position.group for position in positions}),
+        verdict_precondition(facts.verdict, now_ms),
     )
-    return GroupPlan(preconditions, tuple(moves), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
 
 
 class LeftAloneError(Exception):
     """The reason to leave a group alone."""
 
 
-def moves_of(
-    groups: Iterable[Group], moves_of_group: Callable[[Group], list[NewPosition]]
+def new_positions(
+    groups: Iterable[Group], positions_of_group: Callable[[Group], list[NewPosition]]
 ) -> tuple[list[NewPosition], list[LeftAlone]]:
-    """The positions of the groups that can continue, and why the others cannot."""
-    moves: list[NewPosition] = []
+    """Return the positions of the groups that can continue, and why the others cannot."""
+    positions: list[NewPosition] = []
     left_alone: list[LeftAlone] = []
     for group in groups:
         try:
-            moves += moves_of_group(group)
+            positions += positions_of_group(group)
         except LeftAloneError as error:
             left_alone.append(LeftAlone(group.name, str(error)))
-    return moves, left_alone
+    return positions, left_alone
 
 
 def refuse_running(flow: FlowParameters, group: Group) -> None:
@@ -303,34 +304,35 @@ def refuse_running(flow: FlowParameters, group: Group) -> None:
             raise LeftAloneError(f"it runs on {side.alias} with {number(members, 'member')}: stop it there first")
 
 
-def group_moves(flow: FlowParameters, group: Group, looked: FailoverFacts) -> list[NewPosition]:
-    """The positions of a group. Raises LeftAloneError if one of them must not be committed."""
+def group_positions(flow: FlowParameters, group: Group, facts: FailoverFacts) -> list[NewPosition]:
+    """Return the positions of a group. Raises LeftAloneError if one of them must not be committed."""
     refuse_running(flow, group)
-    found = []
+    positions = []
     for partition, committed in sorted(group.committed.items()):
         remote = flow.replication_policy.remote_partition(partition)
         current = group.on_target.get(remote)
-        position = _position(partition, committed, current, looked)
+        position = _position(partition, committed, current, facts)
         if current is not None and current > position.offset:
             past = f"it is at {current} in {remote}, past its new position {position.offset}"
             why = f"it consumed on {flow.target.alias}, or its offset was reset on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
-        found.append(NewPosition(group.name, partition, committed, remote, position.offset, position.read_again, bound))
-    return found
+        offset, again = position.offset, position.read_again
+        positions.append(NewPosition(group.name, partition, committed, remote, offset, again, bound))
+    return positions
 
 
-def _position(partition: TopicPartition, committed: int, current: int | None, looked: FailoverFacts) -> ExactPosition:
-    found = looked.positions.get(partition)
-    if found is None:
+def _position(partition: TopicPartition, committed: int, current: int | None, facts: FailoverFacts) -> ExactPosition:
+    walk = facts.positions.get(partition)
+    if walk is None:
         raise LeftAloneError(f"{partition} is not on the target")
-    if isinstance(found, NotProvenError):
+    if isinstance(walk, NotProvenError):
         raise LeftAloneError(f"its position in {partition} is not proven")
-    if committed not in found.positions:
+    if committed not in walk.positions:
         raise LeftAloneError(f"it is at {committed} in {partition}, after the end of the source")
-    position = found.positions[committed]
+    position = walk.positions[committed]
     if current is not None:
-        position = found.returning.get((committed, current), position)
+        position = walk.returning.get((committed, current), position)
     if position.not_there:
         missing = number(position.not_there, "record")
         raise LeftAloneError(f"the target does not have {missing} of {partition} that the group has not consumed")
@@ -342,107 +344,107 @@ def _position(partition: TopicPartition, committed: int, current: int | None, lo
     return position
 
 
-def _connectors(found: tuple[ConnectorFacts, ...] | NoAnswer) -> Precondition:
-    if isinstance(found, NoAnswer):
-        return Precondition("connectors", f"not known: {found.reason}", met=False)
-    wrong = [each for each in found if not _works(each)]
-    shown = wrong or found
-    told = ", ".join(f"{each.name} {each.state or 'in no reported state'}{_tasks(each)}" for each in shown)
-    return Precondition("connectors", told, met=not wrong)
+def _connectors(connectors: tuple[ConnectorFacts, ...] | NoAnswer) -> Precondition:
+    if isinstance(connectors, NoAnswer):
+        return Precondition("connectors", f"not known: {connectors.reason}", met=False)
+    wrong = [connector for connector in connectors if not _works(connector)]
+    shown = wrong or connectors
+    states = (f"{facts.name} {facts.state or 'in no reported state'}{_tasks(facts)}" for facts in shown)
+    return Precondition("connectors", ", ".join(states), met=not wrong)
 
 
-def _works(each: ConnectorFacts) -> bool:
-    runs = each.state == "RUNNING" and not each.failures and not each.problem and each.running_tasks > 0
-    return each.role != "source" or runs
+def _works(facts: ConnectorFacts) -> bool:
+    runs = facts.state == "RUNNING" and not facts.failures and not facts.problem and facts.running_tasks > 0
+    return facts.role != "source" or runs
 
 
-def _tasks(each: ConnectorFacts) -> str:
-    return f" with {each.running_tasks} of {number(len(each.tasks), 'task')}" if each.tasks else ""
+def _tasks(facts: ConnectorFacts) -> str:
+    return f" with {facts.running_tasks} of {number(len(facts.tasks), 'task')}" if facts.tasks else ""
 
 
-def _topics(flow: FlowParameters, looked: FailoverFacts) -> Precondition:
-    if looked.missing:
-        return Precondition("topics", f"{named(looked.missing)} not on {flow.target.alias} yet", met=False)
-    topics = len({each.topic for each in looked.positions})
-    value = f"{number(topics, 'topic')} with {number(len(looked.positions), 'partition')} on {flow.target.alias}"
+def _topics(flow: FlowParameters, facts: FailoverFacts) -> Precondition:
+    if facts.missing:
+        return Precondition("topics", f"{named(facts.missing)} not on {flow.target.alias} yet", met=False)
+    topics = len({partition.topic for partition in facts.positions})
+    value = f"{number(topics, 'topic')} with {number(len(facts.positions), 'partition')} on {flow.target.alias}"
     return Precondition("topics", value, met=topics > 0)
 
 
-def _producers(flow: FlowParameters, looked: FailoverFacts) -> Precondition:
-    if cut := [each for each in looked.grown if each.after < each.before]:
-        ends = [f"{each.partition} ends at {each.after}, and ended at {each.before}" for each in cut]
+def _producers(flow: FlowParameters, facts: FailoverFacts) -> Precondition:
+    if cut := [growth for growth in facts.grown if growth.after < growth.before]:
+        ends = [f"{growth.partition} ends at {growth.after}, and ended at {growth.before}" for growth in cut]
         lost = f"{flow.source.alias} lost records while it was watched: {named(ends)}"
         return Precondition("producers", lost, met=False)
-    if looked.grown:
-        grown = [f"{each.partition} grew from {each.before} to {each.after}" for each in looked.grown]
+    if facts.grown:
+        grown = [f"{growth.partition} grew from {growth.before} to {growth.after}" for growth in facts.grown]
         return Precondition("producers", f"a producer still writes: {named(grown)}", met=False)
-    if looked.open:
-        value = f"a transaction is open, or something is written, on {named(looked.open)}"
+    if facts.open:
+        value = f"a transaction is open, or something is written, on {named(facts.open)}"
         return Precondition("producers", value, met=False)
-    return Precondition("producers", f"nothing was written for {looked.watched_seconds:g} s")
+    return Precondition("producers", f"nothing was written for {facts.watched_seconds:g} s")
 
 
-def _walks(looked: FailoverFacts) -> dict[TopicPartition, PartitionPositions]:
-    found = looked.positions.items()
-    return {partition: each for partition, each in found if not isinstance(each, NotProvenError)}
+def _walks(facts: FailoverFacts) -> dict[TopicPartition, PartitionPositions]:
+    results = facts.positions.items()
+    return {partition: walk for partition, walk in results if not isinstance(walk, NotProvenError)}
 
 
-def only_waits(plan: GroupPlan, looked: FailoverFacts) -> int:
-    """How many records are still missing on the target, if nothing else holds up the plan; otherwise 0."""
-    return 0 if plan.unmet else sum(each.waiting for each in _walks(looked).values())
+def only_waits(plan: GroupPlan, facts: FailoverFacts) -> int:
+    """Return how many records are still missing on the target, if nothing else holds up the plan; otherwise 0."""
+    return 0 if plan.unmet else sum(walk.waiting for walk in _walks(facts).values())
 
 
-def _waiting(looked: FailoverFacts) -> str:
-    waiting = {partition: each.waiting for partition, each in sorted(_walks(looked).items()) if each.waiting}
+def _waiting(facts: FailoverFacts) -> str:
+    waiting = {partition: walk.waiting for partition, walk in sorted(_walks(facts).items()) if walk.waiting}
     if not waiting:
         return ""
     places = [f"{count} of {partition}" for partition, count in waiting.items()]
     return f"{number(sum(waiting.values()), 'record')} not on the target yet: {named(places)}"
 
 
-def _drained(flow: FlowParameters, looked: FailoverFacts, max_lag: int) -> Precondition:
-    waiting = _waiting(looked)
+def _drained(flow: FlowParameters, facts: FailoverFacts, max_lag: int) -> Precondition:
+    waiting = _waiting(facts)
     if waiting and max_lag:
-        count = sum(each.waiting for each in _walks(looked).values())
+        count = sum(walk.waiting for walk in _walks(facts).values())
         more = "which the command waits for" if count <= max_lag else f"and `--max-lag` is {max_lag}"
         return Precondition("drained", f"{waiting}, {more}", met=None if count <= max_lag else False)
-    compared = sum(each.on_target for each in _walks(looked).values())
+    compared = sum(walk.on_target for walk in _walks(facts).values())
     value = f"each of the last {number(compared, 'record')} of {flow.source.alias} is on {flow.target.alias}"
     return Precondition("drained", waiting or value, met=not waiting)
 
 
-def _behind(looked: FailoverFacts) -> Precondition:
-    return Precondition("lag", _waiting(looked) or "none", met=None)
+def _behind(facts: FailoverFacts) -> Precondition:
+    return Precondition("lag", _waiting(facts) or "none", met=None)
 
 
-def _proof(looked: FailoverFacts) -> Precondition:
-    if told := unproven(looked.positions):
-        return Precondition("positions", told, met=False)
-    again = sum(each.sent_again for each in _walks(looked).values())
+def _proof(facts: FailoverFacts) -> Precondition:
+    if text := unproven(facts.positions):
+        return Precondition("positions", text, met=False)
+    again = sum(walk.sent_again for walk in _walks(facts).values())
     return Precondition("positions", f"computed from records; {number(again, 'record')} are duplicated on the target")
 
 
-def groups_precondition(moves: list[NewPosition], left_alone: list[LeftAlone]) -> Precondition:
-    """How many groups move; there has to be one."""
-    found = len({move.group for move in moves})
+def groups_precondition(positions: list[NewPosition], left_alone: list[LeftAlone]) -> Precondition:
+    """Say how many groups move; there has to be one."""
+    count = len({position.group for position in positions})
     alone = f", {len(left_alone)} left alone" if left_alone else ""
-    return Precondition("groups", f"{number(found, 'group')} to move{alone}", met=found > 0)
+    return Precondition("groups", f"{number(count, 'group')} to move{alone}", met=count > 0)
 
 
-def _foreign(flow: FlowParameters, looked: FailoverFacts) -> Iterator[Precondition]:
-    """Records that others wrote to topics of the same name on the target, and that a group may read."""
-    found = {partition: each.foreign for partition, each in sorted(_walks(looked).items()) if each.foreign}
-    if found:
-        places = [f"{count} of {partition}" for partition, count in found.items()]
-        value = f"{number(sum(found.values()), 'record')} on {flow.target.alias} did not come from {flow.source.alias}"
+def _foreign(flow: FlowParameters, facts: FailoverFacts) -> Iterator[Precondition]:
+    """Report records that others wrote to topics of the same name on the target, and that a group may read."""
+    counts = {partition: walk.foreign for partition, walk in sorted(_walks(facts).items()) if walk.foreign}
+    if counts:
+        places = [f"{count} of {partition}" for partition, count in counts.items()]
+        value = f"{number(sum(counts.values()), 'record')} on {flow.target.alias} did not come from {flow.source.alias}"
         yield Precondition("only target", f"{value}: {named(places)}", met=None)
 
 
-def _returning(flow: FlowParameters, looked: FailoverFacts, moves: list[NewPosition]) -> Iterator[Precondition]:
-    """The groups of a pair that continue further on because they have consumed on the target before."""
-    walks = _walks(looked)
-    further = (each for each in moves if each.offset != walks[each.source].positions[each.committed].offset)
-    if names := list(dict.fromkeys(each.group for each in further)):
+def _returning(flow: FlowParameters, facts: FailoverFacts, positions: list[NewPosition]) -> Iterator[Precondition]:
+    """Name the groups of a pair that continue further on because they have consumed on the target before."""
+    walks = _walks(facts)
+    further = (new for new in positions if new.offset != walks[new.source].positions[new.committed].offset)
+    if names := list(dict.fromkeys(new.group for new in further)):
         target, source = flow.target.alias, flow.source.alias
         groups = agreeing(len(names), "[the group|these groups]")
         only = f"to start from the offsets on {source} alone, delete {groups} on {target}"
@@ -450,19 +452,19 @@ def _returning(flow: FlowParameters, looked: FailoverFacts, moves: list[NewPosit
         yield Precondition("returning", value, met=None)
 
 
-def _without_offset(flow: FlowParameters, looked: FailoverFacts, moving: set[str]) -> Iterator[Precondition]:
-    """Where the moving groups start in those partitions of their topics in which they have no source offset."""
-    found: dict[str, list[str]] = {}
-    for group in looked.groups:
-        topics = {each.topic for each in group.committed}
-        silent = [each for each, end in sorted(looked.ends.items()) if each.topic in topics and end]
-        if group.name in moving and (
-            starts := [_start(flow, group, each) for each in silent if each not in group.committed]
+def _without_offset(flow: FlowParameters, facts: FailoverFacts, names: set[str]) -> Iterator[Precondition]:
+    """Say where the named groups start in partitions of their topics in which they have no source offset."""
+    starts_by_group: dict[str, list[str]] = {}
+    for group in facts.groups:
+        topics = {partition.topic for partition in group.committed}
+        partitions = [partition for partition, end in sorted(facts.ends.items()) if partition.topic in topics and end]
+        if group.name in names and (
+            starts := [_start(flow, group, partition) for partition in partitions if partition not in group.committed]
         ):
-            found[group.name] = starts
-    for name, starts in list(found.items())[:_NAMED]:
+            starts_by_group[group.name] = starts
+    for name, starts in list(starts_by_group.items())[:_NAMED]:
         yield Precondition("no offset", f"{name} begins {named(starts)}", met=None)
-    if others := list(found)[_NAMED:]:
+    if others := list(starts_by_group)[_NAMED:]:
         yield Precondition("no offset", f"others also lack one in some partitions: {', '.join(others)}", met=None)
 
 
@@ -473,17 +475,17 @@ def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str
     return f"in {remote} at {start}"
 
 
-def verdict_precondition(found: VerdictFacts | NoAnswer | None, now_ms: int) -> Precondition:
-    """What the newest published verdict says; it decides nothing, because positions are proven independently."""
-    match found:
+def verdict_precondition(verdict: VerdictFacts | NoAnswer | None, now_ms: int) -> Precondition:
+    """Report the newest published verdict; it decides nothing, because positions are proven independently."""
+    match verdict:
         case NoAnswer():
-            return Precondition("verdict", f"not known: {found.reason}", met=None)
+            return Precondition("verdict", f"not known: {verdict.reason}", met=None)
         case None:
             return Precondition("verdict", "no validation was ever published", met=None)
-    age = duration(max(0.0, now_ms / 1000 - found.at.timestamp()))
-    other = "" if found.current else ", for another model or with other accepted findings"
-    met = True if found.verdict is Verdict.PASS and found.current else None
-    return Precondition("verdict", f"{found.verdict}, {age} ago{other}", met=met)
+    age = duration(max(0.0, now_ms / 1000 - verdict.at.timestamp()))
+    other = "" if verdict.current else ", for another model or with other accepted findings"
+    met = True if verdict.verdict is Verdict.PASS and verdict.current else None
+    return Precondition("verdict", f"{verdict.verdict}, {age} ago{other}", met=met)
 
 
 def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
@@ -505,7 +507,7 @@ def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
 
 
 def next_steps(flow: FlowParameters, mode: Mode, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """What to start, and where; `groups` are the source's topics by group."""
+    """Say what to start, and where; `groups` are the source's topics by group."""
     policy = flow.replication_policy
     yield f"Start the consumers on {flow.target.alias}: {flow.target.bootstrap_servers}"
     for group, consumed in groups.items():

@@ -45,19 +45,19 @@ _STOPS_FLOW = "The fence's ACL would also stop the other flow from writing."
 
 
 def fence_precondition(
-    flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, found: Access
+    flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, access: Access
 ) -> Precondition:
-    """What the command denies. `principal` is the connectors' user on the source; it must be allowed to change ACLs."""
+    """Say what the command denies. `principal` is the connectors' user on the source; it must be able to alter ACLs."""
     source = flow.source.alias
-    if not found.has_authorizer:
+    if not access.has_authorizer:
         return _unmet(f"{source} has no authorizer, so it cannot deny anything: {_INSTEAD}")
-    if not found.may_change:
+    if not access.may_change:
         grant = f"kafka-acls.sh … {grant_options(principal or '…', 'cluster', 'literal', CLUSTER_NAME, ['ALTER'])}"
         return _unmet(f"the connectors' user may not change ACLs on {source}: allow it with `{grant}`, or {_INSTEAD}")
-    if closed := without_grant(topics, found.entries):
-        told = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could also stop the consumers"
-        return _unmet(f"{told}: allow them to read, or {_INSTEAD}")
-    if marked := marked_topics(owner, found.entries):
+    if closed := without_grant(topics, access.entries):
+        text = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could also stop the consumers"
+        return _unmet(f"{text}: allow them to read, or {_INSTEAD}")
+    if marked := marked_topics(owner, access.entries):
         denied = f"an earlier run denied everyone (`User:*`) to write to {named(marked)} on {source}"
         return Precondition("fence", f"{denied}; `--lift-fence` allows it again")
     return Precondition("fence", f"everyone (`User:*`) will be denied to write to {named(topics)} on {source}")
@@ -68,7 +68,7 @@ def _unmet(value: str) -> Precondition:
 
 
 def not_seen(alias: str) -> Precondition:
-    """The note that no fence was looked for, because the connectors' user may not see ACLs there."""
+    """Return the note that no fence was looked for, because the connectors' user may not see ACLs there."""
     value = f"not looked for: the connectors' user may not see the ACLs of {alias}"
     remedy = "if you failed over with `--fence`, run that command again with `--lift-fence`"
     return Precondition("fence", f"{value}; {remedy}", met=None)
@@ -80,9 +80,9 @@ def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterabl
     if flow.settings.loop_guard:
         what = "the flow is half of a pair, whose other half writes to the same topics"
         raise RefusedError("fence-unsuited", what, where, _STOPS_FLOW, f"{_INSTEAD}.")
-    for each in flows:
-        if each.settings.source == flow.settings.source and each.settings.sync_topic_acls:
-            what = f"`{each.name}` copies the ACLs of topics to {each.settings.target} (`syncTopicAcls`)"
+    for other in flows:
+        if other.settings.source == flow.settings.source and other.settings.sync_topic_acls:
+            what = f"`{other.name}` copies the ACLs of topics to {other.settings.target} (`syncTopicAcls`)"
             why = (
                 "It would copy the fence's ACL to the remote topics. Then nobody could write to them, not even "
                 "MirrorMaker."
@@ -90,26 +90,26 @@ def refuse_unfenceable(flow: ResolvedFlow, topics: Iterable[str], flows: Iterabl
             raise RefusedError(
                 "fence-copied", what, where, why, f"set `syncTopicAcls: false` and deploy it, or {_INSTEAD}."
             )
-        if each.settings.target == flow.settings.source and (written := _written(flow_parameters(each), wanted)):
-            what = f"`{each.name}` writes to {named(written)} on {flow.settings.source}"
+        if other.settings.target == flow.settings.source and (written := _written(flow_parameters(other), wanted)):
+            what = f"`{other.name}` writes to {named(written)} on {flow.settings.source}"
             raise RefusedError("fence-unsuited", what, where, _STOPS_FLOW, f"{_INSTEAD}.")
 
 
 def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
-    """Those of these topics on the target to which the flow replicates."""
+    """Return which of these topics on the target the flow writes to."""
     policy = flow.replication_policy
-    originals = {policy.original(each): each for each in topics if policy.remote(policy.original(each)) == each}
-    return sorted(originals[each] for each in flow.replicated(originals))
+    originals = {policy.original(topic): topic for topic in topics if policy.remote(policy.original(topic)) == topic}
+    return sorted(originals[original] for original in flow.replicated(originals))
 
 
 def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPartition, OffsetRange]) -> str:
-    """How much each topic grew, such as "orders grew by 12 records"; empty if none did."""
+    """Say how much each topic grew, such as "orders grew by 12 records"; empty if none did."""
     grown: dict[str, int] = {}
     for partition, log in after.items():
         if (records := log.end - before[partition].end) > 0:
             grown[partition.topic] = grown.get(partition.topic, 0) + records
-    told = [f"{topic} grew by {number(records, 'record')}" for topic, records in sorted(grown.items())]
-    return named(told)
+    texts = [f"{topic} grew by {number(records, 'record')}" for topic, records in sorted(grown.items())]
+    return named(texts)
 
 
 #: For how long a quiet source is first watched, and how long writes in flight may take, in seconds.
@@ -117,24 +117,24 @@ _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
 def owner_of(opened: OpenFlow) -> str:
-    """The owner that the marks of a flow's fence name."""
+    """Return the owner that the marks of a flow's fence name."""
     return f"{opened.settings.stack}/{opened.flow.name}"
 
 
 def lift_call(opened: OpenFlow) -> str:
-    """The command that only lifts the fence of a flow."""
+    """Return the command that only lifts the fence of a flow."""
     return f"`replicate failover {opened.settings.stack} {opened.flow.name} --lift-fence`"
 
 
 def fenced_topics(opened: OpenFlow) -> list[str]:
-    """The flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
+    """Return the flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
     topics = opened.parameters.replicated(opened.reader(opened.parameters.source).topics())
     refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.settings.topology))
     return topics
 
 
 def fence_facts(opened: OpenFlow, topics: Sequence[str]) -> Precondition:
-    """Whether the topics can be fenced. Raises NoAnswerError."""
+    """Say whether the topics can be fenced. Raises NoAnswerError."""
     principal = kafka_principal(opened.flow.source) or ""
     return fence_precondition(
         opened.parameters, principal, topics, owner_of(opened), opened.topic_acls("source").access()
@@ -169,7 +169,7 @@ class Fence:
                 last, still_since = now, time.monotonic()
                 if time.monotonic() - began > _UNDERWAY_SECONDS:
                     self.refuse_growth(now)
-            open_ = sorted(each for each, log in now.items() if stable[each].end < log.end)
+            open_ = sorted(partition for partition, log in now.items() if stable[partition].end < log.end)
             if open_:
                 say(f"waiting for the open transaction on {open_[0]}")
                 raise NotYetError(f"a transaction is open on {open_[0]}")
@@ -232,39 +232,39 @@ def _take_back(opened: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None
 
 
 def fenced_by_flow(opened: OpenFlow) -> list[str]:
-    """The topics on the source that this flow's fence denies.
+    """Return the topics on the source that this flow's fence denies.
 
     Raises NoAnswerError, and CannotRunError if the login may not change ACLs.
     """
     acls = opened.topic_acls("source")
-    found = acls.access()
-    if found.has_authorizer and not found.may_change:
+    access = acls.access()
+    if access.has_authorizer and not access.may_change:
         why = "The connectors' user needs Alter on the cluster to find a fence and to lift it."
         remedy = "allow it as you did for `--fence`, and run the command again."
         what = "the connectors' user may not change ACLs"
         raise CannotRunError("fence-unknown", what, acls.alias, why, remedy)
-    return marked_topics(owner_of(opened), found.entries)
+    return marked_topics(owner_of(opened), access.entries)
 
 
 def visible_fence(opened: OpenFlow) -> list[str] | None:
-    """The topics on the source that this flow's fence denies; None if this login cannot see them."""
+    """Return the topics on the source that this flow's fence denies; None if this login cannot see them."""
     entries = _entries(opened, "source")
     return None if entries is None else marked_topics(owner_of(opened), entries)
 
 
 def owners_on(opened: OpenFlow, side: Side, topics: Collection[str]) -> list[str] | None:
-    """All owners of fences on these topics on one side; None if this login cannot see them."""
+    """Return all owners of fences on these topics on one side; None if this login cannot see them."""
     entries = _entries(opened, side)
     return None if entries is None else owners(topics, entries)
 
 
 def _entries(opened: OpenFlow, side: Side) -> tuple[AclEntry, ...] | None:
     try:
-        found = opened.topic_acls(side).access()
+        access = opened.topic_acls(side).access()
     except CannotRunError:
         # This machine cannot use the login.
         return None
-    return found.entries if found.seen else None
+    return access.entries if access.seen else None
 
 
 def lift(acls: TopicAcls, owner: str) -> list[str]:
@@ -305,8 +305,8 @@ class FencedFailover(Failover):
                 self.wait_until_replicated(sys.maxsize, say)
                 after = self.look_once(call.watch_seconds, 0, say)
             self.finish(after)
-            lift = f"until `replicate failback` has succeeded; {lift_call(opened)} allows them now"
-            call.say(f"Writes to {named(self.topics)} on {flow.source.alias} stay denied {lift}")
+            until = f"until `replicate failback` has succeeded; {lift_call(opened)} allows them now"
+            call.say(f"Writes to {named(self.topics)} on {flow.source.alias} stay denied {until}")
             fence.expect_held()
 
     def look_once(self, seconds: float, max_lag: int, say: Say) -> GroupPlan:

@@ -60,31 +60,31 @@ class FlowBackPlan(CheckedPlan):
 
 
 def plan_return(
-    flow: FlowParameters, looked: FlowBackFacts, running: tuple[str, ...], fences: Sequence[str] | None = ()
+    flow: FlowParameters, facts: FlowBackFacts, running: tuple[str, ...], fences: Sequence[str] | None = ()
 ) -> FlowBackPlan:
-    """The plan; `running` names the source connectors that are not stopped. `fences` names the owners of fences on the
-    old origin; None if they could not be seen. Raises RefusedError for a flow that has already replicated.
+    """Return the plan; `running` names the source connectors that are not stopped. `fences` names the owners of fences
+    on the old origin; None if they could not be seen. Raises RefusedError for a flow that has already replicated.
     """
-    known, begins = looked.known, _begins(looked)
+    known, starts = facts.known, _starts(facts)
     changes = []
-    for partition, begin in sorted(begins.items()):
-        stored, wanted = known.stored_of(partition), stored_for(begin.offset)
+    for partition, start in sorted(starts.items()):
+        stored, wanted = known.stored_of(partition), stored_for(start.offset)
         if stored not in (None, wanted):
             raise _has_run(flow, f"{partition} is replicated up to {stored}")
-        if stored != wanted and not known.stays(partition, begin.offset):
+        if stored != wanted and not known.stays(partition, start.offset):
             connector = known.connectors[partition.topic]
-            changes.append(OffsetChange(connector, partition, known.next_of(partition), begin.offset, wanted))
+            changes.append(OffsetChange(connector, partition, known.next_of(partition), start.offset, wanted))
     preconditions = (
         _stopped(flow, running),
-        *_proof(flow, looked),
-        *_old_only(flow, looked),
+        *_proof(flow, facts),
+        *_old_only(flow, facts),
         *_fenced(flow, fences),
     )
     return FlowBackPlan(preconditions, tuple(changes))
 
 
-def _begins(looked: FlowBackFacts) -> dict[TopicPartition, FlowBackStart]:
-    return {each: begin for each, begin in looked.beginnings.items() if isinstance(begin, FlowBackStart)}
+def _starts(facts: FlowBackFacts) -> dict[TopicPartition, FlowBackStart]:
+    return {partition: start for partition, start in facts.beginnings.items() if isinstance(start, FlowBackStart)}
 
 
 def _has_run(flow: FlowParameters, what: str) -> RefusedError:
@@ -105,29 +105,29 @@ def _stopped(flow: FlowParameters, running: tuple[str, ...]) -> Precondition:
     return Precondition("connectors", value, met=False)
 
 
-def _proof(flow: FlowParameters, looked: FlowBackFacts) -> Iterator[Precondition]:
-    if told := unproven(looked.beginnings):
-        yield Precondition("beginning", told, met=False)
+def _proof(flow: FlowParameters, facts: FlowBackFacts) -> Iterator[Precondition]:
+    if text := unproven(facts.beginnings):
+        yield Precondition("beginning", text, met=False)
         return
-    begins = _begins(looked)
-    back = number(sum(each.records for each in begins.values()), "record")
-    partitions = number(len(begins), "partition")
-    yield Precondition("beginning", f"{back} of {flow.source.alias} to copy back, in {partitions}", met=bool(begins))
-    apart = [str(each) for each, begin in sorted(begins.items()) if begin.last_common is None and begin.records]
+    starts = _starts(facts)
+    back = number(sum(start.records for start in starts.values()), "record")
+    partitions = number(len(starts), "partition")
+    yield Precondition("beginning", f"{back} of {flow.source.alias} to copy back, in {partitions}", met=bool(starts))
+    apart = [str(where) for where, start in sorted(starts.items()) if start.last_common is None and start.records]
     if apart:
         none = f"{flow.source.alias} and {flow.target.alias} have no record in common"
         value = f"{named(apart)}: {none}, so every record on {flow.source.alias} is copied back"
         yield Precondition("beginning", value, met=None)
-    late = [str(each) for each, begin in sorted(begins.items()) if not can_resume_at(begin.offset, flow.start_from)]
+    late = [str(where) for where, start in sorted(starts.items()) if not can_resume_at(start.offset, flow.start_from)]
     if late:
         value = f"{named(late)} cannot begin at offset 0 with `startFrom: latest`: deploy `startFrom: earliest`"
         yield Precondition("beginning", value, met=False)
 
 
-def _old_only(flow: FlowParameters, looked: FlowBackFacts) -> Iterator[Precondition]:
-    """Groups continue after these records: their positions follow what the new origin wrote."""
+def _old_only(flow: FlowParameters, facts: FlowBackFacts) -> Iterator[Precondition]:
+    """Report records that groups skip, because their positions follow what the new origin wrote."""
     what = f"of {flow.target.alias} never reached {flow.source.alias}"
-    yield from on_one_side("old only", looked.old_only, what)
+    yield from on_one_side("old only", facts.old_only, what)
 
 
 def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Precondition]:
@@ -155,7 +155,7 @@ class _Clusters:
 
 
 def offsets_reader(opened: OpenFlow) -> OffsetsReader:
-    """The offsets of the flow's source connectors."""
+    """Return the reader of the offsets of the flow's source connectors."""
     return OffsetsReader(opened.flow, opened.parameters, _Clusters(opened))
 
 
@@ -165,17 +165,16 @@ def look_at_return(opened: OpenFlow, say: Say) -> FlowBackFacts:
     new, old = opened.reader(flow.source), opened.reader(flow.target)
     reader = offsets_reader(opened)
     known = reader.known([place.name for place in reader.places])
-    there = set(old.partitions({each.topic for each in known.logs}))
-    shared = [each for each in known.logs if each in there]
-    found = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, walk_return)
-    found |= {
-        each: FlowBackStart(log.start, log.size, None, None) for each, log in known.logs.items() if each not in there
-    }
+    there = set(old.partitions({partition.topic for partition in known.logs}))
+    shared = [partition for partition in known.logs if partition in there]
+    starts = walk_partitions(flow, new, old, dict.fromkeys(shared, ()), say, walk_return)
+    absent = {partition: log for partition, log in known.logs.items() if partition not in there}
+    starts |= {partition: FlowBackStart(log.start, log.size, None, None) for partition, log in absent.items()}
     tails = {}
     for partition, log in old.logs(shared, committed=flow.exactly_once).items():
-        if isinstance(begin := found[partition], FlowBackStart):
-            tails[partition] = OffsetRange(log.start if begin.last_common is None else begin.last_common + 1, log.end)
-    return FlowBackFacts(known, found, source_only(old, tails, {}, say, committed=flow.exactly_once))
+        if isinstance(start := starts[partition], FlowBackStart):
+            tails[partition] = OffsetRange(log.start if start.last_common is None else start.last_common + 1, log.end)
+    return FlowBackFacts(known, starts, source_only(old, tails, {}, say, committed=flow.exactly_once))
 
 
 def walk_return(
@@ -184,12 +183,12 @@ def walk_return(
     """Compare the old origin's last records; if they are not enough to decide, compare all of them."""
     try:
         for last in filter(None, lasts):
-            if old.log.size > last and (found := _by_last(new, old, last)) is not None:
-                return found
-        found = flow_back_start(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
+            if old.log.size > last and (start := _by_last(new, old, last)) is not None:
+                return start
+        start = flow_back_start(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
     except NotProvenError as error:
         return error
-    return found or NotProvenError("nothing was compared")
+    return start or NotProvenError("nothing was compared")
 
 
 def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> FlowBackStart | None:
@@ -197,16 +196,16 @@ def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> FlowBackStart |
     if not records:
         return None
     begin = new.not_before(records[0])
-    found = flow_back_start(records, new.records(begin), begin, whole=False)
-    newest_ms = max(each.time_ms for each in records)
-    if found is None or old.reader.offset_at(old.partition, newest_ms + 1) is not None:
+    start = flow_back_start(records, new.records(begin), begin, whole=False)
+    newest_ms = max(record.time_ms for record in records)
+    if start is None or old.reader.offset_at(old.partition, newest_ms + 1) is not None:
         return None
     # A record can be a copy of one that was not compared, unless it is newer than every record of the old origin.
-    return found if found.oldest_ms is None or found.oldest_ms > newest_ms else None
+    return start if start.oldest_ms is None or start.oldest_ms > newest_ms else None
 
 
 def not_stopped(opened: OpenFlow, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
-    """The connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
+    """Return the connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
     with opened.kubernetes() as api:
         live = read_live(api, places)
     states = {place.name: connector_report(place, live[place.resource]).state for place in places}
@@ -219,12 +218,12 @@ def set_beginning(opened: OpenFlow, call: MoveCall, changes: Sequence[OffsetChan
     Raises CannotRunError.
     """
     reader = offsets_reader(opened)
-    moved = {change.connector for change in changes}
+    connectors = {change.connector for change in changes}
     by, now = f"{call.user}{PURPOSE}", datetime.now(UTC)
     request = StateRequest(opened.settings.stack, opened.flow.name, "stopped", by, now)
     with opened.kubernetes() as api:
-        left = left_behind(api, reader.places)
-        if concerned := [place for place in reader.places if place.name in moved or place in left]:
+        leftovers = left_behind(api, reader.places)
+        if concerned := [place for place in reader.places if place.name in connectors or place in leftovers]:
             Run(api, reader, request, "alter", call.wait_seconds, say).set(concerned, lambda: changes)
             return
         # A call that was killed at its very end leaves these two.

@@ -61,11 +61,11 @@ class OpenFlow:
 
     @property
     def api(self) -> KubernetesApi:
-        """The flow's cluster, to look at it."""
+        """Return the flow's cluster, to look at it."""
         return self.stack.kubernetes.within(QUICK)
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
-        """The flow's cluster, to change connectors; inside, an ApiError becomes a CannotRunError."""
+        """Return the flow's cluster, to change connectors; inside, an ApiError becomes a CannotRunError."""
         return cluster_of(self.stack)
 
     def reader(self, cluster: ClusterParameters) -> KafkaReader:
@@ -176,8 +176,8 @@ def expect_unchanged(
             if offset > max(new.get((group.name, partition), offset), was):
                 what = f"group {group.name} is at {offset} in {partition}, after its position"
                 raise changed_meanwhile(opened, what, "find out who moved it")
-        moved = group.offsets(direction.origin) != earlier.offsets(direction.origin)
-        if moved or group.members_on_source or group.members_on_target:
+        changed = group.offsets(direction.origin) != earlier.offsets(direction.origin)
+        if changed or group.members_on_source or group.members_on_target:
             raise changed_meanwhile(opened, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
 
 

@@ -29,7 +29,7 @@ def read_positions(
     say: Say,
     left: Mapping[TopicPartition, Collection[tuple[int, int]]] | None = None,
 ) -> dict[TopicPartition, PartitionPositions | NotProvenError]:
-    """The positions on the target of committed offsets on the source, by source partition.
+    """Return the positions on the target of committed offsets on the source, by source partition.
 
     In a pair, `left` has the offsets of groups that have consumed on the target before, each with the offset at which
     it left the target. Each partition is read once, however many offsets there are. Raises NoAnswerError.
@@ -59,7 +59,7 @@ class Crossing:
 
     @property
     def sides(self) -> PairSides:
-        """Without a guard, only the first two should be read."""
+        """Return the records to compare. Without a guard, only the first two kinds should be read."""
         drops, adds = (self.guard.filter, self.guard.mark) if self.guard else ("", "")
         return PairSides(
             source=lambda start: self.source.records(start, _without(drops)),
@@ -71,9 +71,9 @@ class Crossing:
         )
 
     def begin(self, start: int, lowest: int) -> int | None:
-        """Where to begin on the target if the walk begins here on the source. None if the source holds no record from
-        here on or, in a pair, no copy: then nothing shows what has been replicated. If the source has lost the records
-        after the `lowest` offset, the target may still hold them, so begin at its first record.
+        """Return where to begin on the target if the walk begins here on the source; None if the source holds no record
+        from here on or, in a pair, no copy: then nothing shows what has been replicated. If the source has lost the
+        records after the `lowest` offset, the target may still hold them, so begin at its first record.
         """
         kinds = [self.sides.source, *([self.sides.copies_on_source] if self.guard else [])]
         firsts = [first for kind in kinds if (first := next(kind(start), None)) is not None]
@@ -81,7 +81,7 @@ class Crossing:
             return None if start > self.source.log.start else self.target.log.start
         if start > lowest:
             return self.target.log.start
-        return min(self.target.not_before(each) for each in firsts)
+        return min(self.target.not_before(first) for first in firsts)
 
     def positions(self, committed: list[int], start: int, begin: int) -> PartitionPositions:
         sides = self.sides
@@ -103,49 +103,49 @@ def walk_across(
         if begin is None:
             continue
         try:
-            found = crossing.positions(committed, start, begin)
-            nothing_found = found.waiting and not found.on_target
+            result = crossing.positions(committed, start, begin)
+            nothing_on_target = result.waiting and not result.on_target
             if (
-                nothing_found or any(each.not_there for each in found.positions.values())
+                nothing_on_target or any(position.not_there for position in result.positions.values())
             ) and begin > crossing.target.log.start:
                 # Timestamps may be out of order: only the whole log shows that a record is not there.
-                found = crossing.positions(committed, start, crossing.target.log.start)
+                result = crossing.positions(committed, start, crossing.target.log.start)
         except NotProvenError as error:
             why = error
         else:
-            if found.waiting and found.foreign and start > log.start:
+            if result.waiting and result.foreign and start > log.start:
                 # The first waiting record may have been sent to the source twice, and may equal a record before
                 # `start`.
                 continue
-            if found.waiting and not found.on_target and crossing.target.log.start:
+            if result.waiting and not result.on_target and crossing.target.log.start:
                 return NotProvenError(
                     f"the target has deleted its records before {crossing.target.log.start} and holds no others, so "
                     "nothing shows which records were replicated: wait until another record is replicated"
                 )
-            return _with_expired(found, log.start)
+            return _with_expired(result, log.start)
         if start == log.start:
             break
     return why
 
 
-def _with_expired(found: PartitionPositions, source_start: int) -> PartitionPositions:
+def _with_expired(result: PartitionPositions, source_start: int) -> PartitionPositions:
     """Add the target's older records for groups whose offset is before the source's first record."""
     positions = {
-        committed: replace(each, expired=found.passed_over) if committed < source_start else each
-        for committed, each in found.positions.items()
+        committed: replace(position, expired=result.passed_over) if committed < source_start else position
+        for committed, position in result.positions.items()
     }
     returning = {
-        (committed, left): replace(each, expired=positions[committed].expired)
-        for (committed, left), each in found.returning.items()
+        (committed, left): replace(position, expired=positions[committed].expired)
+        for (committed, left), position in result.returning.items()
     }
-    return replace(found, positions=positions, returning=returning)
+    return replace(result, positions=positions, returning=returning)
 
 
 def _without(name: str) -> Compared:
-    """Records without a header of this name."""
-    return lambda headers: None if name and any(each == name for each, _ in headers) else headers
+    """Compare records without a header of this name."""
+    return lambda headers: None if name and any(key == name for key, _ in headers) else headers
 
 
 def _with(mark: str) -> Compared:
-    """Records with a guard's mark, as they were before it was appended."""
-    return lambda headers: without_mark(headers, mark) if any(each == mark for each, _ in headers) else None
+    """Compare records with a guard's mark, as they were before it was appended."""
+    return lambda headers: without_mark(headers, mark) if any(key == mark for key, _ in headers) else None

@@ -65,9 +65,9 @@ def source_only(
     committed: bool,
 ) -> tuple[SourceOnly, ...]:
     """Read these ranges and describe what they hold: `tails` end the log, `gaps` do not. Raises NoAnswerError."""
-    ranges = [(each, offsets, False) for each, offsets in tails.items()]
-    ranges += [(each, offsets, True) for each, several in gaps.items() for offsets in several]
-    found = []
+    ranges = [(partition, offsets, False) for partition, offsets in tails.items()]
+    ranges += [(partition, offsets, True) for partition, several in gaps.items() for offsets in several]
+    spans = []
     with source.stream(committed=committed) as stream:
         for partition, offsets, passed in sorted(ranges):
             say(f"reading what only {source.alias} has of {partition}")
@@ -77,11 +77,11 @@ def source_only(
                 first_ms, last_ms = (min(first_ms, at_ms), max(last_ms, at_ms)) if count else (at_ms, at_ms)
                 count += 1
             if count:
-                found.append(SourceOnly(partition, offsets, count, first_ms, last_ms, passed))
-    return tuple(found)
+                spans.append(SourceOnly(partition, offsets, count, first_ms, last_ms, passed))
+    return tuple(spans)
 
 
-def export(source: KafkaReader, found: Iterable[SourceOnly], file: Path, say: Say, *, committed: bool) -> int:
+def export(source: KafkaReader, spans: Iterable[SourceOnly], file: Path, say: Say, *, committed: bool) -> int:
     """Write the records to a new file that only this user can read, one JSON object a line, and return their number.
 
     The file gets its name when it is complete. Raises RefusedError, CannotRunError and NoAnswerError.
@@ -94,9 +94,9 @@ def export(source: KafkaReader, found: Iterable[SourceOnly], file: Path, say: Sa
         part.touch(mode=0o600)
         with part.open("w") as lines, source.stream(committed=committed) as stream:
             count = 0
-            for each in found:
-                say(f"exporting {each.partition}")
-                for line in map(_line, stream.messages(each.partition, each.offsets)):
+            for span in spans:
+                say(f"exporting {span.partition}")
+                for line in map(_line, stream.messages(span.partition, span.offsets)):
                     lines.write(f"{line}\n")
                     count += 1
         part.rename(file)
@@ -107,7 +107,7 @@ def export(source: KafkaReader, found: Iterable[SourceOnly], file: Path, say: Sa
 
 
 def _line(message: Message) -> str:
-    """A record: its bytes in base64, its timestamp in ms since 1970."""
+    """Return a record as JSON: its bytes in base64, its timestamp in ms since 1970."""
     headers = [[name, _base64(value)] for name, value in cast(Headers, message.headers() or ())]
     return json.dumps(
         {

@@ -23,7 +23,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
-from infra.operate.move.failover import LeftAloneError, group_moves, refuse_unsuited
+from infra.operate.move.failover import LeftAloneError, group_positions, refuse_unsuited
 from infra.operate.move.groups import FAILOVER, OpenFlow, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
@@ -187,7 +187,7 @@ def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: Kafk
         partition, unproved = next(iter(sorted(unproven.items())))
         raise _without_position(flow, f"its position in {partition} is not proven: {unproved}")
     try:
-        return list(group_moves(flow, group, FailoverFacts((), None, (group,), positions, {})))
+        return list(group_positions(flow, group, FailoverFacts((), None, (group,), positions, {})))
     except LeftAloneError as error:
         raise _without_position(flow, str(error)) from None
 
