@@ -236,14 +236,14 @@ class ClusterErrors:
 
     def silent(self, partitions: str, what: str, seconds: float) -> ClusterError:
         """The error for a cluster that answers, but delivers no further record."""
-        said = f"no further record of {partitions} arrived for {seconds:g} s, while {what} were read"
-        return self._error(_BUSY._replace(what=said))
+        sentence = f"no further record of {partitions} arrived for {seconds:g} s, while {what} were read"
+        return self._error(_BUSY._replace(what=sentence))
 
     def gone(self, topics: Collection[str]) -> ClusterError:
         """The error for topics that no longer exist: a consumer waits for them silently."""
         exist = agreeing(len(topics), "[exists|exist]")
-        said = f"{agreeing(len(topics), 'topic[|s]')} {', '.join(sorted(topics))} no longer {exist}"
-        return self._error(_TOPIC_GONE._replace(what=said))
+        sentence = f"{agreeing(len(topics), 'topic[|s]')} {', '.join(sorted(topics))} no longer {exist}"
+        return self._error(_TOPIC_GONE._replace(what=sentence))
 
     def unreadable_header(self, record: str) -> ClusterError:
         """The error for a record that Kafka's own client can read, but librdkafka's Python client cannot."""

@@ -59,12 +59,12 @@ class TopicAcls:
     def add(self, entries: Sequence[AclEntry]) -> None:
         """Add ACLs; they may already exist. Raises CannotRunError."""
         if entries:
-            self._change(self._admin.create_acls([_binding(each) for each in entries], request_timeout=_SECONDS))
+            self._change(self._admin.create_acls([_binding(entry) for entry in entries], request_timeout=_SECONDS))
 
     def delete(self, entries: Sequence[AclEntry]) -> None:
         """Delete ACLs; they need not exist. Raises CannotRunError."""
         if entries:
-            filters = [AclBindingFilter(*_words(each)) for each in entries]
+            filters = [AclBindingFilter(*_words(entry)) for entry in entries]
             self._change(self._admin.delete_acls(filters, request_timeout=_SECONDS))
 
     def _change(self, asked: "dict[Any, Future[Any]]") -> None:
@@ -115,7 +115,10 @@ class GroupWriter:
 
     def commit(self, group: str, offsets: Mapping[Partition, int], tag: str) -> None:
         """Commit for a group without members, each offset with the tag as its metadata. Raises CannotRunError."""
-        places = [TopicPartition(each.topic, each.partition, offset, metadata=tag) for each, offset in offsets.items()]
+        places = [
+            TopicPartition(partition.topic, partition.partition, offset, metadata=tag)
+            for partition, offset in offsets.items()
+        ]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
             future = self._admin.alter_consumer_group_offsets(request, request_timeout=_SECONDS)[group]
@@ -124,9 +127,9 @@ class GroupWriter:
             raise self._refused(group, error.args[0]) from None
         except TimeoutError:
             raise self._refused(group, None) from None
-        for each in answered:
-            if each.error is not None:
-                raise self._refused(group, each.error)
+        for answer in answered:
+            if answer.error is not None:
+                raise self._refused(group, answer.error)
 
     def delete(self, group: str) -> None:
         """Delete a group without members; it need not exist. Raises CannotRunError."""
