@@ -1,7 +1,7 @@
 """How Kafka's authorizer applies ACLs: which imply others, which of the required access a user lacks, and the ACLs of a
 write fence. Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a denial outranks every grant).
 
-A fence denies all writes to topics, and can be told from ACLs that somebody else made: each denial has a second ACL
+A fence denies all writes to topics, and can be told from ACLs that somebody else made: entry denial has a second ACL
 beside it, for a principal that no client can have and whose name says who made the denial. Its type is not `User`,
 because Strimzi's User Operator deletes ACLs of users that it does not know. It leaves those of other types and of
 `User:*` alone. Source: io.strimzi.operator.user.operator.SimpleAclOperator.
@@ -119,16 +119,16 @@ def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> 
     uses.
     """
     about = [entry for entry in entries if entry.principal in (need.principal, EVERYONE)]
-    about = [each for each in about if each.resource == need.resource]
-    found: dict[GapReason, tuple[list[str], set[str]]] = {}
+    about = [entry for entry in about if entry.resource == need.resource]
+    reasons: dict[GapReason, tuple[list[str], set[str]]] = {}
     for operation in need.operations:
         reason, concerned = _gap_reason(need, operation, about, existing)
         if reason is not None:
-            operations, names = found.setdefault(reason, ([], set()))
+            operations, names = reasons.setdefault(reason, ([], set()))
             operations.append(operation)
             names.update(concerned)
     result = []
-    for reason, (operations, names) in found.items():
+    for reason, (operations, names) in reasons.items():
         missed = replace(need, operations=tuple(operations))
         result += [Gap(part, reason) for part in map(missed.of, sorted(names))] or [Gap(missed, reason)]
     return result
@@ -139,8 +139,8 @@ def _gap_reason(
 ) -> tuple[GapReason | None, list[str]]:
     """Why one operation is not granted, and for which names unless it is the whole need; None if it is granted."""
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
-    denials = [each for each in about if each.permission == "DENY" and _denies(each, operation)]
-    grants = [each for each in about if each.permission == "ALLOW" and _gives(each, operation)]
+    denials = [entry for entry in about if entry.permission == "DENY" and _denies(entry, operation)]
+    grants = [entry for entry in about if entry.permission == "ALLOW" and _gives(entry, operation)]
     if _covered(denials, need):
         return _by_hosts(denials, need, GapReason.DENIED), []
     if denied := [name for name in concerned if _covered(denials, need.of(name))]:
@@ -183,7 +183,7 @@ def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntr
     denied = {entry.name for entry in entries if entry == _denial(entry.name)}
     marked = {entry.name for entry in entries if _is_mark(entry)}
     wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]
-    return [each for each in wanted if each not in entries]
+    return [entry for entry in wanted if entry not in entries]
 
 
 def missing_denials(topics: Iterable[str], entries: Collection[AclEntry]) -> list[AclEntry]:

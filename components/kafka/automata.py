@@ -278,15 +278,15 @@ class _Builder:
         for state in pending:
             jumps = [self.at_beginning] if state == 0 else []
             reachable = self._reach(state, jumps)
-            found: dict[int, int] = {}
+            masks: dict[int, int] = {}
             for reached in reachable:
                 for mask, target in self.steps[reached]:
-                    found[target] = found.get(target, 0) | mask
-            for target in found:
+                    masks[target] = masks.get(target, 0) | mask
+            for target in masks:
                 if target not in numbers:
                     numbers[target] = len(numbers)
                     pending.append(target)
-            edges.append(tuple((mask, numbers[target]) for target, mask in found.items()))
+            edges.append(tuple((mask, numbers[target]) for target, mask in masks.items()))
             if end in (self._reach(state, [*jumps, self.at_end]) if self.at_end else reachable):
                 accepting.add(numbers[state])
         return Automaton(tuple(edges), frozenset(accepting), without, self.loose)

@@ -29,10 +29,10 @@ def server(text: str) -> Server | None:
     """Read one server of an address; None if clients refuse it or cannot connect to it, such as port 0. Clients take
     everything after the last colon as the port, so an IPv6 address needs brackets: `[::1]:9092`.
     """
-    found = _SERVER.fullmatch(text)
-    if found is None or not 0 < int(found["port"]) <= _HIGHEST_PORT:
+    match = _SERVER.fullmatch(text)
+    if match is None or not 0 < int(match["port"]) <= _HIGHEST_PORT:
         return None
-    return Server((found["ip6"] or found["name"]).lower(), int(found["port"]), found["scheme"] or "")
+    return Server((match["ip6"] or match["name"]).lower(), int(match["port"]), match["scheme"] or "")
 
 
 def servers(address: str) -> dict[str, Server | None]:

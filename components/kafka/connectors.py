@@ -154,9 +154,9 @@ def offsets_document(alias: str, offsets: Mapping[TopicPartition, int | None]) -
     return {
         "offsets": [
             {
-                "partition": {"cluster": alias, "topic": each.topic, "partition": each.partition},
+                "partition": {"cluster": alias, "topic": partition.topic, "partition": partition.partition},
                 "offset": None if stored is None else {"offset": stored},
             }
-            for each, stored in sorted(offsets.items())
+            for partition, stored in sorted(offsets.items())
         ]
     }

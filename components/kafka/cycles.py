@@ -77,10 +77,10 @@ LegsBySource = Mapping[str, Sequence[Leg]]
 
 def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
     """Legs by the alias of the cluster that they start from."""
-    found: dict[str, list[Leg]] = {}
+    by_source: dict[str, list[Leg]] = {}
     for leg in legs:
-        found.setdefault(leg.source, []).append(leg)
-    return found
+        by_source.setdefault(leg.source, []).append(leg)
+    return by_source
 
 
 def cycle_of_selections(first: Leg, legs: LegsBySource) -> Cycle | None:
@@ -91,7 +91,7 @@ def cycle_of_selections(first: Leg, legs: LegsBySource) -> Cycle | None:
     def follows(way: Sequence[Leg], leg: Leg) -> bool:
         if way[-1].refuses_prefix_of(leg):
             return False
-        added = "".join(each.prefix for each in reversed(way))
+        added = "".join(leg.prefix for leg in reversed(way))
         return not _disjoint(way[-1], way[-1].prefix, leg) and not _disjoint(first, added, leg)
 
     def closes(way: Sequence[Leg]) -> bool:
@@ -123,13 +123,13 @@ def cycles_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> 
     if first.policy.kind is not Policy.IDENTITY:
         return {}
     identity = [leg for leg in legs if leg.policy.kind is Policy.IDENTITY]
-    found = {}
+    cycles = {}
     # A name that looks like a heartbeat topic's gets a prefix, by which MirrorMaker stops the cycle.
-    for topic in (each for each in topics if first.policy.remote(each) == each):
+    for topic in (topic for topic in topics if first.policy.remote(topic) == topic):
         ring = _unguarded_ring(first, [leg for leg in identity if topic in leg.topics])
         if ring is not None:
-            found[topic] = ring
-    return found
+            cycles[topic] = ring
+    return cycles
 
 
 def topic_that_circulates(ring: Cycle) -> str | None:
@@ -137,9 +137,9 @@ def topic_that_circulates(ring: Cycle) -> str | None:
     legs = ring.legs
     for index, leg in enumerate(legs):
         following = legs[(index + 1) % len(legs)]
-        found = overlap_of_selections(prefixed(leg.topics, leg.prefix), following.topics)
-        if isinstance(found, SharedName):
-            topic = found.example.removeprefix(leg.prefix)
+        overlap = overlap_of_selections(prefixed(leg.topics, leg.prefix), following.topics)
+        if isinstance(overlap, SharedName):
+            topic = overlap.example.removeprefix(leg.prefix)
             if _goes_round(topic, [*legs[index:], *legs[:index]]):
                 return topic
     return None
@@ -155,8 +155,8 @@ def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
 
 def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Cycle | None:
     """A shortest ring along legs that drop no record that the guard of another leg has marked."""
-    marks = {leg.guard.adds for leg in carrying if leg.guard is not None}
-    unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in marks]
+    headers = {leg.guard.adds for leg in carrying if leg.guard is not None}
+    unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in headers]
     return _shortest_ring(first, legs_by_source(unguarded)) if first in unguarded else None
 
 
@@ -180,7 +180,7 @@ def _shortest_ring(
                 return Cycle(tuple(way))
             continue
         # The path back comes first, because each question about another leg takes milliseconds.
-        for leg in sorted(legs.get(here.target, ()), key=lambda each: each.target != first.source):
+        for leg in sorted(legs.get(here.target, ()), key=lambda leg: leg.target != first.source):
             if leg.flow in came_from or not follows(way, leg):
                 continue
             if leg.target == first.source and closes([*way, leg]):
@@ -209,7 +209,7 @@ def prefixed(selection: Selection, prefix: str) -> Selection:
         return selection
     begin = re.escape(prefix)
     patterns, excluded = (
-        tuple(f"{begin}(?:{pattern})" for pattern in each) for each in (selection.patterns, selection.excluded)
+        tuple(f"{begin}(?:{pattern})" for pattern in entries) for entries in (selection.patterns, selection.excluded)
     )
     # No topic has an empty name, although `.*` matches one.
     return Selection(patterns, (*excluded, begin))

@@ -56,7 +56,7 @@ class DedicatedConfig:
     def clusters(self) -> list[str]:
         """The aliases, in the order of the file."""
         given = self.properties.get(CLUSTERS, "").split(",")
-        return list(dict.fromkeys(each.strip() for each in given if each.strip()))
+        return list(dict.fromkeys(part.strip() for part in given if part.strip()))
 
     @property
     def flows(self) -> list[Pair]:
@@ -79,25 +79,25 @@ class DedicatedConfig:
         MirrorMaker also copies addresses and logins to `producer.`, `consumer.` and `admin.`, where every client reads
         them anyway; these copies are left out.
         """
-        found = self._below(f"{alias}.")
+        settings = self._below(f"{alias}.")
         for name in self.clients:
             if name in self.properties:
-                found.setdefault(name, Setting(self.properties[name], name))
-        return found
+                settings.setdefault(name, Setting(self.properties[name], name))
+        return settings
 
     def connector(self, pair: Pair) -> dict[str, Setting]:
         """Return the properties of a pair's three connectors; all three get the same ones."""
-        found = {key: each for key, each in self._all().items() if key in self.connectors}
-        found |= self._beginning(_OF_ALL_CONNECTORS)
+        settings = {key: setting for key, setting in self._all().items() if key in self.connectors}
+        settings |= self._beginning(_OF_ALL_CONNECTORS)
         for side, alias in zip(("source", "target"), pair, strict=True):
             for name, setting in self.cluster(alias).items():
-                found[side_property(side, name)] = setting
-            found.setdefault(f"{side}.cluster.alias", Setting(alias))
-        return found | self._below(f"{pair}.")
+                settings[side_property(side, name)] = setting
+            settings.setdefault(f"{side}.cluster.alias", Setting(alias))
+        return settings | self._below(f"{pair}.")
 
     def worker(self, pair: Pair) -> dict[str, Setting]:
         """Return the properties of the workers of a pair, which belong to its target."""
-        found = self.cluster(pair.target) | self._beginning(_OF_ALL_WORKERS) | self._beginning(("config.providers",))
+        settings = self.cluster(pair.target) | self._beginning(_OF_ALL_WORKERS) | self._beginning(("config.providers",))
         defaults = {
             "client.id": str(pair),
             "group.id": f"{pair.source}-mm2",
@@ -106,17 +106,17 @@ class DedicatedConfig:
             "status.storage.topic": f"mm2-status.{pair.source}.internal",
             **dict.fromkeys(CONVERTER_KEYS, BYTE_ARRAY_CONVERTER),
         }
-        return {key: Setting(value) for key, value in defaults.items()} | found
+        return {key: Setting(value) for key, value in defaults.items()} | settings
 
     def _all(self) -> dict[str, Setting]:
         return {key: Setting(value, key) for key, value in self.properties.items()}
 
     def _below(self, prefix: str) -> dict[str, Setting]:
-        given = ((key, each) for key, each in self._all().items() if key.startswith(prefix) and key != prefix)
-        return {key.removeprefix(prefix): each for key, each in given}
+        given = ((key, setting) for key, setting in self._all().items() if key.startswith(prefix) and key != prefix)
+        return {key.removeprefix(prefix): setting for key, setting in given}
 
     def _beginning(self, prefixes: tuple[str, ...]) -> dict[str, Setting]:
-        return {key: each for key, each in self._all().items() if key.startswith(prefixes)}
+        return {key: setting for key, setting in self._all().items() if key.startswith(prefixes)}
 
 
 def side_property(side: str, name: str) -> str:

@@ -97,8 +97,8 @@ class SourceWalk:
         if len(self._offsets) >= 2 * self.remembered:
             self._forget(self.remembered)
 
-    def goes_on(self, record: Identified) -> bool:
-        """Whether the record is the next one of those that are being sent again."""
+    def continues_resend(self, record: Identified) -> bool:
+        """Return whether the record is the next one of those that are being sent again."""
         if self._again is None or self._passed.get(record.identity):
             return False
         begin = self._again * IDENTITY_BYTES
@@ -107,15 +107,15 @@ class SourceWalk:
         self._sent_again(self._again, record.offset)
         return True
 
-    def begins_again(self, record: Identified) -> bool:
-        """Whether the record is a remembered one, at which records start being sent again."""
+    def starts_resend(self, record: Identified) -> bool:
+        """Return whether the record is a remembered one, at which records start being sent again."""
         index = self._index(record)
         if index is not None:
             self._sent_again(index, record.offset)
         return index is not None
 
-    def passes_over(self, record: Identified) -> bool:
-        """Whether the source record equals an earlier one, so that it may be a second copy, which does not return. It
+    def skip_repeated(self, record: Identified) -> bool:
+        """Skip a source record that equals an earlier one: it may be a second copy, which does not return. It
         may also be a record of its own. Its copy then comes later, and is the next record that equals it.
         """
         if self._first_equal(record) is None:
@@ -136,11 +136,11 @@ class SourceWalk:
         return next(self._equal(record.identity), None)
 
     def _equal(self, identity: bytes) -> Iterator[int]:
-        found = self._identities.find(identity)
-        while found >= 0:
-            if found % IDENTITY_BYTES == 0:
-                yield found // IDENTITY_BYTES
-            found = self._identities.find(identity, found + 1)
+        index = self._identities.find(identity)
+        while index >= 0:
+            if index % IDENTITY_BYTES == 0:
+                yield index // IDENTITY_BYTES
+            index = self._identities.find(identity, index + 1)
 
     def _identity(self, index: int) -> bytes:
         return bytes(self._identities[index * IDENTITY_BYTES : (index + 1) * IDENTITY_BYTES])
@@ -180,7 +180,7 @@ class SourceWalk:
         for identity, passed in self._passed.items():
             if passed and passed[0] <= end:
                 doubtful[identity] = []
-                self._passed[identity] = [each for each in passed if each > end]
+                self._passed[identity] = [offset for offset in passed if offset > end]
         for index in range(len(self._offsets) if doubtful else 0):
             if (equal := doubtful.get(self._identity(index))) is not None:
                 equal.append(index)
@@ -194,7 +194,7 @@ class SourceWalk:
 
         Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
         """
-        there = sorted([*earlier, *(self._copies[each] for each in equal if self._copies[each] >= 0)])
+        there = sorted([*earlier, *(self._copies[index] for index in equal if self._copies[index] >= 0)])
         for unread, index in enumerate(reversed(equal), start=1):
             at_or_below = bisect_right(self.wanted, self._offsets[index])
             if there and at_or_below:
@@ -222,7 +222,7 @@ class SourceWalk:
     def positions(self, target_end: int) -> dict[int, ExactPosition]:
         """The position of each committed offset; without later records on the target it is the target's end."""
         self._forget(len(self._offsets))
-        found = {}
+        positions = {}
         offset = bound = target_end
         missing = 0
         for index in range(len(self.wanted) - 1, -1, -1):
@@ -232,8 +232,8 @@ class SourceWalk:
             bound = min(bound, self._bounds.get(committed, bound))
             at = min(offset, bound)
             again = sum(count for copy, at_or_below, count in self._segments if at_or_below <= index and copy >= at)
-            found[committed] = ExactPosition(committed, at, again, missing, at_least=at < offset)
-        return found
+            positions[committed] = ExactPosition(committed, at, again, missing, at_least=at < offset)
+        return positions
 
 
 #: How many source records are remembered, to recognise those that were sent again; 32 bytes each, up to twice this
@@ -296,27 +296,29 @@ def exact_positions(
     for record in target:
         if copies is not None and record.identity in passed:
             came_again.add(record.identity)
-        if walked.goes_on(record):
+        if walked.continues_resend(record):
             continue
         # A record that a task sent to a shared source twice does not return, so no copy of it is expected.
-        while shared and expected is not None and expected.identity != record.identity and walked.passes_over(expected):
+        while (
+            shared and expected is not None and expected.identity != record.identity and walked.skip_repeated(expected)
+        ):
             expected = next(source, None)
         if expected is not None and expected.identity == record.identity:
             walked.remember(expected, record.offset)
             expected = next(source, None)
-        elif not walked.begins_again(record):
+        elif not walked.starts_resend(record):
             if not shared:
                 raise _unknown(record, expected)
             foreign += 1
     # Without a foreign record, an equal record at the end may simply not have crossed yet.
-    while foreign and expected is not None and walked.passes_over(expected):
+    while foreign and expected is not None and walked.skip_repeated(expected):
         expected = next(source, None)
     rest = itertools.chain([expected] if expected is not None else [], source)
     waiting = _waiting(rest, passed)
     positions = walked.positions(target_end)
     _refuse_doubt(wanted, walked)
     if copies is not None:
-        copies.target_passed.extend(sorted(passed[each] for each in passed.keys() - came_again))
+        copies.target_passed.extend(sorted(passed[identity] for identity in passed.keys() - came_again))
     return PartitionPositions(
         positions,
         waiting,
@@ -366,11 +368,11 @@ def from_first_common(
         if theirs is not None:
             at_target.setdefault(theirs.identity, len(of_target))
             of_target.append(theirs)
-        for found in (each for each in (theirs, ours) if each is not None):
-            here, there = at_source.get(found.identity), at_target.get(found.identity)
+        for record in (record for record in (theirs, ours) if record is not None):
+            here, there = at_source.get(record.identity), at_target.get(record.identity)
             if here is not None and there is not None:
                 rest = itertools.chain(of_source[here:], source)
-                passed |= {each.identity: each.offset for each in of_target[:there]}
+                passed |= {record.identity: record.offset for record in of_target[:there]}
                 return of_source[:here], rest, itertools.chain(of_target[there:], target)
     if of_source and of_target:
         sides = f"the source's records from {of_source[0].offset} on and the target's from {of_target[0].offset} on"

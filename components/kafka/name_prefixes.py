@@ -33,28 +33,32 @@ def beginnings(pattern: str) -> tuple[Beginning, ...]:
     if pattern_error(pattern) is not None:
         return (("", False),)
     parsed = _parser.parse(in_python(pattern))
-    found = _after(frozenset({("", True)}), parsed, parsed.state.flags)
-    prefixes = tuple(text for text, whole in found if not whole)
-    covered = {each for each in found if any(each[0].startswith(one) and each != (one, False) for one in prefixes)}
-    return tuple(sorted(found - covered))
+    starts = _after(frozenset({("", True)}), parsed, parsed.state.flags)
+    prefixes = tuple(text for text, whole in starts if not whole)
+    covered = {
+        beginning
+        for beginning in starts
+        if any(beginning[0].startswith(one) and beginning != (one, False) for one in prefixes)
+    }
+    return tuple(sorted(starts - covered))
 
 
 def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings:
     """The beginnings after further operations of a pattern; those that are not whole names stay as they are."""
     for operation, argument in nodes:
         follow = _FOLLOW.get(str(operation), _anything)
-        found = follow(frozenset(each for each in before if each[1]), argument, flags)
-        before = _shortened(found | {each for each in before if not each[1]})
+        starts = follow(frozenset(beginning for beginning in before if beginning[1]), argument, flags)
+        before = _shortened(starts | {beginning for beginning in before if not beginning[1]})
     return before
 
 
-def _shortened(found: _Beginnings) -> _Beginnings:
+def _shortened(starts: _Beginnings) -> _Beginnings:
     """Shorten texts until few enough remain, none more than necessary."""
-    length = max((len(text) for text, _ in found), default=0)
-    while len(found) > _ALTERNATIVES:
+    length = max((len(text) for text, _ in starts), default=0)
+    while len(starts) > _ALTERNATIVES:
         length -= 1
-        found = frozenset((text[:length], whole and len(text) <= length) for text, whole in found)
-    return found
+        starts = frozenset((text[:length], whole and len(text) <= length) for text, whole in starts)
+    return starts
 
 
 def _anything(before: _Beginnings, _argument: Any, _flags: int) -> _Beginnings:

@@ -103,7 +103,7 @@ class SyncHistory:
     def stretch(self, target_start: int) -> Sequence[OffsetSync]:
         """The syncs since offsets last fell on either side, without those of records that the target has removed."""
         current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
-        return [each for each in current if each.downstream >= target_start]
+        return [sync for sync in current if sync.downstream >= target_start]
 
     def _since_last_fall(self, offset: Callable[[OffsetSync], int]) -> Sequence[OffsetSync]:
         begin = 0

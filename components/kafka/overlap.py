@@ -65,11 +65,11 @@ def overlap_of_selections(first: Selection, second: Selection) -> Overlap:
     undecided: Undecided | None = None
     for one in first.patterns:
         for other in second.patterns:
-            found = overlap_of_patterns(one, other, excluded)
-            if isinstance(found, SharedName):
-                return found
-            if isinstance(found, Undecided):
-                undecided = undecided or found
+            overlap = overlap_of_patterns(one, other, excluded)
+            if isinstance(overlap, SharedName):
+                return overlap
+            if isinstance(overlap, Undecided):
+                undecided = undecided or overlap
     return undecided or Disjoint()
 
 
@@ -94,14 +94,14 @@ def _decide(first: str, second: str, excluded: tuple[str, ...]) -> Overlap:
         if _is_common(first, second, excluded, shortest):
             return SharedName(shortest)
         outside, loose = _taken_away(excluded)
-        found = False
+        examined = False
         for example in islice(_common_names(one, other, union((outside, *one.without, *other.without))), _EXAMPLES):
-            found = True
+            examined = True
             if _is_common(first, second, excluded, example):
                 return SharedName(example)
     except UndecidableError as error:
         return Undecided(str(error))
-    if not found:
+    if not examined:
         return Disjoint()
     return Undecided(_reason((first, one.loose), (second, other.loose), *loose))
 
@@ -238,17 +238,17 @@ def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[Overlapp
     index = _Index()
     for name, selection in selections.items():
         patterns = [pattern for pattern in dict.fromkeys(selection.patterns) if _shape(pattern) is not None]
-        found: dict[str, OverlappingPair] = {}
+        pairs: dict[str, OverlappingPair] = {}
         for pattern in patterns:
             for other, other_pattern in index.candidates(pattern):
-                if other in found and isinstance(found[other].overlap, SharedName):
+                if other in pairs and isinstance(pairs[other].overlap, SharedName):
                     continue
                 verdict = overlap_of_patterns(
                     other_pattern, pattern, (*selections[other].excluded, *selection.excluded)
                 )
-                if isinstance(verdict, SharedName) or (other not in found and not isinstance(verdict, Disjoint)):
-                    found[other] = OverlappingPair(other, name, other_pattern, pattern, verdict)
-        yield from (found[other] for other in sorted(found, key=index.order.__getitem__))
+                if isinstance(verdict, SharedName) or (other not in pairs and not isinstance(verdict, Disjoint)):
+                    pairs[other] = OverlappingPair(other, name, other_pattern, pattern, verdict)
+        yield from (pairs[other] for other in sorted(pairs, key=index.order.__getitem__))
         index.add(name, patterns)
 
 
@@ -308,7 +308,7 @@ class _Branch:
 
     within: int = 0
     ending: int = 0
-    going_on: int = 0
+    continuing: int = 0
     branches: "dict[int, _Branch]" = field(default_factory=dict)
 
     def file(self, places: _Places, pattern: int) -> None:
@@ -320,25 +320,25 @@ class _Branch:
         if places.ends:
             node.ending |= pattern
         else:
-            node.going_on |= pattern
+            node.continuing |= pattern
 
     def meeting(self, places: _Places, wanted: int) -> int:
         """The wanted patterns that allow a name allowed by these positions."""
-        found = 0
+        allowed = 0
         nodes = [self]
         for mask in places.masks:
             if len(nodes) > _BREADTH:
-                return wanted & reduce(or_, (node.within for node in nodes), found)
+                return wanted & reduce(or_, (node.within for node in nodes), allowed)
             following = []
             for node in nodes:
-                found |= node.going_on
+                allowed |= node.continuing
                 for branched, branch in node.branches.items():
                     if branched & mask and branch.within & wanted:
                         following.append(branch)
             nodes = following
         for node in nodes:
-            found |= node.going_on | node.ending if places.ends else node.within
-        return found & wanted
+            allowed |= node.continuing | node.ending if places.ends else node.within
+        return allowed & wanted
 
 
 @lru_cache(maxsize=1 << 16)

@@ -46,10 +46,10 @@ def pair_positions(
     """
     wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
-        found = _walk_both(wanted, sides, source_start, target_start, returning)
-        lowest = min(position.offset for position in found.positions.values())
+        combined = _walk_both(wanted, sides, source_start, target_start, returning)
+        lowest = min(position.offset for position in combined.positions.values())
         if lowest >= target_start:
-            return found
+            return combined
         target_start = lowest
 
 
@@ -58,7 +58,7 @@ def _walk_both(
 ) -> PartitionPositions:
     there = _Noted(sides.copies_on_target(target_start))
     copies = CopyOffsets()
-    found = exact_positions(wanted, sides.source(source_start), there, sides.target_end, copies=copies)
+    forward = exact_positions(wanted, sides.source(source_start), there, sides.target_end, copies=copies)
     own, theirs = _Noted(sides.target(target_start)), _Noted(sides.copies_on_source(source_start))
     back = CopyOffsets()
     returned = exact_positions([], own, theirs, 0, copies=back)
@@ -69,18 +69,18 @@ def _walk_both(
     lacking = sides.target_end if returned.first_waiting is None else returned.first_waiting.offset
     lost = back.target_passed if own.offsets else theirs.rest()
     walk = _BothWalks(copies, there.offsets, back, own.offsets, lost, lacking, sides.target_end, _StillToCome(back))
-    positions = {each: walk.position(found.positions[each]) for each in reversed(wanted)}
+    positions = {committed: walk.position(forward.positions[committed]) for committed in reversed(wanted)}
     walk = replace(walk, to_come=_StillToCome(back))
-    returning = {(each, at): walk.returning(positions[each], at) for each, at in left}
-    read_source = found.source_records + returned.target_records
-    read_target = found.target_records + returned.source_records
+    returning = {(committed, at): walk.returning(positions[committed], at) for committed, at in left}
+    read_source = forward.source_records + returned.target_records
+    read_target = forward.target_records + returned.source_records
     return replace(
-        found,
+        forward,
         positions=positions,
         returning=returning,
         source_records=read_source,
         target_records=read_target,
-        passed_over=found.passed_over + (_between(own.offsets, 0, back.source[0]) if back.source else 0),
+        passed_over=forward.passed_over + (_between(own.offsets, 0, back.source[0]) if back.source else 0),
     )
 
 
@@ -97,25 +97,25 @@ class _BothWalks:
     end: int
     to_come: "_StillToCome"
 
-    def position(self, found: ExactPosition) -> ExactPosition:
+    def position(self, position: ExactPosition) -> ExactPosition:
         """The position of a group, given where it would be without the target's own records."""
-        unread, twice = self._unread(found.committed)
-        not_there = found.not_there + len(self.lost) - bisect_left(self.lost, found.committed)
-        return self._at(replace(found, not_there=not_there), min(found.offset, unread, *twice[:1]))
+        unread, twice = self._unread(position.committed)
+        not_there = position.not_there + len(self.lost) - bisect_left(self.lost, position.committed)
+        return self._at(replace(position, not_there=not_there), min(position.offset, unread, *twice[:1]))
 
-    def returning(self, found: ExactPosition, left: int) -> ExactPosition:
+    def returning(self, position: ExactPosition, left: int) -> ExactPosition:
         """The position of a group that has also consumed the target up to `left`: no record before that is unread."""
-        unread, twice = self._unread(found.committed)
-        first = max(bisect_left(self.copies.source, found.committed), bisect_left(self.copies.target, left))
+        unread, twice = self._unread(position.committed)
+        first = max(bisect_left(self.copies.source, position.committed), bisect_left(self.copies.target, left))
         again = bisect_left(self.copies.target_again, left)
         sent_again = zip(self.copies.source_again[again:], self.copies.target_again[again:], strict=True)
         firsts = (
             *self.own[bisect_left(self.own, max(unread, left)) :][:1],
             *twice[bisect_left(twice, left) :][:1],
             *self.copies.target[first:][:1],
-            *(at for source, at in sent_again if source >= found.committed),
+            *(at for source, at in sent_again if source >= position.committed),
         )
-        return self._at(found, max(found.offset, min(firsts, default=self.end)))
+        return self._at(position, max(position.offset, min(firsts, default=self.end)))
 
     def _unread(self, committed: int) -> "tuple[int, array[int]]":
         """The first of the target's own records without a copy before `committed`, and those with copies on both sides
@@ -124,11 +124,11 @@ class _BothWalks:
         at = bisect_left(self.back.target, committed)
         return self.back.source[at] if at < len(self.back.source) else self.lacking, self.to_come.since(committed)
 
-    def _at(self, found: ExactPosition, offset: int) -> ExactPosition:
-        unread, twice = self._unread(found.committed)
-        again = _consumed(self.copies, self.there, found.committed, offset)
+    def _at(self, position: ExactPosition, offset: int) -> ExactPosition:
+        unread, twice = self._unread(position.committed)
+        again = _consumed(self.copies, self.there, position.committed, offset)
         again += max(0, _between(self.own, offset, unread) - _between(twice, offset, unread))
-        return replace(found, offset=offset, read_again=again)
+        return replace(position, offset=offset, read_again=again)
 
 
 class _StillToCome:
@@ -143,10 +143,10 @@ class _StillToCome:
     def since(self, committed: int) -> "array[int]":
         """Offsets on the target; must be requested in descending order of offsets on the source."""
         begin = bisect_left(self._back.target_again, committed)
-        for each in self._back.source_again[begin : self._from]:
-            at = bisect_left(self._found, each)
-            if at == len(self._found) or self._found[at] != each:
-                self._found.insert(at, each)
+        for offset in self._back.source_again[begin : self._from]:
+            at = bisect_left(self._found, offset)
+            if at == len(self._found) or self._found[at] != offset:
+                self._found.insert(at, offset)
         self._from = begin
         return self._found
 
@@ -180,5 +180,5 @@ def _consumed(copies: CopyOffsets, there: "array[int]", committed: int, offset: 
     earlier = _between(there, offset, first)
     in_order = max(0, bisect_left(copies.source, committed) - bisect_left(copies.target, offset))
     begin = bisect_left(copies.target_again, offset)
-    again = sum(each < committed for each in copies.source_again[begin:])
+    again = sum(offset < committed for offset in copies.source_again[begin:])
     return earlier + in_order + again

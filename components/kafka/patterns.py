@@ -85,14 +85,14 @@ def pattern_error(pattern: str) -> PatternError | None:
     if "," in pattern:
         return PatternError("the connector splits its list at every comma")
     python, plain = in_python(pattern), _TRANSLATED.sub(_without_sets, pattern)
-    if any(_NOT_IN_CLASS.search(found[0]) for found in _TRANSLATED.finditer(pattern) if found[0].startswith("[")):
+    if any(_NOT_IN_CLASS.search(match[0]) for match in _TRANSLATED.finditer(pattern) if match[0].startswith("[")):
         return PatternError("Java does not compile it: it has no such escape in a class `[…]`")
-    for construct, said in _ONLY_JAVA:
+    for construct, reason in _ONLY_JAVA:
         if construct.search(python):
-            return PatternError(f"it has {said}", refused=False)
-    for construct, said in _ONLY_PYTHON:
+            return PatternError(f"it has {reason}", refused=False)
+    for construct, reason in _ONLY_PYTHON:
         if construct.search(plain):
-            return PatternError(f"Java does not compile it: {said}")
+            return PatternError(f"Java does not compile it: {reason}")
     return _compile_error(python)
 
 
@@ -121,17 +121,17 @@ def in_python(pattern: str) -> str:
     return _TRANSLATED.sub(_in_python, pattern)
 
 
-def _in_python(found: re.Match[str]) -> str:
-    if found["quoted"] is not None:
-        return re.escape(found["quoted"])
-    if found["again"] is not None:
-        return f"(?P={found['again']})"
-    return found[0] if found["group"] is None else f"(?P<{found['group']}>"
+def _in_python(match: re.Match[str]) -> str:
+    if match["quoted"] is not None:
+        return re.escape(match["quoted"])
+    if match["again"] is not None:
+        return f"(?P={match['again']})"
+    return match[0] if match["group"] is None else f"(?P<{match['group']}>"
 
 
-def _without_sets(found: re.Match[str]) -> str:
+def _without_sets(match: re.Match[str]) -> str:
     """The text without classes and quotations, because operators are literals in them."""
-    return "" if found["quoted"] is not None or found[0].startswith("[") else found[0]
+    return "" if match["quoted"] is not None or match[0].startswith("[") else match[0]
 
 
 def flags_for_later_entries(pattern: str) -> str | None:
@@ -139,8 +139,8 @@ def flags_for_later_entries(pattern: str) -> str | None:
 
     Filters join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
     """
-    found = _FLAGS.search(pattern)
-    return found[0] if found else None
+    match = _FLAGS.search(pattern)
+    return match[0] if match else None
 
 
 @lru_cache(maxsize=1 << 16)
@@ -153,11 +153,11 @@ def alternatives(pattern: str) -> tuple[str, ...]:
     if "|" not in pattern or cannot or pattern_error(pattern):
         return (pattern,)
     parts, depth, begin = [], 0, 0
-    for found in _ALTERNATION.finditer(pattern):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
-        if found[0] == "|" and depth == 0:
-            parts.append(pattern[begin : found.start()])
-            begin = found.end()
+    for match in _ALTERNATION.finditer(pattern):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if match[0] == "|" and depth == 0:
+            parts.append(pattern[begin : match.start()])
+            begin = match.end()
     return tuple(part for part in (*parts, pattern[begin:]) if part) or (pattern,)
 
 
@@ -166,8 +166,8 @@ def _has_set_in_class(pattern: str) -> bool:
 
     To notice Python's own warning, it would have to become an error in all threads of the process.
     """
-    classes = (_ESCAPED.sub("x", found[1] or "") for found in _CLASS.finditer(pattern))
-    return any("[" in each or _SET_OPERATION.search(each, 1) for each in classes)
+    classes = (_ESCAPED.sub("x", match[1] or "") for match in _CLASS.finditer(pattern))
+    return any("[" in text or _SET_OPERATION.search(text, 1) for text in classes)
 
 
 def _repeats_a_repetition(parsed: Iterable[Any]) -> bool:
@@ -306,8 +306,8 @@ def _plain_glob(entry: str) -> Glob | None:
     wildcard, repeated = _WILDCARD.search(entry), _REPEATED.search(entry)
     if wildcard is None:
         return None
-    meant = _WILDCARD.sub(lambda found: "." if found[0] == "?" else ".*", entry)
-    missed = _WILDCARD.sub(lambda found: "1" if found[0] == "?" else "eu", entry)
+    meant = _WILDCARD.sub(lambda match: "." if match[0] == "?" else ".*", entry)
+    missed = _WILDCARD.sub(lambda match: "1" if match[0] == "?" else "eu", entry)
     missed, plain = (re.sub(r"\.[*?]|(?<=eu)\?", "", text) for text in (missed, entry))
     names = tuple(_REPEATED.sub(r"\1" * count, plain) for count in range(3))
     matched = tuple(name for name in names if matches(entry, name))
@@ -319,5 +319,5 @@ def _plain_glob(entry: str) -> Glob | None:
 
 
 def _of_shell(entry: str) -> Glob:
-    meant = _BRACES.sub(lambda found: f"({'|'.join(found[1].split(','))})", entry).replace(_NEGATION, "[^")
+    meant = _BRACES.sub(lambda match: f"({'|'.join(match[1].split(','))})", entry).replace(_NEGATION, "[^")
     return Glob(re.sub(r"(?<!\.)\*", ".*", meant), "{" if _BRACES.search(entry) else _NEGATION)

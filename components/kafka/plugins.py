@@ -71,7 +71,7 @@ def simple_name(name: str) -> str:
 
 
 def _short_names() -> dict[str, str]:
-    found: dict[str, str] = {}
+    short_names: dict[str, str] = {}
     for role, ending in (
         (Role.TRANSFORM, "Transformation"),
         (Role.PREDICATE, "Predicate"),
@@ -79,8 +79,8 @@ def _short_names() -> dict[str, str]:
         (Role.HEADER_CONVERTER, "HeaderConverter"),
     ):
         for name in (name for name in CLASSES[role] if "$" not in name):
-            found |= dict.fromkeys((simple_name(name), simple_name(name).removesuffix(ending)), name)
-    return found
+            short_names |= dict.fromkeys((simple_name(name), simple_name(name).removesuffix(ending)), name)
+    return short_names
 
 
 #: Every short name of a Kafka class, with the class.

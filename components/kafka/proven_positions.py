@@ -61,24 +61,24 @@ def further(*places: TargetPlace | None) -> TargetPlace | None:
 
 
 def place_after_loss(
-    upstream: int, downstream: int, span: Span | None, kept: ProvenPosition | None, target: OffsetRange
+    upstream: int, downstream: int, span: Span | None, published: ProvenPosition | None, target: OffsetRange
 ) -> int:
     """The offset on the target at which a group with this newest checkpoint continues.
 
-    `span` and `kept` were published about the partition and the group; `target` is the log now. Since then, a
+    `span` and `published` were published about the partition and the group; `target` is the log now. Since then, a
     group may have been reset to an earlier offset on the source. MirrorMaker then writes a checkpoint if it can
     translate the offset, so a position that was published for a later offset than the checkpoint's is ignored. The
     result is never before the start of the log: a consumer would apply its `auto.offset.reset` there, usually the end.
     """
-    return max([target.start, downstream, *_usable(upstream, span, kept, target)])
+    return max([target.start, downstream, *_usable(upstream, span, published, target)])
 
 
-def _usable(upstream: int, span: Span | None, kept: ProvenPosition | None, target: OffsetRange) -> Iterator[int]:
+def _usable(upstream: int, span: Span | None, published: ProvenPosition | None, target: OffsetRange) -> Iterator[int]:
     if span is None or target.end < span.target:
         # The target has since lost the end of its log, and now holds other records there.
         return
     known = place_in(span, upstream)
-    found = [known] if known is not None else []
-    if kept is not None and kept.committed <= upstream:
-        found.append(kept.place)
-    yield from (each.offset for each in found if target.start <= each.offset <= target.end)
+    places = [known] if known is not None else []
+    if published is not None and published.committed <= upstream:
+        places.append(published.place)
+    yield from (place.offset for place in places if target.start <= place.offset <= target.end)

@@ -152,10 +152,10 @@ def _with_fields(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
 def _changed(
     record: RecordForms, half: str, needs: Forms, become: Callable[[Form], Forms]
 ) -> RecordForms | StepRefusal:
-    found = record.half(half)
-    passing = found & needs
+    forms = record.half(half)
+    passing = forms & needs
     if not passing:
-        return StepRefusal(half, found, needs)
+        return StepRefusal(half, forms, needs)
     return record.having(half, frozenset[Form]().union(*map(become, passing)))
 
 
@@ -179,7 +179,7 @@ def _hoist_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
 
 def _cast(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     types = step.listed("spec")
-    if any(":" in each for each in types):
+    if any(":" in entry for entry in types):
         return _with_fields(step, record)
     needs = SINGLE | NULL | (BYTES if types == ("string",) else frozenset())
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else SINGLE)
@@ -196,15 +196,15 @@ def _set_schema(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
 
 
 def _value_to_key(_: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    found = record.value & STRUCTURED
-    return replace(record, key=found) if found else StepRefusal("value", record.value, STRUCTURED)
+    forms = record.value & STRUCTURED
+    return replace(record, key=forms) if forms else StepRefusal("value", record.value, STRUCTURED)
 
 
 def _header_from(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    found = record.half(step.half) & STRUCTURED
-    if not found:
+    forms = record.half(step.half) & STRUCTURED
+    if not forms:
         return StepRefusal(step.half, record.half(step.half), STRUCTURED)
-    forms = frozenset[Form]().union(*map(_field, found))
+    forms = frozenset[Form]().union(*map(_field, forms))
     return replace(record, headers={**record.headers, **dict.fromkeys(step.listed("headers"), forms)})
 
 
@@ -221,9 +221,9 @@ def _drop_headers(step: Step, record: RecordForms) -> RecordForms:
 
 def _convert_from_bytes(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     converter, half = str(step.config.get("converter", "")), step.half
-    found = record.half(half)
-    if record.opaque and Form.BYTES in found and converter not in (BYTE_ARRAY_CONVERTER, STRING_CONVERTER, ""):
-        return StepRefusal(half, found, frozenset())
+    present = record.half(half)
+    if record.opaque and Form.BYTES in present and converter not in (BYTE_ARRAY_CONVERTER, STRING_CONVERTER, ""):
+        return StepRefusal(half, present, frozenset())
     forms = converted(converter, below("converter.", step.config))
     return _changed(record, half, BYTES | NULL, lambda form: NULL if form is Form.NULL else forms)
 
@@ -273,13 +273,13 @@ def unmet(step: Step) -> Demand | None:
 
 
 def _cast_demand(step: Step) -> Demand | None:
-    types = [each.split(":") for each in step.listed("spec")]
-    wrong = [":".join(each) for each in types if len(each) > 2 or each[-1].strip().lower() not in _CAST_TYPES]
+    types = [entry.split(":") for entry in step.listed("spec")]
+    wrong = [":".join(entry) for entry in types if len(entry) > 2 or entry[-1].strip().lower() not in _CAST_TYPES]
     if wrong:
         return Demand(
             f"`{wrong[0]}` in `spec` is not a cast", f"write `FIELD:TYPE`, with one of {', '.join(_CAST_TYPES)}."
         )
-    if len(types) > 1 and any(len(each) == 1 for each in types):
+    if len(types) > 1 and any(len(entry) == 1 for entry in types):
         return Demand(
             "`spec` casts both the whole and its fields", "give one type alone, or only casts such as `FIELD:TYPE`."
         )
@@ -302,7 +302,7 @@ def _insert_field(step: Step) -> Demand | None:
 
 
 def _replace_field(step: Step) -> Demand | None:
-    wrong = [each for each in step.listed("renames") if each.count(":") != 1]
+    wrong = [rename for rename in step.listed("renames") if rename.count(":") != 1]
     return Demand(f"`{wrong[0]}` in `renames` is not a renaming", "write `OLD:NEW`.") if wrong else None
 
 

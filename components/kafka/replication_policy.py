@@ -130,8 +130,8 @@ def _up_to(separator: str) -> str:
         back = [f"[^{''.join(map(re.escape, sorted(set(separator))))}]{''.join(steps)}"]
         for other in sorted(set(separator) - {fitting}):
             text = separator[:length] + other
-            kept = next(kept for kept in range(length, -1, -1) if text.endswith(separator[:kept]))
-            back.append(re.escape(other) + "".join(steps[kept:length]))
+            matched = next(matched for matched in range(length, -1, -1) if text.endswith(separator[:matched]))
+            back.append(re.escape(other) + "".join(steps[matched:length]))
         steps.append(f"({'|'.join(back)})*{re.escape(fitting)}")
     return "".join(steps)
 

@@ -105,7 +105,7 @@ def positions_back(
     _, origin, remote = from_first_common(origin, remote, remembered, passed)
     walk, left = _OriginWalk(origin, remembered), _Left(deque(sorted({*left_at, 0})))
     before: list[int] = []
-    found: list[PositionBack] = []
+    positions: list[PositionBack] = []
     waiting = deque(sorted(set(committed)))
     #: For the copies that were sent again after this many committed offsets: the lowest offset of their records.
     again: dict[int, int] = {}
@@ -116,19 +116,19 @@ def positions_back(
             if walk.last is None:
                 before.append(at)
             else:
-                found.append(PositionBack(at, walk.last + 1, walk.missing, newest=left.newest))
+                positions.append(PositionBack(at, walk.last + 1, walk.missing, newest=left.newest))
 
     for copy in remote:
         place(copy.offset)
         highest, record = walk.last, walk.match(copy)
         left.note(copy.offset, record)
         if highest is not None and record <= highest:
-            placed = len(before) + len(found)
+            placed = len(before) + len(positions)
             again[placed] = min(record, again.get(placed, record))
     place(math.inf)
     if walk.first is None or walk.last is None:
         raise NotProvenError("the remote partition no longer has any records")
-    later = (passed[each.identity] for each in walk.every() if each.identity in passed) if passed else iter(())
+    later = (passed[record.identity] for record in walk.every() if record.identity in passed) if passed else iter(())
     if (first := next(later, None)) is not None:
         told = f"after its record {first}, the remote partition holds earlier records that were sent again"
         raise NotProvenError(
@@ -136,9 +136,9 @@ def positions_back(
         )
     # A group that has consumed no copy that still exists continues at the first record that has one.
     deleted = sorted(passed.values())
-    found += [PositionBack(at, walk.first, deleted=len(deleted) - bisect_left(deleted, at)) for at in before]
+    positions += [PositionBack(at, walk.first, deleted=len(deleted) - bisect_left(deleted, at)) for at in before]
     return PartitionBack(
-        {each.committed: each for each in _doubted(found, again, remote_start)},
+        {position.committed: position for position in _doubted(positions, again, remote_start)},
         OffsetRange(walk.last + 1, origin_end),
         tuple(walk.gaps),
         len(passed),
@@ -147,10 +147,10 @@ def positions_back(
     )
 
 
-def _doubted(found: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
+def _doubted(positions: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
     """The positions, with the records sent again after them, and whether records at them were deleted."""
     lowest = math.inf
-    in_order = sorted(found, key=lambda each: each.committed)
+    in_order = sorted(positions, key=lambda position: position.committed)
     for placed in range(len(in_order), 0, -1):
         lowest = min(lowest, again.get(placed, math.inf))
         position = in_order[placed - 1]
@@ -275,22 +275,22 @@ def flow_back_start(
     """
     at: dict[bytes, int] = {}
     first = None
-    for each in old:
-        first = first or each
-        at[each.identity] = each.offset
+    for record in old:
+        first = first or record
+        at[record.identity] = record.offset
     begin, last_common, own, oldest_ms, mixed = new_start, None, 0, None, None
     begun = whole
-    for each in new:
-        begun = begun or (first is not None and each.identity == first.identity)
-        found = at.get(each.identity)
-        if found is None:
+    for record in new:
+        begun = begun or (first is not None and record.identity == first.identity)
+        original = at.get(record.identity)
+        if original is None:
             own += begun
-            oldest_ms = each.time_ms if oldest_ms is None else min(oldest_ms, each.time_ms)
+            oldest_ms = record.time_ms if oldest_ms is None else min(oldest_ms, record.time_ms)
             continue
         if own and mixed is None and last_common is not None:
-            mixed = (each.offset - own, each.offset, found)
-        begin, own, oldest_ms = each.offset + 1, 0, None
-        last_common = found if last_common is None else max(last_common, found)
+            mixed = (record.offset - own, record.offset, original)
+        begin, own, oldest_ms = record.offset + 1, 0, None
+        last_common = original if last_common is None else max(last_common, original)
     if not begun or (mixed is not None and not whole):
         return None
     if mixed is not None:

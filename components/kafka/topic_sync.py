@@ -37,17 +37,17 @@ def config_differences(
     source: Mapping[str, TopicSetting], target: Mapping[str, TopicSetting], excluded: Sequence[str]
 ) -> list[ConfigDifference]:
     """What the connector would change on a remote topic; `excluded` are patterns of properties that it leaves alone."""
-    found = []
+    differences = []
     for name, here in sorted(source.items()):
         there = target.get(name)
         if there is None or here.origin == _OF_BROKER or matches_any(excluded, name):
             continue
         if here.origin == _DEFAULT:
             if there.origin == _OWN:
-                found.append(ConfigDifference(name, None, there.value))
+                differences.append(ConfigDifference(name, None, there.value))
         elif here.value != there.value:
-            found.append(ConfigDifference(name, here.value, there.value))
-    return found
+            differences.append(ConfigDifference(name, here.value, there.value))
+    return differences
 
 
 def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
@@ -62,5 +62,5 @@ def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
 
 def missing_acls(source: Iterable[AclEntry], target: Iterable[AclEntry], remotes: Mapping[str, str]) -> list[AclEntry]:
     """The ACLs of remote topics that the connector would create. `remotes` are remote topics by source topic."""
-    wanted = [copied_acl(each, remotes[each.name]) for each in source if each.name in remotes]
-    return sorted({each for each in wanted if each is not None} - set(target))
+    wanted = [copied_acl(entry, remotes[entry.name]) for entry in source if entry.name in remotes]
+    return sorted({entry for entry in wanted if entry is not None} - set(target))

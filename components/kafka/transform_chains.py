@@ -168,25 +168,25 @@ def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()
     opaque = [RecordForms(topic, value=BYTES, opaque=True) for topic in heartbeats]
     for record in (*map(RecordForms, topics), *opaque):
         for answers in _answers(chain, record):
-            for each in _followed(chain, record, answers):
-                if (place := _place(each)) not in told:
+            for finding in _followed(chain, record, answers):
+                if (place := _place(finding)) not in told:
                     told.add(place)
-                    yield each
+                    yield finding
 
 
-def _place(found: Finding) -> tuple[str, ...]:
-    match found:
+def _place(finding: Finding) -> tuple[str, ...]:
+    match finding:
         case TransformFails():
-            return ("transform", found.step.name)
+            return ("transform", finding.step.name)
         case JsonEnvelope():
-            return ("envelope", found.at, found.part)
-    return ("converter", found.converter, found.part)
+            return ("envelope", finding.at, finding.part)
+    return ("converter", finding.converter, finding.part)
 
 
 def _answers(chain: Chain, record: RecordForms) -> Iterator[Mapping[str, bool]]:
     """Every combination of answers to the predicates that a record's topic does not decide."""
-    asked = {each.name: each for _, each in chain.steps if each is not None}
-    varied = [name for name, each in asked.items() if _by_topic(each, record) is None][:_VARIED]
+    asked = {predicate.name: predicate for _, predicate in chain.steps if predicate is not None}
+    varied = [name for name, predicate in asked.items() if _by_topic(predicate, record) is None][:_VARIED]
     for chosen in itertools.product((False, True), repeat=len(varied)):
         yield dict(zip(varied, chosen, strict=True))
 
@@ -208,7 +208,9 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 def _followed(chain: Chain, record: RecordForms, answers: Mapping[str, bool]) -> Iterator[Finding]:
     tombstone = any(
-        answers.get(each.name) and each.type == RECORD_IS_TOMBSTONE for _, each in chain.steps if each is not None
+        answers.get(predicate.name) and predicate.type == RECORD_IS_TOMBSTONE
+        for _, predicate in chain.steps
+        if predicate is not None
     )
     at = replace(record, value=NULL) if tombstone else record
     for step, predicate in chain.steps:
@@ -378,10 +380,10 @@ def _asked(chain: Chain, pattern: str, excluded: Sequence[str]) -> Iterator[_Ask
         if predicate is None:
             yield _Asked(step, None, "", False, True)
         else:
-            said = str(sorted((key, str(value)) for key, value in predicate.config.items()))
+            config = str(sorted((key, str(value)) for key, value in predicate.config.items()))
             header = str(predicate.config.get("name", "")).strip() if predicate.type == HAS_HEADER_KEY else ""
             certain = None if unknown else _by_topics(predicate, pattern, excluded)
-            yield _Asked(step, (predicate.type, said, changes), header, predicate.negate, certain)
+            yield _Asked(step, (predicate.type, config, changes), header, predicate.negate, certain)
         changes += step.kind not in _HEADERS
         unknown += step.kind not in (*_HEADERS, *_KNOWN)
 
@@ -397,10 +399,10 @@ def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bo
         return False
     without = _ALL_BUT.fullmatch(asked)
     if without is not None:
-        found = overlap_of_patterns(topics, without["name"] + ("" if without["end"] else ".*"), excluded)
+        overlap = overlap_of_patterns(topics, without["name"] + ("" if without["end"] else ".*"), excluded)
     else:
-        found = overlap_of_patterns(topics, ".*", (*excluded, asked))
-    return True if isinstance(found, Disjoint) else None
+        overlap = overlap_of_patterns(topics, ".*", (*excluded, asked))
+    return True if isinstance(overlap, Disjoint) else None
 
 
 def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:

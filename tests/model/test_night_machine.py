@@ -44,7 +44,7 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
         (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
     "the first record of the new origin is left out": (Return, (flow_back, "beginning", begins_too_late)),
-    "a second copy on the source is expected to return": (Return, (SourceWalk, "passes_over", lambda *_: False)),
+    "a second copy on the source is expected to return": (Return, (SourceWalk, "skip_repeated", lambda *_: False)),
 }
 
 
