@@ -50,9 +50,9 @@ class ClusterAccess:
 def needs_of(acls: tuple[AclParameters, ...], side: str) -> tuple[Need, ...]:
     """The parameters' ACLs of one cluster, `source` or `target`."""
     return tuple(
-        Need(each.principal, each.resource.upper(), each.pattern, each.name, each.operations)
-        for each in acls
-        if each.cluster == side
+        Need(acl.principal, acl.resource.upper(), acl.pattern, acl.name, acl.operations)
+        for acl in acls
+        if acl.cluster == side
     )
 
 
@@ -62,7 +62,7 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     acls, topics = flow.parameters.acls or (), list(flow.partitions)
     groups = flow.parameters.group_selection.of(flow.source.groups())
     remote = [flow.policy.remote(topic) for topic in topics]
-    found = outcome(
+    checked = outcome(
         ClusterAccess(
             flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}
         ),
@@ -74,7 +74,7 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     if flow.parameters.shape == "mirrorMaker2":
         # Only there does the operator also configure the connection to the source.
         bundles.append(_cut_bundle(flow.source, flow.parameters.source))
-    return replace(found, findings=(*found.findings, *(each for each in bundles if each is not None)))
+    return replace(checked, findings=(*checked.findings, *(bundle for bundle in bundles if bundle is not None)))
 
 
 def _cut_bundle(cluster: FlowCluster, parameters: ClusterParameters) -> Finding | None:
@@ -121,12 +121,12 @@ def _is_absent(finding: Finding) -> bool:
 
 def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
     """At most SAMPLES findings of missing ACLs and one for the rest: a wildcard may cause thousands."""
-    absent = [each for each in findings if _is_absent(each)]
-    others = [each for each in findings if not _is_absent(each)]
+    absent = [finding for finding in findings if _is_absent(finding)]
+    others = [finding for finding in findings if not _is_absent(finding)]
     if len(absent) > SAMPLES:
         rest = absent[SAMPLES:]
         what = f"ACLs are missing for {numbered(len(rest), 'more resource[|s]')}"
-        more = fail("acl-missing", what, sum(each.count for each in rest))
+        more = fail("acl-missing", what, sum(gap.count for gap in rest))
         absent = [*absent[:SAMPLES], more]
     return (*absent, *others)
 
@@ -141,10 +141,10 @@ def _judged(side: ClusterAccess) -> list[tuple[Gap | None, Finding]]:
         if refusal.code not in _NOT_LOOKED:
             raise
         return [(None, _acls_not_read(side, refusal))]
-    found = [gap for need in side.needs for gap in gaps(need, entries, side.existing.get(need.resource, ()))]
-    unnamed = principals - {each.principal for each in entries}
+    missing = [gap for need in side.needs for gap in gaps(need, entries, side.existing.get(need.resource, ()))]
+    unnamed = principals - {entry.principal for entry in entries}
     notes: list[tuple[Gap | None, Finding]] = [(None, _without_acls(side, principal)) for principal in sorted(unnamed)]
-    return notes + [(gap, _finding(side, gap)) for gap in found if gap.need.principal not in unnamed]
+    return notes + [(gap, _finding(side, gap)) for gap in missing if gap.need.principal not in unnamed]
 
 
 def _finding(side: ClusterAccess, gap: Gap) -> Finding:

@@ -111,7 +111,7 @@ def shared_readings(
     """Find loops, read the offset syncs, and observe heartbeats until the end. Finding loops means reading whole
     topics, which a quick validation does not do.
     """
-    rings = cycles_of_topics(flow.parameters.leg, [each.leg for each in flows], flow.partitions)
+    rings = cycles_of_topics(flow.parameters.leg, [chosen.leg for chosen in flows], flow.partitions)
     loops = find_loops(flow, rings) if depth is not Depth.QUICK else []
     looped_out = without_loops(flow, loops)
     # Read before anything waits: by the end of the wait, the checkpoints must have caught up with these syncs.

@@ -29,16 +29,16 @@ class ConnectorProgress:
     @property
     def behind(self) -> int:
         """The most offsets that the connectors may still have to read."""
-        return sum(max(0, self.ends[each] - at - 1) for each, at in (self.stored or {}).items())
+        return sum(max(0, self.ends[partition] - at - 1) for partition, at in (self.stored or {}).items())
 
     @property
     def past_end(self) -> dict[TopicPartition, int]:
-        return {each: at for each, at in (self.stored or {}).items() if at >= self.ends[each]}
+        return {partition: at for partition, at in (self.stored or {}).items() if at >= self.ends[partition]}
 
 
 def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> ConnectorProgress:
     """What the connectors have stored for the selected partitions."""
-    newest = max((each.written_ms for history in syncs.values() for each in history.syncs), default=None)
+    newest = max((sync.written_ms for history in syncs.values() for sync in history.syncs), default=None)
     try:
         stored = _stored(flow)
         return ConnectorProgress(stored, flow.source.ends(stored or ()), newest)
@@ -55,29 +55,33 @@ def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
         return None
     logs = flow.target.logs((TopicPartition(topic, number) for number in range(count)), committed=True)
     read = flow.target.read(f"connector offsets from {topic}", logs.items())
-    found = replicated_offsets(read, names, flow.parameters.source.alias)
-    return {each: at for each, at in found.items() if each.partition < flow.partitions.get(each.topic, 0)}
+    offsets = replicated_offsets(read, names, flow.parameters.source.alias)
+    return {
+        partition: at
+        for partition, at in offsets.items()
+        if partition.partition < flow.partitions.get(partition.topic, 0)
+    }
 
 
 def _source_connectors(flow: FlowParameters) -> list[str]:
-    return [each.connector for each in flow.connectors or () if each.role == "source"]
+    return [connector.connector for connector in flow.connectors or () if connector.role == "source"]
 
 
 def with_progress(outcome: CheckOutcome, movement: ConnectorProgress, now_seconds: float) -> CheckOutcome:
     """The outcome with these numbers. `now_seconds` is the time since 1970."""
     counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
-    said = [outcome.summary, "stored offsets not read"]
+    parts = [outcome.summary, "stored offsets not read"]
     if movement.stored == {}:
-        said[1] = "no offsets stored yet"
+        parts[1] = "no offsets stored yet"
     elif movement.stored is not None:
         counts["offsetsBehind"] = movement.behind
         of = numbered(len(movement.stored), "partition[|s]")
-        said[1] = f"stored offsets of {of}, at most {movement.behind} behind the source"
+        parts[1] = f"stored offsets of {of}, at most {movement.behind} behind the source"
     if movement.newest_sync_ms is not None:
         counts["newestSyncSeconds"] = age = round(max(0, now_seconds - movement.newest_sync_ms / 1000))
-        said.append(f"newest offset sync {age} s old")
+        parts.append(f"newest offset sync {age} s old")
     findings = (*outcome.findings, *_past_end(movement))
-    return replace(outcome, summary="; ".join(said), counts={**outcome.counts, **counts}, findings=findings)
+    return replace(outcome, summary="; ".join(parts), counts={**outcome.counts, **counts}, findings=findings)
 
 
 def _past_end(movement: ConnectorProgress) -> list[Finding]:
@@ -85,9 +89,10 @@ def _past_end(movement: ConnectorProgress) -> list[Finding]:
     if not movement.past_end:
         return []
     named = ", ".join(
-        f"{each} (stored {at}, end {movement.ends[each]})" for each, at in sorted(movement.past_end.items())[:SAMPLES]
+        f"{partition} (stored {at}, end {movement.ends[partition]})"
+        for partition, at in sorted(movement.past_end.items())[:SAMPLES]
     )
-    topics = len({each.topic for each in movement.past_end})
+    topics = len({partition.topic for partition in movement.past_end})
     what = agreeing(
         len(movement.past_end),
         "[the stored offset is past the end of the source log|the stored offsets are past the ends of the source logs]",

@@ -56,19 +56,21 @@ def judge_when_reported(
     return outcomes[-1]
 
 
-def judge(flow: str, namespace: str, found: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
+def judge(flow: str, namespace: str, objects: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
     """The outcome over a flow's connectors."""
-    findings = [finding for each, at in found.items() for finding in _findings(each, at, namespace)]
+    findings = [finding for connector, at in objects.items() for finding in _findings(connector, at, namespace)]
     unknown = not_judged(findings, _UNKNOWN)
-    tasks = sum(len(status.get("tasks") or []) for each, at in found.items() if (status := _status(each, at)))
-    running = sum(_state(_status(each, at)) == "RUNNING" for each, at in found.items())
+    tasks = sum(
+        len(status.get("tasks") or []) for connector, at in objects.items() if (status := _status(connector, at))
+    )
+    running = sum(_state(_status(connector, at)) == "RUNNING" for connector, at in objects.items())
     return CheckOutcome(
         CheckName.CONNECTORS,
-        f"{running} of {numbered(len(found), 'connector[|s]')} of {flow} {agreeing(running, 'run[s|]')}, with "
+        f"{running} of {numbered(len(objects), 'connector[|s]')} of {flow} {agreeing(running, 'run[s|]')}, with "
         f"{numbered(tasks, 'task[|s]')}",
-        {"connectors": len(found), "running": running, "tasks": tasks},
+        {"connectors": len(objects), "running": running, "tasks": tasks},
         tuple(findings),
-        coverage=Coverage("connectors", len(found) - sum(unknown.values()), unknown),
+        coverage=Coverage("connectors", len(objects) - sum(unknown.values()), unknown),
     )
 
 
@@ -128,7 +130,7 @@ def _not_running(
 def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
     """What the object reports about this connector; None if it reports nothing."""
     reported = reported_connectors(at.live or {})
-    return next((each for each in reported if each.get("name", connector.connector) == connector.connector), None)
+    return next((status for status in reported if status.get("name", connector.connector) == connector.connector), None)
 
 
 def _state(status: Mapping[str, Any] | None) -> str:

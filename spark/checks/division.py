@@ -73,7 +73,7 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     `flows` are all flows of the document, `existing` the topics of the source.
     """
     own = parts_of(flow)
-    others = [part for each in flows if each.name != flow.name and _same_way(each, flow) for part in parts_of(each)]
+    others = [part for other in flows if other.name != flow.name and _same_way(other, flow) for part in parts_of(other)]
     topics = [topic for topic in sorted(existing) if any(part.selects(topic) for part in (Part(flow), *own))]
     findings: list[Finding] = []
     for topic in topics:

@@ -85,14 +85,14 @@ class Observation:
     def latencies_ms(self, heartbeats: Sequence[HeartbeatArrival]) -> list[tuple[int, int]]:
         """The heartbeats that arrived during the observation: when each was emitted, in ms since 1970 and in this
         order, and an upper bound of its latency."""
-        found = []
+        latencies = []
         for beat in heartbeats:
             if not self.ends or beat.offset < self.ends[0][1].get(beat.partition, 0):
                 continue
             seen = next((at for at, ends in self.ends if ends.get(beat.partition, 0) > beat.offset), None)
             if seen is not None:
-                found.append((beat.emitted_ms, seen - beat.emitted_ms))
-        return sorted(found)
+                latencies.append((beat.emitted_ms, seen - beat.emitted_ms))
+        return sorted(latencies)
 
 
 class Observer:
@@ -137,7 +137,9 @@ class Observer:
         return bool(self._partitions) or self._stop.is_set()
 
     def _seen(self, heartbeats: int) -> bool:
-        ends = {each.partition: end for each, end in self._cluster.ends(self._partitions, committed=True).items()}
+        ends = {
+            partition.partition: end for partition, end in self._cluster.ends(self._partitions, committed=True).items()
+        }
         self._observation.ends.append((now_ms(), ends))
         return self._observation.arrived >= heartbeats or self._stop.is_set()
 
@@ -175,10 +177,10 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
 def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[Finding]:
     """A note about other flows of the document whose connectors emit or replicate the same heartbeats."""
 
-    def heartbeats_of(each: FlowParameters) -> tuple[str, str, str, bool]:
-        return each.source.alias, each.target.alias, each.heartbeats.target_topic, each.heartbeats.enabled
+    def heartbeats_of(flow: FlowParameters) -> tuple[str, str, str, bool]:
+        return flow.source.alias, flow.target.alias, flow.heartbeats.target_topic, flow.heartbeats.enabled
 
-    others = [each.name for each in flows if each.name != flow.name and heartbeats_of(each) == heartbeats_of(flow)]
+    others = [other.name for other in flows if other.name != flow.name and heartbeats_of(other) == heartbeats_of(flow)]
     if not others:
         return []
     what = (
@@ -195,11 +197,11 @@ def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> d
     interval_seconds = flow.parameters.heartbeats.interval_seconds
     size, past = window_records(interval_seconds), now - round(2_000 * flow.parameters.heartbeats.stale_seconds)
     young = flow.target.offsets_at(dict.fromkeys(partitions, past), committed=True)
-    found = {}
-    for each, at in flow.target.logs(partitions, committed=True).items():
-        since = at.end - size if young[each] < 0 else min(at.end - size, young[each])
-        found[each] = OffsetRange(max(at.start, since), at.end)
-    return found
+    ranges = {}
+    for partition, at in flow.target.logs(partitions, committed=True).items():
+        since = at.end - size if young[partition] < 0 else min(at.end - size, young[partition])
+        ranges[partition] = OffsetRange(max(at.start, since), at.end)
+    return ranges
 
 
 def judge(
@@ -266,13 +268,13 @@ def percentile(ascending: Sequence[int], share: float) -> int:
 def _findings_whatever_the_times(
     parameters: HeartbeatParameters, undecodable: int, hops: Mapping[str, int] | None
 ) -> list[Finding]:
-    found = [_topology_note(hops)] if hops else []
+    findings = [_topology_note(hops)] if hops else []
     if parameters.produced_to == "target":
-        found.append(_WORKERS_ONLY)
+        findings.append(_WORKERS_ONLY)
     if undecodable:
         what = numbered(undecodable, f"record[|s] of {parameters.target_topic} [is no heartbeat|are no heartbeats]")
-        found.append(error("heartbeat-undecodable", what, undecodable))
-    return found
+        findings.append(error("heartbeat-undecodable", what, undecodable))
+    return findings
 
 
 def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> list[Finding]:

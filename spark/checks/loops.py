@@ -74,7 +74,7 @@ def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
     def all_grew() -> bool:
         nonlocal after
         after = _ends(flow, partitions)
-        return all(after[each] > end for each, end in before.items())
+        return all(after[log] > end for log, end in before.items())
 
     wait_until(all_grew, WATCH_SECONDS)
     growing = [
@@ -99,8 +99,8 @@ def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mappin
         Loop(
             topic,
             rings[topic],
-            _sum(arrivals[SOURCE, each] for each in partitions),
-            _sum(arrivals[TARGET, each] for each in partitions),
+            _sum(arrivals[SOURCE, number] for number in partitions),
+            _sum(arrivals[TARGET, number] for number in partitions),
         )
         for topic, partitions in sorted(looping.items())
     ]
@@ -147,7 +147,11 @@ def _sides(flow: OpenFlow) -> tuple[tuple[str, FlowCluster], ...]:
 
 def _ends(flow: OpenFlow, partitions: Sequence[TopicPartition]) -> dict[tuple[str, TopicPartition], int]:
     """End offsets by side and partition; a partition has the same name on both sides of a ring."""
-    return {(side, each): end for side, at in _sides(flow) for each, end in at.ends(partitions, committed=True).items()}
+    return {
+        (side, partition): end
+        for side, at in _sides(flow)
+        for partition, end in at.ends(partitions, committed=True).items()
+    }
 
 
 def _arrivals(
@@ -166,7 +170,11 @@ def _arrivals(
     )
     seen = frame_of(
         flow.spark.session,
-        [(side, each.topic, each.partition, end) for (side, each), end in before.items() if each in set(partitions)],
+        [
+            (side, partition.topic, partition.partition, end)
+            for (side, partition), end in before.items()
+            if partition in set(partitions)
+        ],
         "side string, topic string, partition int, seen_end bigint",
     )
     frame = digests.returned(source.unionByName(target), seen)
@@ -227,8 +235,8 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
 def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
     """One finding per topic and kind. `source` and `target` are aliases."""
     grouped: dict[tuple[str, str], list[Difference]] = {}
-    for each in sorted(marked):
-        grouped.setdefault((each.partition.topic, each.kind), []).append(each)
+    for partition in sorted(marked):
+        grouped.setdefault((partition.partition.topic, partition.kind), []).append(partition)
     findings = []
     for (topic, kind), members in grouped.items():
         what = _MEANINGS[kind]

@@ -47,15 +47,20 @@ def count_copies(
     Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
     while they were counted.
     """
-    found = {each: syncs[each].stretch(log.start) for each, log in logs.items() if each in syncs}
-    stretches = {each: stretch for each, stretch in found.items() if stretch}
+    syncs_since = {
+        partition: syncs[partition].stretch(log.start) for partition, log in logs.items() if partition in syncs
+    }
+    stretches = {partition: stretch for partition, stretch in syncs_since.items() if stretch}
     if not stretches:
         return {}
-    source_of = {flow.policy.remote_partition(each): each for each in stretches}
-    ranges = {there: OffsetRange(stretches[each][0].downstream, logs[each].end) for there, each in source_of.items()}
+    source_of = {flow.policy.remote_partition(partition): partition for partition in stretches}
+    ranges = {
+        there: OffsetRange(stretches[partition][0].downstream, logs[partition].end)
+        for there, partition in source_of.items()
+    }
     newest = frame_of(
         flow.spark.session,
-        [(*there, stretches[each][-1].downstream) for there, each in source_of.items()],
+        [(*there, stretches[partition][-1].downstream) for there, partition in source_of.items()],
         "topic string, partition int, newest bigint",
     )
     flow.progress(f"{flow.name}: counting the records between offset syncs")
@@ -72,10 +77,10 @@ def count_copies(
     }
     now = logs_on_target(flow, list(stretches))
     return {
-        each: CopyCounts(stretch[0], stretch[-1], *counted.get(each, (0, 0)))
-        if now[each].start <= stretch[0].downstream
+        partition: CopyCounts(stretch[0], stretch[-1], *counted.get(partition, (0, 0)))
+        if now[partition].start <= stretch[0].downstream
         else None
-        for each, stretch in stretches.items()
+        for partition, stretch in stretches.items()
     }
 
 
@@ -144,24 +149,24 @@ def losses(replicated: Replicated) -> list[Loss]:
     # Without any record left, markers cannot be ruled out: one gap may be a loss, several gaps are transactions.
     certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
     unseen = 0 if copies is None else _unseen(copies, gaps)
-    found = []
+    losses_seen = []
     for before, behind in gaps:
         # If there is only one gap, the records that the markers hide are in it.
         skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
         first, end = behind.upstream - skipped, min(behind.upstream, replicated.source.start)
         # Parity judges what the source still holds. What the target has removed as well no longer matters.
         if first < end and behind.downstream >= replicated.target.start:
-            found.append(Loss(replicated.partition, first, end, certain and skipped > 1, behind.written_ms))
+            losses_seen.append(Loss(replicated.partition, first, end, certain and skipped > 1, behind.written_ms))
     if copies is not None and unseen and len(gaps) != 1:
         first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
         if first < end:
             # The missing offsets may be markers of the source: only remaining records show whether it has any.
             sure = plain and replicated.source.size > 0 and unseen > 1
-            found.append(Loss(replicated.partition, first, end, sure, some=unseen))
+            losses_seen.append(Loss(replicated.partition, first, end, sure, some=unseen))
     if beyond:
         several = replicated.source.start - position > 1
-        found.append(Loss(replicated.partition, position, replicated.source.start, certain and several))
-    return found
+        losses_seen.append(Loss(replicated.partition, position, replicated.source.start, certain and several))
+    return losses_seen
 
 
 def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
@@ -188,7 +193,7 @@ def check_retention(
     policies = flow.source.cleanup_policies(flow.partitions)
     hidden, marked = _hidden(flow.parameters), flow.parameters.exactly_once
     may_drop = not flow.parameters.comparable or bool(flow.parameters.drops)
-    removed = {each: target_logs[each] for each, log in source_logs.items() if log.start}
+    removed = {partition: target_logs[partition] for partition, log in source_logs.items() if log.start}
     copies = count_copies(flow, removed, syncs) if marked and counts and not hidden else {}
     return judge(
         [
@@ -220,17 +225,17 @@ def _hidden(flow: FlowParameters) -> str:
 def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckOutcome:
     """The outcome over all replicated partitions; `may_drop`: the flow's transforms may drop records."""
     by_partition = {partition.partition: losses(partition) for partition in partitions}
-    found = [loss for each in by_partition.values() for loss in each]
-    lost = sum(loss.count for loss in found if loss.certain)
+    all_losses = [loss for of_partition in by_partition.values() for loss in of_partition]
+    lost = sum(loss.count for loss in all_losses if loss.certain)
     why_not = {partition.partition: partition.why_not for partition in partitions if partition.why_not}
-    uncertain = sum(any(not loss.certain for loss in each) for each in by_partition.values())
+    uncertain = sum(any(not loss.certain for loss in losses) for losses in by_partition.values())
     known = sum(partition.history.latest is not None and not partition.hidden for partition in partitions)
     counts: dict[str, int | float] = {
         "partitions": len(partitions),
         "withOffsetSyncs": known,
         "removedNothing": sum(partition.source.start == 0 for partition in partitions),
         "lost": lost,
-        "possibleMarkers": sum(loss.count for loss in found if not loss.certain),
+        "possibleMarkers": sum(loss.count for loss in all_losses if not loss.certain),
     }
     not_judged = {"possible-markers": uncertain, "losses-not-visible": len(why_not)}
     return CheckOutcome(
@@ -239,8 +244,8 @@ def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckO
         "removed nothing in "
         f"{counts['removedNothing']} of them",
         counts,
-        (*(_finding(each, may_drop=may_drop) for each in found), *_not_visible(why_not)),
-        tuple(_sample(loss) for loss in sorted(found, key=lambda loss: (not loss.certain, -loss.count))),
+        (*(_finding(loss, may_drop=may_drop) for loss in all_losses), *_not_visible(why_not)),
+        tuple(_sample(loss) for loss in sorted(all_losses, key=lambda loss: (not loss.certain, -loss.count))),
         Coverage("partitions", len(partitions) - uncertain - len(why_not), not_judged),
     )
 

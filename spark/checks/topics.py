@@ -47,7 +47,7 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     findings += absent_partitions(flow.partitions, flow.remote_partitions, flow.policy, young, refresh)
     if not division.parts_of(flow.parameters):
         return findings, {}
-    records = {topic: sum(log.size for each, log in logs.items() if each.topic == topic) for topic in absent}
+    records = {topic: sum(log.size for partition, log in logs.items() if partition.topic == topic) for topic in absent}
     return findings, records
 
 
@@ -101,26 +101,26 @@ def young_partitions(
 
     `since` holds the first offset at or after that time; -1 if there is none.
     """
-    return {each for each, log in logs.items() if log.start == 0 and (log.size == 0 or since[each] == 0)}
+    return {partition for partition, log in logs.items() if log.start == 0 and (log.size == 0 or since[partition] == 0)}
 
 
 def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPartition]) -> set[str]:
     """Topics whose missing partitions may all be young."""
-    old = {each.topic for each in missing if each not in young}
-    return {each.topic for each in missing} - old
+    old = {partition.topic for partition in missing if partition not in young}
+    return {partition.topic for partition in missing} - old
 
 
 def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
     """The findings for topics without a remote topic on the cluster `where`; `named` has the name to show for each."""
-    found = []
+    findings = []
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]
     if old:
-        found.append(fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old)))
+        findings.append(fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old)))
     if new:
         what = f"{where} has no remote topic yet for: {', '.join(new)}. {_YOUNG.format(refresh)}"
-        found.append(error("not-discovered-yet", what, len(new)))
-    return found
+        findings.append(error("not-discovered-yet", what, len(new)))
+    return findings
 
 
 def absent_partitions(
@@ -131,18 +131,18 @@ def absent_partitions(
     refresh: float,
 ) -> list[Finding]:
     """The findings for remote topics with fewer partitions than their source topics."""
-    found = []
+    findings = []
     for topic, count in sorted(partitions.items()):
         remote = remote_partitions.get(policy.remote(topic), count)
         if remote < count:
             what = f"{topic} has {count} partitions on the source and {remote} on the target"
             missing = {TopicPartition(topic, number) for number in range(remote, count)}
-            found.append(
+            findings.append(
                 error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
                 if young_topics(missing, young)
                 else fail("partitions-not-replicated", what, count - remote)
             )
-    return found
+    return findings
 
 
 def foreign_topic_findings(
@@ -161,7 +161,7 @@ def foreign_topic_findings(
     if flow.guard is not None:
         return []
     source, target = flow.source.alias, flow.target.alias
-    found = []
+    findings = []
     policy, selection = flow.replication_policy, flow.topic_selection
     for name in sorted(on_target):
         topic = policy.original(name)
@@ -170,7 +170,7 @@ def foreign_topic_findings(
                 f"{name} on {target} is named like the remote topic of {topic} in {flow.name}, but the user sees no "
                 f"topic {topic} on {source}. Somebody created {name} by hand, or deleted {topic}"
             )
-            found.append(note("foreign-topic", what))
+            findings.append(note("foreign-topic", what))
     for topic, count in sorted(partitions.items()):
         remote = policy.remote(topic)
         there = remote_partitions.get(remote, 0)
@@ -179,8 +179,8 @@ def foreign_topic_findings(
                 f"{remote} has {there} partitions on {target}, but {topic} has only {count} on {source}. Nothing is "
                 "replicated to the surplus partitions: somebody created or extended the topic by hand"
             )
-            found.append(note("foreign-partitions", what, there - count))
-    return found
+            findings.append(note("foreign-partitions", what, there - count))
+    return findings
 
 
 _NO_AUTHORIZER = "authorizer-off"
@@ -191,8 +191,8 @@ def topic_setting_findings(flow: OpenFlow) -> list[Finding]:
     sync = flow.parameters.topic_sync
     if sync is None:
         return []
-    found = _readable("configuration", lambda: _configs(flow, sync.configs_exclude or ())) if _copies(sync) else []
-    return [*found, *_readable("ACLs", lambda: _acls(flow))] if sync.acls else found
+    findings = _readable("configuration", lambda: _configs(flow, sync.configs_exclude or ())) if _copies(sync) else []
+    return [*findings, *_readable("ACLs", lambda: _acls(flow))] if sync.acls else findings
 
 
 def _copies(sync: TopicSyncParameters) -> bool:
@@ -240,32 +240,33 @@ def config_findings(
     differences: Mapping[str, Sequence[ConfigDifference]], remotes: Mapping[str, str], target: str
 ) -> list[Finding]:
     """One error for all topics whose configuration differs; `differences` and `remotes` are by source topic."""
-    differing = {topic: found for topic, found in sorted(differences.items()) if found}
+    differing = {topic: difference for topic, difference in sorted(differences.items()) if difference}
     if not differing:
         return []
-    said = "; ".join(
-        f"{remotes[topic]}: {', '.join(map(_said, found))}" for topic, found in list(differing.items())[:SAMPLES]
+    examples = "; ".join(
+        f"{remotes[topic]}: {', '.join(map(_said, differing_settings))}"
+        for topic, differing_settings in list(differing.items())[:SAMPLES]
     )
     what = numbered(len(differing), "remote topic[|s] on ") + target
     has = agreeing(len(differing), "[does|do] not have the configuration that the flow copies from the source")
-    return [error("topic-config-differs", f"{what} {has}: {said}", len(differing))]
+    return [error("topic-config-differs", f"{what} {has}: {examples}", len(differing))]
 
 
-def _said(each: ConfigDifference) -> str:
-    wanted = "the broker's default" if each.wanted is None else each.wanted
-    return f"{each.name} is {each.found} instead of {wanted}"
+def _said(difference: ConfigDifference) -> str:
+    wanted = "the broker's default" if difference.wanted is None else difference.wanted
+    return f"{difference.name} is {difference.found} instead of {wanted}"
 
 
 def acl_findings(missing: Sequence[AclEntry], target: str) -> list[Finding]:
     """One error for all ACLs of remote topics that the flow should have copied."""
     if not missing:
         return []
-    said = "; ".join(
-        f"{each.name}: {each.permission.lower()} {operation_title(each.operation)} to {each.principal} from {each.host}"
-        for each in missing[:SAMPLES]
+    examples = "; ".join(
+        f"{acl.name}: {acl.permission.lower()} {operation_title(acl.operation)} to {acl.principal} from {acl.host}"
+        for acl in missing[:SAMPLES]
     )
     count = numbered(len(missing), "ACL[|s] that the flow copies [is|are] missing on ")
-    return [error("topic-acls-differ", f"{count}{target}: {said}", len(missing))]
+    return [error("topic-acls-differ", f"{count}{target}: {examples}", len(missing))]
 
 
 def compared(before: TopicIds, now: TopicIds) -> int:
@@ -275,12 +276,12 @@ def compared(before: TopicIds, now: TopicIds) -> int:
 
 def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
     """One note per cluster, which gives a cause. Other checks say whether records are missing or offsets are wrong."""
-    found = []
+    findings = []
     for alias, ids in now.items():
         known = before.get(alias, {})
-        anew = sorted(topic for topic, each in ids.items() if known.get(topic, each) != each)
+        anew = sorted(topic for topic, topic_id in ids.items() if known.get(topic, topic_id) != topic_id)
         if anew:
             what = agreeing(len(anew), "[was|were] deleted and created again")
             since = f"on {alias} since the last validation. Offsets from before belong to other records"
-            found.append(note("topic-recreated", f"{', '.join(anew[:SAMPLES])} {what} {since}", len(anew)))
-    return found
+            findings.append(note("topic-recreated", f"{', '.join(anew[:SAMPLES])} {what} {since}", len(anew)))
+    return findings

@@ -58,7 +58,7 @@ def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Findi
     """The note about groups that would start on the target without an offset, because the flow writes none there."""
     if flow.checkpoints.sync_group_offsets:
         return None
-    without = {each.group for each in positions if each.on_target is None and not each.active}
+    without = {position.group for position in positions if position.on_target is None and not position.active}
     if not without:
         return None
     begin = agreeing(len(without), "[the group begins|the groups begin] at the offset that `auto.offset.reset` of ")
@@ -107,11 +107,15 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
         every = read_checkpoints(flow).found.newest
         translated = {group for group, _ in every if group in flow.parameters.group_selection}
         return nothing_to_translate(flow.parameters, groups, translated)
-    look, found = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
-    proven = proofs.prove_all(flow, [each for each in look.positions if each.checkpoint], look.syncs.histories)
-    beyond = [beyond_translation(each.position) for each in found if each.finding.code == PAST_TRANSLATION]
-    found = past_translation(found, proofs.prove_all(flow, beyond, look.syncs.histories).by_position if beyond else {})
-    return _outcome(flow, groups, look, found, proven)
+    look, findings = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
+    proven = proofs.prove_all(
+        flow, [position for position in look.positions if position.checkpoint], look.syncs.histories
+    )
+    beyond = [beyond_translation(finding.position) for finding in findings if finding.finding.code == PAST_TRANSLATION]
+    findings = past_translation(
+        findings, proofs.prove_all(flow, beyond, look.syncs.histories).by_position if beyond else {}
+    )
+    return _outcome(flow, groups, look, findings, proven)
 
 
 def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:
@@ -154,11 +158,11 @@ def _settled(
 
     before_look = _movement(flow, groups)
     look = _look(flow, groups, first_syncs, CheckpointsRead())
-    found = found_in(look, {})
+    findings = found_in(look, {})
     # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
-    waiting, at_first = Waiting(), {(each.group, each.partition): each for each in look.positions}
-    while (left := waiting.left(found, time.monotonic())) > 0:
-        early = sum(each.patience_seconds > 0 for each in found)
+    waiting, at_first = Waiting(), {(position.group, position.partition): position for position in look.positions}
+    while (left := waiting.left(findings, time.monotonic())) > 0:
+        early = sum(finding.patience_seconds > 0 for finding in findings)
         flow.progress(
             f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
         )
@@ -166,8 +170,8 @@ def _settled(
         _wait_while(flow, groups, before_look, left)
         before_look = _movement(flow, groups)
         look = _look(flow, groups, look.syncs, look.checkpoints)
-        found = found_in(look, at_first)
-    return look, found
+        findings = found_in(look, at_first)
+    return look, findings
 
 
 def _wait_while(flow: OpenFlow, groups: list[str], seen: object, seconds: float) -> None:
@@ -186,7 +190,7 @@ def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoint
     commits = sorted(_commits(flow, groups).items())
     logs = flow.source.logs({partition for (_, partition), _ in commits}, committed=True)
     # A consumer that reads uncommitted records may be past the last stable offset.
-    ends = flow.source.ends({each for (_, each), committed in commits if committed > logs[each].end})
+    ends = flow.source.ends({partition for (_, partition), committed in commits if committed > logs[partition].end})
     positions = [
         Position(
             group,
@@ -218,10 +222,10 @@ def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
 
 
 def _outcome(
-    flow: OpenFlow, groups: list[str], look: Look, found: list[PositionFinding], proven: proofs.Proofs
+    flow: OpenFlow, groups: list[str], look: Look, findings_of_positions: list[PositionFinding], proven: proofs.Proofs
 ) -> CheckOutcome:
     excluded = flow.parameters.group_selection.excluded_of(flow.source.groups())
-    findings: list[Finding] = [each.finding for each in found]
+    findings: list[Finding] = [finding.finding for finding in findings_of_positions]
     findings += [proof.finding for proof in proven.by_position.values() if proof.finding is not None]
     if excluded:
         findings.append(
@@ -238,7 +242,11 @@ def _outcome(
         )
         findings.append(error("checkpoint-undecodable", what, undecodable))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
-    if not shown and found and all(each.finding.code == BEFORE_START for each in found):
+    if (
+        not shown
+        and findings_of_positions
+        and all(finding.finding.code == BEFORE_START for finding in findings_of_positions)
+    ):
         what = (
             f"none of {numbered(len(look.positions), 'committed offset[|s]')} could be proven: all are "
             "before the flow's start"
@@ -269,7 +277,9 @@ def _outcome(
         several = numbered(by_counting, "offset[|s], several source records are equal")
         summary += f"; for {several}, so the offset syncs decided which of them is meant"
     coverage = Coverage("committed offsets", len(look.positions) - sum(unproven.values()), unproven)
-    rows = group_rows(look.positions, proven.by_position, ((each.position, each.finding) for each in found))
+    rows = group_rows(
+        look.positions, proven.by_position, ((finding.position, finding.finding) for finding in findings_of_positions)
+    )
     return CheckOutcome(
         CheckName.OFFSETS,
         summary,
@@ -278,7 +288,7 @@ def _outcome(
         proven.samples(),
         coverage,
         rows,
-        translated=tuple(_translated(each, proven.by_position.get(each)) for each in look.positions),
+        translated=tuple(_translated(position, proven.by_position.get(position)) for position in look.positions),
     )
 
 
@@ -290,7 +300,7 @@ def _translated(position: Position, proof: PositionProof | None) -> Translated:
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
     """The number of committed offsets that could not be judged, by the code of the finding that gives the reason."""
-    codes = {each.code for each in findings if each.severity is FindingSeverity.ERROR} & ACCEPTABLE.keys()
+    codes = {finding.code for finding in findings if finding.severity is FindingSeverity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})
 
 
@@ -305,19 +315,19 @@ def group_rows(
     """
     wrong = {position for position, finding in findings if finding.severity in _WRONG}
     by_group: dict[str, list[Position]] = {}
-    for each in positions:
-        by_group.setdefault(each.group, []).append(each)
+    for position in positions:
+        by_group.setdefault(position.group, []).append(position)
     rows = [_group_row(group, every, proofs, wrong) for group, every in by_group.items()]
-    return tuple(row for *_, row in sorted(rows, key=lambda each: each[:3]))
+    return tuple(row for *_, row in sorted(rows, key=lambda sortable: sortable[:3]))
 
 
 def _group_row(
     group: str, positions: Sequence[Position], proofs: Mapping[Position, PositionProof], wrong: set[Position]
 ) -> tuple[int, int, str, Mapping[str, Scalar]]:
     """The row after its sort key."""
-    proven = [proofs[each] for each in positions if each in proofs and proofs[each].proven]
-    disproven = {each for each in positions if (proof := proofs.get(each)) and proof.finding is not None}
-    bad, again = len(disproven | (wrong & set(positions))), sum(each.read_again for each in proven)
+    proven = [proofs[position] for position in positions if position in proofs and proofs[position].proven]
+    disproven = {position for position in positions if (proof := proofs.get(position)) and proof.finding is not None}
+    bad, again = len(disproven | (wrong & set(positions))), sum(proof.read_again for proof in proven)
     row: dict[str, Scalar] = {
         "group": group,
         "committedOffsets": len(positions),

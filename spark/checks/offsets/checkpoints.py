@@ -59,13 +59,15 @@ class Waiting:
     def __init__(self) -> None:
         self._since: dict[tuple[str, TopicPartition, str], float] = {}
 
-    def left(self, found: Sequence[PositionFinding], now: float) -> float:
+    def left(self, findings: Sequence[PositionFinding], now: float) -> float:
         """For how many seconds to look again; 0 or less if every finding has had its time."""
         since = [
-            self._since.setdefault((each.position.group, each.position.partition, each.finding.code), now)
-            for each in found
+            self._since.setdefault((finding.position.group, finding.position.partition, finding.finding.code), now)
+            for finding in findings
         ]
-        return max((each.patience_seconds - (now - at) for each, at in zip(found, since, strict=True)), default=0)
+        return max(
+            (finding.patience_seconds - (now - at) for finding, at in zip(findings, since, strict=True)), default=0
+        )
 
 
 def position_findings(
@@ -81,31 +83,31 @@ def position_findings(
     `at_first` has the positions of the first look, and is empty during that look. What has moved since then is not
     stuck.
     """
-    found: list[PositionFinding] = []
+    findings: list[PositionFinding] = []
     for position in positions:
         history = syncs.get(position.partition, SyncHistory())
         if position.past_end is not None:
-            found.append(PositionFinding(position, _past_end(position)))
+            findings.append(PositionFinding(position, _past_end(position)))
         if position.checkpoint is None:
             if position.empty:
                 continue
             before = _before_the_start(position, history) if flow.start_from == "latest" else None
-            found.append(
+            findings.append(
                 PositionFinding(position, before) if before else _without_checkpoint(position, history, patience)
             )
             continue
         if position.checkpoint.upstream > position.committed:
-            found.append(PositionFinding(position, _set_back(position), patience.running))
+            findings.append(PositionFinding(position, _set_back(position), patience.running))
         before_now = at_first.get((position.group, position.partition))
         earlier = first_syncs.get(position.partition, SyncHistory())
         committed = first_commits.get((position.group, position.partition))
         behind = _behind(position, history, earlier, committed)
         if behind is not None and not _translation_moved(position, before_now):
-            found.append(PositionFinding(position, behind, patience.checkpoint))
+            findings.append(PositionFinding(position, behind, patience.checkpoint))
         group = _group_on_target(position, flow.checkpoints.sync_group_offsets, before_now)
         if group is not None:
-            found.append(PositionFinding(position, group, _patience_with_group(position, group, patience)))
-    return found
+            findings.append(PositionFinding(position, group, _patience_with_group(position, group, patience)))
+    return findings
 
 
 def _patience_with_group(position: Position, finding: Finding, patience: Patience) -> float:
@@ -234,21 +236,21 @@ def beyond_translation(position: Position) -> Position:
 
 
 def past_translation(
-    found: Sequence[PositionFinding], proofs: Mapping[Position, PositionProof]
+    findings: Sequence[PositionFinding], proofs: Mapping[Position, PositionProof]
 ) -> list[PositionFinding]:
     """`found`, with groups whose offset on the target is past their translation judged by records. A translation is
     coarse: an offset past it need not be past what the group has committed on the source.
     """
-    kept: list[PositionFinding] = []
-    for each in found:
-        proof = proofs.get(beyond_translation(each.position)) if each.finding.code == PAST_TRANSLATION else None
+    judged: list[PositionFinding] = []
+    for finding in findings:
+        proof = proofs.get(beyond_translation(finding.position)) if finding.finding.code == PAST_TRANSLATION else None
         if proof is None or proof.source_offset is None:
-            kept.append(each)
+            judged.append(finding)
         elif proof.finding is not None:
-            kept.append(
-                replace(each, finding=_skips_on_target(each.position, proof.source_offset, proof.finding.count))
+            judged.append(
+                replace(finding, finding=_skips_on_target(finding.position, proof.source_offset, proof.finding.count))
             )
-    return kept
+    return judged
 
 
 def _skips_on_target(position: Position, source_offset: int, skipped: int) -> Finding:

@@ -43,17 +43,17 @@ def offsets_by_time(
 ) -> dict[Position, int]:
     """The first offset at or after each position's time (ms); -1 if there is none. One request serves each partition
     once. `named` gives the cluster's name of a source partition."""
-    found: dict[Position, int] = {}
+    offsets: dict[Position, int] = {}
     left = dict(times)
     while left:
         once = {position.partition: position for position in left}
         answer = cluster.offsets_at(
             {named(partition): left[position] for partition, position in once.items()}, committed=True
         )
-        found |= {position: answer[named(partition)] for partition, position in once.items()}
+        offsets |= {position: answer[named(partition)] for partition, position in once.items()}
         for position in once.values():
             del left[position]
-    return found
+    return offsets
 
 
 def records_near(
@@ -63,16 +63,16 @@ def records_near(
     lets cross."""
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
-    found: dict[TopicPartition, list[RecordDigest]] = {}
-    for each in cluster.read("single records", ranges, committed=isolation == "read_committed"):
-        if compared and role_of(side, guard, each.headers) != COMPARED:
+    digests: dict[TopicPartition, list[RecordDigest]] = {}
+    for record in cluster.read("single records", ranges, committed=isolation == "read_committed"):
+        if compared and role_of(side, guard, record.headers) != COMPARED:
             continue
-        topic = each.partition.topic if side == SOURCE else flow.policy.original(each.partition.topic)
-        headers = compared_headers(side, guard, changed, each.headers)
-        digest = identity(each.key, each.value, headers, each.time_ms).hex()
-        partition = TopicPartition(topic, each.partition.partition)
-        found.setdefault(partition, []).append(RecordDigest(each.offset, each.time_ms, digest))
-    return found
+        topic = record.partition.topic if side == SOURCE else flow.policy.original(record.partition.topic)
+        headers = compared_headers(side, guard, changed, record.headers)
+        digest = identity(record.key, record.value, headers, record.time_ms).hex()
+        partition = TopicPartition(topic, record.partition.partition)
+        digests.setdefault(partition, []).append(RecordDigest(record.offset, record.time_ms, digest))
+    return digests
 
 
 @dataclass(frozen=True)
@@ -107,51 +107,54 @@ def proof_by_next(expired: Expired, unread: Sequence[RecordDigest], on_target: S
         return _proven(expired, expired.target_log.end) if nothing_left else expired.proof
     first = min(unread)
     # If records are equal, the target may hold another one of them there.
-    if sum(each.digest == first.digest for each in unread) > 1:
+    if sum(record.digest == first.digest for record in unread) > 1:
         return expired.proof
-    places = [each.offset for each in on_target if each.digest == first.digest and each.offset >= expired.downstream]
+    places = [
+        record.offset for record in on_target if record.digest == first.digest and record.offset >= expired.downstream
+    ]
     return _proven(expired, min(places)) if places else expired.proof
 
 
 def _proven(expired: Expired, place: int) -> PositionProof:
     """The group reads again what the target holds from the translated offset up to `place`."""
-    standing = expired.guess.offset + expired.landed.after
-    return replace(expired.proof, finding=None, source_offset=standing, read_again=place - expired.downstream)
+    source_offset = expired.guess.offset + expired.landed.after
+    return replace(expired.proof, finding=None, source_offset=source_offset, read_again=place - expired.downstream)
 
 
 def places_on_target(expired: Expired, first: RecordDigest, by_time: int) -> list[OffsetRange]:
     """Where the target should hold the `first` unread record: by its distance from the landing, and by its time.
     `by_time` is -1 if the target holds no record from that time on."""
     by_distance = expired.landed.record.offset + first.offset - expired.guess.offset
-    places = [each for each in (by_distance, by_time) if each >= 0]
-    around = [OffsetRange(each - TARGET_REACH, each + SOURCE_REACH).within(expired.target_log) for each in places]
-    return [each for each in around if each.size]
+    places = [offset for offset in (by_distance, by_time) if offset >= 0]
+    around = [OffsetRange(place - TARGET_REACH, place + SOURCE_REACH).within(expired.target_log) for place in places]
+    return [offsets for offsets in around if offsets.size]
 
 
 def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, PositionProof], int, int]:
     """The proofs of the positions, and how many ranges and records were read for them."""
     if not expired:
         return {}, 0, 0
-    ranges = [(each.position.partition, each.unread) for each in expired]
+    ranges = [(expiry.position.partition, expiry.unread) for expiry in expired]
     on_source = records_near(flow, flow.source, ranges)
     unread = {
-        each.position: Candidates(each.unread, on_source.get(each.position.partition, [])).within() for each in expired
+        expiry.position: Candidates(expiry.unread, on_source.get(expiry.position.partition, [])).within()
+        for expiry in expired
     }
     remote = flow.policy.remote_partition
-    times = {position: min(found).time_ms for position, found in unread.items() if found}
+    times = {position: min(candidates).time_ms for position, candidates in unread.items() if candidates}
     by_time = offsets_by_time(flow.target, times, remote)
     places = [
-        (remote(each.position.partition), place)
-        for each in expired
-        if unread[each.position]
-        for place in places_on_target(each, min(unread[each.position]), by_time[each.position])
+        (remote(expiry.position.partition), place)
+        for expiry in expired
+        if unread[expiry.position]
+        for place in places_on_target(expiry, min(unread[expiry.position]), by_time[expiry.position])
     ]
     on_target: Mapping[TopicPartition, Sequence[RecordDigest]] = records_near(flow, flow.target, places)
     proofs = {
-        each.position: proof_by_next(each, unread[each.position], on_target.get(each.position.partition, []))
-        for each in expired
+        expiry.position: proof_by_next(expiry, unread[expiry.position], on_target.get(expiry.position.partition, []))
+        for expiry in expired
     }
-    records = sum(len(found) for found in (*on_source.values(), *on_target.values()))
+    records = sum(len(candidates) for candidates in (*on_source.values(), *on_target.values()))
     return proofs, sum(1 for _, offsets in (*ranges, *places) if offsets.size), records
 
 
@@ -165,7 +168,7 @@ class Proofs:
 
     def samples(self) -> tuple[Mapping[str, Scalar], ...]:
         """Unproven positions first, then those that read most records again."""
-        order = sorted(self.by_position.items(), key=lambda each: (each[1].proven, -each[1].read_again))
+        order = sorted(self.by_position.items(), key=lambda item: (item[1].proven, -item[1].read_again))
         return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
 
 
@@ -184,35 +187,35 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     # A checkpoint may outlive its remote topic or partition. Without a log there is nothing to read.
     existing = set(flow.replicated_partitions())
     targets = flow.target.logs(
-        sorted({remote(each.partition) for each in positions if each.partition in existing}), committed=True
+        sorted({remote(position.partition) for position in positions if position.partition in existing}), committed=True
     )
-    target_logs = {each: targets.get(remote(each.partition), OffsetRange(0, 0)) for each in positions}
-    source_logs = flow.source.logs(sorted({each.partition for each in positions}), committed=True)
-    around = [(remote(each.partition), _around(each).within(target_logs[each])) for each in positions]
+    target_logs = {position: targets.get(remote(position.partition), OffsetRange(0, 0)) for position in positions}
+    source_logs = flow.source.logs(sorted({position.partition for position in positions}), committed=True)
+    around = [(remote(position.partition), _around(position).within(target_logs[position])) for position in positions]
     on_target = records_near(flow, flow.target, around)
     expected = _expected(flow, positions, syncs, on_target, source_logs)
-    ranges = [(each.partition, expected[each].range) for each in positions]
+    ranges = [(position.partition, expected[position].range) for position in positions]
     on_source = records_near(flow, flow.source, ranges)
     aborted = _aborted(flow, positions, expected, on_source)
     if aborted:
         again = _past_aborted(positions, expected, on_target, aborted)
         expected |= _expected(flow, list(again), syncs, on_target, source_logs, again)
-        more = [(each.partition, expected[each].range) for each in again]
+        more = [(position.partition, expected[position].range) for position in again]
         on_source = _joined(on_source, records_near(flow, flow.source, more))
         ranges += more
-    policies = flow.source.cleanup_policies({each.partition.topic for each in positions})
+    policies = flow.source.cleanup_policies({position.partition.topic for position in positions})
     arounds = {
-        each: Around(
-            target_logs[each],
-            source_logs[each.partition],
-            on_target.get(each.partition, []),
-            Candidates(expected[each].range, on_source.get(each.partition, [])),
-            expected[each].found,
-            expected[each].guess,
-            "compact" in policies.get(each.partition.topic, ""),
-            not flow.parameters.comparable or bool(flow.parameters.drops) or each.partition in aborted,
+        position: Around(
+            target_logs[position],
+            source_logs[position.partition],
+            on_target.get(position.partition, []),
+            Candidates(expected[position].range, on_source.get(position.partition, [])),
+            expected[position].found,
+            expected[position].guess,
+            "compact" in policies.get(position.partition.topic, ""),
+            not flow.parameters.comparable or bool(flow.parameters.drops) or position.partition in aborted,
         )
-        for each in positions
+        for position in positions
     }
     by_position, more_ranges, more_records = _proved(flow, arounds)
     return Proofs(
@@ -224,14 +227,14 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
 
 def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, PositionProof], int, int]:
     """The proofs, and how many ranges and records were read for those whose records the source has removed."""
-    found = {each: proof_at(each, around) for each, around in arounds.items()}
+    proofs = {position: proof_at(position, around) for position, around in arounds.items()}
     expired = [
-        Expired(each, proof, at.found, at.guess, at.source_log, at.target_log)
-        for each, proof in found.items()
-        if proof.expired_on_source and (at := arounds[each]).found is not None and at.guess is not None
+        Expired(position, proof, at.found, at.guess, at.source_log, at.target_log)
+        for position, proof in proofs.items()
+        if proof.expired_on_source and (at := arounds[position]).found is not None and at.guess is not None
     ]
     by_next, ranges, records = proofs_by_next(flow, expired)
-    return found | by_next, ranges, records
+    return proofs | by_next, ranges, records
 
 
 def _aborted(
@@ -241,13 +244,17 @@ def _aborted(
     on_source: Mapping[TopicPartition, Sequence[RecordDigest]],
 ) -> dict[TopicPartition, frozenset[str]]:
     """The digests of aborted source records near those landings that the source does not hold as committed records."""
-    unknown = [each for each in positions if is_unknown(expected[each].found, on_source.get(each.partition, []))]
-    ranges = [(each.partition, expected[each].range) for each in unknown]
-    found: dict[TopicPartition, frozenset[str]] = {}
+    unknown = [
+        position
+        for position in positions
+        if is_unknown(expected[position].found, on_source.get(position.partition, []))
+    ]
+    ranges = [(position.partition, expected[position].range) for position in unknown]
+    aborted: dict[TopicPartition, frozenset[str]] = {}
     for partition, every in records_near(flow, flow.source, ranges, "read_uncommitted").items():
-        committed = {each.digest for each in on_source.get(partition, [])}
-        found[partition] = frozenset(each.digest for each in every) - committed
-    return {partition: digests for partition, digests in found.items() if digests}
+        committed = {record.digest for record in on_source.get(partition, [])}
+        aborted[partition] = frozenset(record.digest for record in every) - committed
+    return {partition: digests for partition, digests in aborted.items() if digests}
 
 
 def _past_aborted(
@@ -258,13 +265,13 @@ def _past_aborted(
 ) -> dict[Position, TranslatedRecord]:
     """The landings on committed records, for the positions that landed on aborted ones."""
     landings = {}
-    for each in positions:
-        found, gone = expected[each].found, aborted.get(each.partition, frozenset())
-        if each.checkpoint is None or found is None or found.record.digest not in gone:
+    for position in positions:
+        translated, gone = expected[position].found, aborted.get(position.partition, frozenset())
+        if position.checkpoint is None or translated is None or translated.record.digest not in gone:
             continue
-        past = committed_record(each.checkpoint.downstream, on_target.get(each.partition, []), gone)
+        past = committed_record(position.checkpoint.downstream, on_target.get(position.partition, []), gone)
         if past is not None:
-            landings[each] = past
+            landings[position] = past
     return landings
 
 
@@ -272,7 +279,10 @@ def _joined(
     one: Mapping[TopicPartition, Sequence[RecordDigest]], other: Mapping[TopicPartition, Sequence[RecordDigest]]
 ) -> dict[TopicPartition, list[RecordDigest]]:
     """The records of both readings, each once."""
-    return {each: sorted({*one.get(each, []), *other.get(each, [])}) for each in one.keys() | other.keys()}
+    return {
+        partition: sorted({*one.get(partition, []), *other.get(partition, [])})
+        for partition in one.keys() | other.keys()
+    }
 
 
 def _around(position: Position) -> OffsetRange:
@@ -290,29 +300,33 @@ def _expected(
     landings: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
     """Where each position's record should be on the source. `landings` are known ones."""
-    found: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
-    for each in positions:
-        assert each.checkpoint is not None
-        landed = landings.get(each) or translated_record(each.checkpoint.downstream, on_target.get(each.partition, []))
-        history = syncs.get(each.partition, SyncHistory())
+    guessed: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
+    for position in positions:
+        assert position.checkpoint is not None
+        landed = landings.get(position) or translated_record(
+            position.checkpoint.downstream, on_target.get(position.partition, [])
+        )
+        history = syncs.get(position.partition, SyncHistory())
         guess = history.guess(landed.record.offset) if landed is not None else None
         if guess is not None and flow.parameters.guard is not None:
             # The target may hold records of other producers between those of the flow.
             guess = guess._replace(exact=False)
-        found[each] = landed, guess
+        guessed[position] = landed, guess
     unsure = {
-        each: landed.record.time_ms for each, (landed, guess) in found.items() if landed and not (guess and guess.exact)
+        position: landed.record.time_ms
+        for position, (landed, guess) in guessed.items()
+        if landed and not (guess and guess.exact)
     }
     by_time = offsets_by_time(flow.source, unsure)
     return {
-        each: _Expected(
+        position: _Expected(
             landed,
             guess,
-            source_range(guess, by_time.get(each), each.committed, source_logs[each.partition])
+            source_range(guess, by_time.get(position), position.committed, source_logs[position.partition])
             if landed is not None
             else OffsetRange(0, 0),
         )
-        for each, (landed, guess) in found.items()
+        for position, (landed, guess) in guessed.items()
     }
 
 

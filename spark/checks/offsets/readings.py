@@ -31,9 +31,13 @@ def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
         return SyncsRead()
     known = before if before is not None and before.topic_id == topic.id else SyncsRead()
     logs = cluster.logs((TopicPartition(own.topic, number) for number in range(topic.partitions)), committed=True)
-    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    since = {
+        partition: OffsetRange(max(log.start, known.ends.get(partition, 0)), log.end) for partition, log in logs.items()
+    }
     records = cluster.read(f"offset syncs from {own.topic}", since.items())
-    return SyncsRead(sync_histories(records, known.histories), topic.id, {each: log.end for each, log in logs.items()})
+    return SyncsRead(
+        sync_histories(records, known.histories), topic.id, {partition: log.end for partition, log in logs.items()}
+    )
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,9 @@ def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> C
         return CheckpointsRead()
     known = before if before is not None and before.topic_id == topic.id else CheckpointsRead()
     logs = flow.target.logs((TopicPartition(name, number) for number in range(topic.partitions)), committed=True)
-    since = {each: OffsetRange(max(log.start, known.ends.get(each, 0)), log.end) for each, log in logs.items()}
+    since = {
+        partition: OffsetRange(max(log.start, known.ends.get(partition, 0)), log.end) for partition, log in logs.items()
+    }
     records = flow.target.read(f"checkpoints from {name}", since.items())
-    found = latest_checkpoints(records, known.found)
-    return CheckpointsRead(found, topic.id, {each: log.end for each, log in logs.items()})
+    checkpoints = latest_checkpoints(records, known.found)
+    return CheckpointsRead(checkpoints, topic.id, {partition: log.end for partition, log in logs.items()})

@@ -102,10 +102,10 @@ class PositionProof:
 def translated_record(downstream: int, records: Sequence[RecordDigest]) -> TranslatedRecord | None:
     """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
     near = [record for record in records if abs(record.offset - downstream) <= TARGET_REACH]
-    following = min((each for each in near if each.offset >= downstream), default=None)
+    following = min((digest for digest in near if digest.offset >= downstream), default=None)
     if following is not None:
         return TranslatedRecord(following, after=False)
-    before = max((each for each in near if each.offset < downstream), default=None)
+    before = max((digest for digest in near if digest.offset < downstream), default=None)
     return TranslatedRecord(before, after=True) if before is not None else None
 
 
@@ -113,7 +113,7 @@ def source_range(guess: SourceGuess | None, by_time: int | None, committed: int,
     """The one small source range in which to look for the record: around the guess, around the first record with its
     timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
     starts there, so that skipped records can be counted."""
-    guesses = [each for each in (guess.offset if guess else None, by_time) if each is not None and each >= 0]
+    guesses = [offset for offset in (guess.offset if guess else None, by_time) if offset is not None and offset >= 0]
     if not guesses:
         return OffsetRange(log.start, log.start)
     if max(guesses) - min(guesses) > GUESSES_NEAR:
@@ -127,7 +127,7 @@ def prove(
     position: Position,
     target_log: OffsetRange,
     source_log: OffsetRange,
-    found: TranslatedRecord | None,
+    translated: TranslatedRecord | None,
     candidates: Candidates,
     guess: SourceGuess | None,
     inexact: bool,
@@ -152,14 +152,14 @@ def prove(
         )
     if downstream < target_log.start:
         return PositionProof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
-    if found is None:
+    if translated is None:
         return PositionProof(error("target-empty", f"{position}: the target holds no record near offset {downstream}"))
-    equal = [record.offset for record in candidates.records if record.digest == found.record.digest]
+    equal = [record.offset for record in candidates.records if record.digest == translated.record.digest]
     if not equal:
-        return PositionProof(_not_found(position, found, source_log, guess, inexact))
+        return PositionProof(_not_found(position, translated, source_log, guess, inexact))
     expected = guess is not None and guess.offset in equal
     offset = guess.offset if guess is not None and expected else max(equal)
-    proof = _proof_at(offset + 1 if found.after else offset, position, candidates, source_log)
+    proof = _proof_at(offset + 1 if translated.after else offset, position, candidates, source_log)
     return replace(proof, by_counting=expected and len(equal) > 1)
 
 
@@ -187,7 +187,7 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
 
 
 def _not_found(
-    position: Position, found: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
+    position: Position, translated: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
 ) -> Finding:
     assert position.checkpoint is not None
     if guess is not None and guess.offset < source_log.start:
@@ -200,13 +200,13 @@ def _not_found(
     if guess is None or not guess.exact or inexact:
         return error(
             "source-record-not-found",
-            f"{position}: the target's record at {found.record.offset} was not found on the source. Where to look is "
-            "not certain, because of transactions, compaction, duplicates, transforms or records of other producers",
+            f"{position}: the target's record at {translated.record.offset} was not found on the source. Where to look "
+            "is not certain, because of transactions, compaction, duplicates, transforms or records of other producers",
         )
     return fail(
         "translated-record-differs",
         f"{position}: no source record around {guess.offset} has the key, value, headers and timestamp of the target's "
-        f"record at {found.record.offset}",
+        f"record at {translated.record.offset}",
     )
 
 
@@ -225,9 +225,9 @@ class Around:
     inexact: bool = False
 
 
-def is_unknown(found: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
+def is_unknown(translated: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
     """Whether the record is not among the committed records of the source."""
-    return found is not None and all(each.digest != found.record.digest for each in on_source)
+    return translated is not None and all(record.digest != translated.record.digest for record in on_source)
 
 
 def committed_record(
@@ -250,7 +250,7 @@ def proof_at(position: Position, around: Around) -> PositionProof:
     if not (around.compacted and landed_later and skips):
         return proof
     before = max(
-        (each for each in around.on_target if downstream - TARGET_REACH <= each.offset < downstream), default=None
+        (record for record in around.on_target if downstream - TARGET_REACH <= record.offset < downstream), default=None
     )
     if before is None or is_unknown(TranslatedRecord(before, after=True), around.candidates.records):
         what = (
@@ -261,6 +261,6 @@ def proof_at(position: Position, around: Around) -> PositionProof:
     return _prove(position, around, TranslatedRecord(before, after=True))
 
 
-def _prove(position: Position, around: Around, found: TranslatedRecord | None) -> PositionProof:
+def _prove(position: Position, around: Around, translated: TranslatedRecord | None) -> PositionProof:
     inexact = around.inexact or around.compacted
-    return prove(position, around.target_log, around.source_log, found, around.candidates, around.guess, inexact)
+    return prove(position, around.target_log, around.source_log, translated, around.candidates, around.guess, inexact)

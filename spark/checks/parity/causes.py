@@ -35,20 +35,20 @@ def with_replaced(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, Sides]:
     """`sides`, with the places where a surplus record of the target replaces a missing one."""
-    found = dict(sides)
+    replaced = dict(sides)
     for difference in differences:
         surplus = [
             other for other in differences if other.partition == difference.partition and other.kind in ON_TARGET_ONLY
         ]
         if difference.kind in REPLACED and surplus:
-            side = found[difference.partition]
+            side = replaced[difference.partition]
             if difference.kind == "missing-head" and side.target.start > 0:
                 continue
             here = (difference.first - side.source.start, difference.last - side.source.start, difference.records)
             there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
             if difference.kind == "missing" or here in there:
-                found[difference.partition] = replace(side, replaced=True)
-    return found
+                replaced[difference.partition] = replace(side, replaced=True)
+    return replaced
 
 
 def is_replaced(difference: Difference, sides: Sides) -> bool:
@@ -77,10 +77,10 @@ def with_expired(
     source no longer holds. After a restart they come after records that it still holds.
     """
 
-    def expired(each: Difference) -> bool:
-        history, start = syncs.get(each.partition, SyncHistory()), sides[each.partition].source.start
-        guesses = [history.guess(each.first), history.guess(each.last)]
-        return each.kind == "extra" and all(guess is not None and guess.offset < start for guess in guesses)
+    def expired(difference: Difference) -> bool:
+        history, start = syncs.get(difference.partition, SyncHistory()), sides[difference.partition].source.start
+        guesses = [history.guess(difference.first), history.guess(difference.last)]
+        return difference.kind == "extra" and all(guess is not None and guess.offset < start for guess in guesses)
 
     return [difference._replace(kind="extra-head") if expired(difference) else difference for difference in differences]
 
@@ -94,7 +94,7 @@ def with_late(
     is empty. After the newest offset sync, each record takes one offset on both sides; without a sync, the flow has
     replicated nothing. `syncs` lacks the partitions of a flow that writes none.
     """
-    found: list[Difference] = []
+    result: list[Difference] = []
     for difference in differences:
         history, target = syncs.get(difference.partition), sides[difference.partition].target
         latest = history.latest if history is not None else None
@@ -104,7 +104,7 @@ def with_late(
             or target.size
             or (latest and target.end <= latest.downstream)
         ):
-            found.append(difference)
+            result.append(difference)
             continue
         first_late = (
             difference.first
@@ -113,12 +113,12 @@ def with_late(
         )
         late = min(difference.records, max(0, difference.last + 1 - first_late))
         if late:
-            found.append(difference._replace(kind="missing-tail", records=late, first=first_late))
+            result.append(difference._replace(kind="missing-tail", records=late, first=first_late))
         if late < difference.records:
-            found.append(
+            result.append(
                 difference._replace(records=difference.records - late, last=min(difference.last, first_late - 1))
             )
-    return found
+    return result
 
 
 def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
@@ -131,18 +131,18 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
     for difference in differences:
         if difference.kind in NEWEST:
             newest.setdefault(difference.partition, []).append(difference)
-    found: list[Difference] = []
+    result: list[Difference] = []
     explained: set[Difference] = set()
     for difference in differences:
         side, keys = sides[difference.partition], newest.get(difference.partition, [])
         if not side.compacted or difference.kind not in ("missing", "missing-tail"):
-            found.append(difference)
+            result.append(difference)
         elif not keys or (difference.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):
-            found.append(difference._replace(kind="missing-hole"))
+            result.append(difference._replace(kind="missing-hole"))
         else:
-            found.append(difference)
+            result.append(difference)
             explained |= {key for key in keys if difference.kind == "missing" or _is_due(key, difference)}
-    return [each for each in found if each not in explained]
+    return [difference for difference in result if difference not in explained]
 
 
 def _is_due(key: Difference, tail: Difference) -> bool:
@@ -171,7 +171,7 @@ def known_starts(
     if flow.start_from == "earliest":
         return dict.fromkeys(partitions, 0)
     histories = {partition: syncs.get(partition, SyncHistory()) for partition in partitions}
-    return {each: history.oldest_upstream if history.latest else None for each, history in histories.items()}
+    return {partition: history.oldest_upstream if history.latest else None for partition, history in histories.items()}
 
 
 def arrived(flow: FlowParameters, source: OffsetRange, target: OffsetRange, history: SyncHistory) -> bool:
@@ -195,14 +195,14 @@ def without_start(
     flow has brought to the target; None if it has brought none.
     """
 
-    def renamed(each: Difference) -> Difference:
-        side = sides[each.partition]
+    def renamed(difference: Difference) -> Difference:
+        side = sides[difference.partition]
         expired = side.target.start > 0 and not side.target.size
-        if each.kind != "missing" or starts[each.partition] is not None or side.target_records or expired:
-            return each
-        newest = newest_ms[each.partition]
+        if difference.kind != "missing" or starts[difference.partition] is not None or side.target_records or expired:
+            return difference
+        newest = newest_ms[difference.partition]
         older = began_ms is not None and newest is not None and newest < began_ms
-        return each._replace(kind=NOT_BEGUN if older else UNPROVEN)
+        return difference._replace(kind=NOT_BEGUN if older else UNPROVEN)
 
     return [renamed(difference) for difference in differences]
 

@@ -86,7 +86,7 @@ def check_parity(
     unread = {**unread_on_source(differences, sides), **first_pass.unread}
     findings += open_transaction_findings(unread, flow.parameters.source.alias)
     hidden = unread_on_target(differences, sides)
-    remote = {flow.policy.remote_partition(each): offsets for each, offsets in hidden.items()}
+    remote = {flow.policy.remote_partition(partition): offsets for partition, offsets in hidden.items()}
     findings += open_transaction_findings(remote, flow.parameters.target.alias)
     if not loops and not absent and not first_pass.unread:
         findings += nothing_to_compare(first_pass)
@@ -184,18 +184,18 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
 def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:
     """How many records the flow's filters drop, and an error for those that are on the target anyway."""
     source, target = first_pass.total(SOURCE).filtered, first_pass.total(TARGET).filtered
-    found = []
+    findings = []
     if source:
         what = f"{numbered(source, 'record[|s]')} of {source_alias}: not compared, because the flow's filters drop "
-        found.append(note("records-filtered", what + agreeing(source, "[it|them]"), source))
+        findings.append(note("records-filtered", what + agreeing(source, "[it|them]"), source))
     if target:
         what = (
             f"{numbered(target, 'record[|s]')} on {target_alias} that the flow's filters drop now: "
             f"{agreeing(target, '[it was|they were]')} replicated before the filters were set, or something other than "
             f"the flow wrote {agreeing(target, '[it|them]')}"
         )
-        found.append(error("filtered-on-target", what, target))
-    return found
+        findings.append(error("filtered-on-target", what, target))
+    return findings
 
 
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
@@ -234,7 +234,7 @@ def _counts(
         "topics": len(flow.partitions) + len(loops),
         "partitions": len(first_pass.source_logs),
         "comparedByRecord": len(first_pass.disagreeing) if flow.parameters.comparable else 0,
-        "unreadOffsets": sum(each.size for each in first_pass.unread.values()),
+        "unreadOffsets": sum(offsets.size for offsets in first_pass.unread.values()),
         "readSeconds": round(first_pass.seconds, 2),
     }
     counts |= {name: _records_of(differences, kinds) for name, kinds in _COUNTS.items()}

@@ -58,24 +58,26 @@ def compared(
     """
     if not first_pass.disagreeing:
         return RecordComparison([], {})
-    found = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
-    differences, sides = by_newest(found.differences, found.sides), found.sides
-    newest = {each: syncs[each].latest for each in sides if each in syncs}
-    written = {each: sync.downstream + 1 for each, sync in newest.items() if sync is not None}
+    comparison = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
+    differences, sides = by_newest(comparison.differences, comparison.sides), comparison.sides
+    newest = {partition: syncs[partition].latest for partition in sides if partition in syncs}
+    written = {partition: sync.downstream + 1 for partition, sync in newest.items() if sync is not None}
     known = {
-        each: replace(
+        partition: replace(
             side,
-            written_end=written.get(each, 0),
-            sent_again=times_sent_again(syncs.get(each, SyncHistory())),
+            written_end=written.get(partition, 0),
+            sent_again=times_sent_again(syncs.get(partition, SyncHistory())),
             source_anew=side.source_unread is None
-            and source_was_recreated(syncs.get(each, SyncHistory()), side.source, first_pass.source[each].oldest_ms),
+            and source_was_recreated(
+                syncs.get(partition, SyncHistory()), side.source, first_pass.source[partition].oldest_ms
+            ),
         )
-        for each, side in sides.items()
+        for partition, side in sides.items()
     }
     synced = sides if flow.parameters.offset_syncs.enabled else ()
-    histories = {each: syncs.get(each, SyncHistory()) for each in synced}
+    histories = {partition: syncs.get(partition, SyncHistory()) for partition in synced}
     differences = with_late(with_expired(differences, known, syncs), known, histories)
-    return found._replace(differences=differences, sides=with_replaced(differences, known))
+    return comparison._replace(differences=differences, sides=with_replaced(differences, known))
 
 
 def _after_waiting(
@@ -91,10 +93,10 @@ def _after_waiting(
         unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
         return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
     # The number of records due after the start cannot be computed; a first comparison shows it.
-    found = _differing(flow, first_pass, starts, {}, catch_up_seconds)
-    owed = owed_ends(found.differences, found.sides)
+    comparison = _differing(flow, first_pass, starts, {}, catch_up_seconds)
+    owed = owed_ends(comparison.differences, comparison.sides)
     if not owed:
-        return found
+        return comparison
     unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
     return _differing(flow, first_pass, starts, unread_there, 0)
 
@@ -113,14 +115,14 @@ def _differing(
     at_source = committed_logs(flow, flow.source, partitions, 0 if first_pass.unread else deadline_seconds)
     flow.progress(f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')} record by record")
     ends = {partition: first_pass.source_logs[partition].end for partition in partitions}
-    proven_ends = {each: end - OVERLAP for each, end in ends.items()}
+    proven_ends = {partition: end - OVERLAP for partition, end in ends.items()}
     judged = frame_of(
         flow.spark.session,
-        [(*each, ends[each], start, proven_ends[each]) for each, start in starts.items()],
+        [(*partition, ends[partition], start, proven_ends[partition]) for partition, start in starts.items()],
         "topic string, partition int, judged_end bigint, started bigint, proven_end bigint",
     )
     # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
-    gapped = {each: log for each, log in at_source.logs.items() if not first_pass.dense(each)}
+    gapped = {partition: log for partition, log in at_source.logs.items() if not first_pass.dense(partition)}
     aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
     sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(digests.uncommitted(aborted))
     pairs = paired(sides_read, flow.parameters.start_from == "latest").cache()
@@ -132,14 +134,14 @@ def _differing(
         pairs.unpersist()
     compacted = _compacted(flow, partitions)
     if compacted:
-        logs = [{each: at[each] for each in compacted} for at in (at_source.logs, target_logs)]
+        logs = [{partition: at[partition] for partition in compacted} for at in (at_source.logs, target_logs)]
         frame = newest_by_key(both_sides(flow, *logs), judged)
         rows += frames.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {
         TopicPartition(row.topic, row.partition): (row.last + 1, row.records) for row in rows if row.kind == REACHED
     }
-    found = [
+    differences = [
         Difference(
             TopicPartition(row.topic, row.partition),
             # A filter may have dropped the newest record of the key, which may be the only one that the source still
@@ -154,12 +156,12 @@ def _differing(
         if row.kind != REACHED
     ]
     kinds: dict[TopicPartition, dict[str, int]] = {partition: {} for partition in partitions}
-    for each in found:
-        kinds[each.partition][each.kind] = each.records
+    for difference in differences:
+        kinds[difference.partition][difference.kind] = difference.records
     newest = {partition: first_pass.source[partition].newest_ms for partition in partitions}
-    found = without_start(found, sides, starts, newest, first_pass.began_ms)
-    positions = {each: (proven_ends[each], *at) for each, at in reached.items()}
-    return RecordComparison(found, sides, positions, kinds)
+    differences = without_start(differences, sides, starts, newest, first_pass.began_ms)
+    positions = {partition: (proven_ends[partition], *at) for partition, at in reached.items()}
+    return RecordComparison(differences, sides, positions, kinds)
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
@@ -199,9 +201,11 @@ def _sides_now(
 def _owed_by_count(first_pass: FirstPass) -> dict[TopicPartition, int]:
     """By source partition, the target's end offset at which it could hold as many records as the source."""
     return {
-        each: first_pass.target_logs[each].end + first_pass.source[each].records - first_pass.target[each].records
-        for each in first_pass.disagreeing
-        if first_pass.target[each].records < first_pass.source[each].records
+        partition: first_pass.target_logs[partition].end
+        + first_pass.source[partition].records
+        - first_pass.target[partition].records
+        for partition in first_pass.disagreeing
+        if first_pass.target[partition].records < first_pass.source[partition].records
     }
 
 
@@ -216,8 +220,8 @@ def _wait_for_the_missing(
     if not owed:
         return {}
     remote = flow.policy.remote_partition
-    ends = flow.target.ends([remote(each) for each in owed])
-    written = {each: ends[remote(each)] for each in owed}
+    ends = flow.target.ends([remote(partition) for partition in owed])
+    written = {partition: ends[remote(partition)] for partition in owed}
     flow.progress(
         f"{flow.name}: waiting up to {deadline_seconds:.0f} s for {numbered(len(owed), 'partition[|s]')} to catch up"
     )
@@ -231,7 +235,7 @@ def _wait_for_the_missing(
             before, moved = now, time.monotonic()
         # With a guard the target has records of its own, which may make its log look long enough.
         still = flow.parameters.guard is None or time.monotonic() - moved >= STILL_SECONDS
-        return still and not unread(now, written) and all(now[each].end >= end for each, end in owed.items())
+        return still and not unread(now, written) and all(now[partition].end >= end for partition, end in owed.items())
 
     wait_until(caught_up, deadline_seconds)
     return unread(before, written)

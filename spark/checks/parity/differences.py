@@ -158,12 +158,12 @@ def _of_newest(difference: Difference, sides: Sides) -> meanings.Meaning:
 
 def meaning(difference: Difference, sides: Sides) -> meanings.Meaning:
     """What a difference means, given what both logs still hold and what may explain it."""
-    found = _of_both_logs(difference, sides)
+    kind = _of_both_logs(difference, sides)
     if sides.source_anew:
-        return _OF_ANOTHER_SOURCE.get(found, found)
+        return _OF_ANOTHER_SOURCE.get(kind, kind)
     if sides.guarded:
-        found = _IN_GUARDED.get(found, found)
-    return meanings.DIFFERENT if sides.replaced and found == meanings.MISSING else found
+        kind = _IN_GUARDED.get(kind, kind)
+    return meanings.DIFFERENT if sides.replaced and kind == meanings.MISSING else kind
 
 
 def _of_both_logs(difference: Difference, sides: Sides) -> meanings.Meaning:

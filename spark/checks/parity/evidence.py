@@ -48,16 +48,16 @@ class Earlier:
         why: dict[TopicPartition, str] = {}
         if self.evidence is None or self.why_not:
             return proven, dict.fromkeys(source_logs, self.why_not) if self.why_not else why
-        for each, source in source_logs.items():
-            before = self.evidence.topics.get(each.topic)
-            reason = why_not_topic(before, self.now.get(each.topic))
-            found = before.partitions.get(each.partition) if before is not None else None
+        for partition, source in source_logs.items():
+            before = self.evidence.topics.get(partition.topic)
+            reason = why_not_topic(before, self.now.get(partition.topic))
+            earlier = before.partitions.get(partition.partition) if before is not None else None
             if not reason:
-                reason = _NOTHING_PROVEN if found is None else why_not(found, source, target_logs[each])
-            if found is None or reason:
-                why[each] = reason
+                reason = _NOTHING_PROVEN if earlier is None else why_not(earlier, source, target_logs[partition])
+            if earlier is None or reason:
+                why[partition] = reason
             else:
-                proven[each] = found
+                proven[partition] = earlier
         return proven, why
 
 
@@ -130,10 +130,10 @@ def by_sums(
     back = 0
     if here.records == source.size and there.records == target.size:
         back = min(OVERLAP, source.size)
-    found = before._replace(
+    proven = before._replace(
         source=source.end - back, target=target.end - back, records=before.records + here.records - back
     )
-    return found if found.records else None
+    return proven if proven.records else None
 
 
 def by_records(
@@ -162,12 +162,12 @@ def topics_proven(
     partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicIdentity]
 ) -> dict[str, ProvenTopic]:
     """The proven partitions by topic, without topics whose id is not known."""
-    found: dict[str, dict[int, Proven]] = {}
-    for each, proven in partitions.items():
-        found.setdefault(each.topic, {})[each.partition] = proven
+    topics: dict[str, dict[int, Proven]] = {}
+    for partition, proven in partitions.items():
+        topics.setdefault(partition.topic, {})[partition.partition] = proven
     return {
         topic: ProvenTopic(now[topic].source_id, now[topic].target_id, now[topic].compacted, every)
-        for topic, every in found.items()
+        for topic, every in topics.items()
         if topic in now
     }
 
@@ -176,7 +176,7 @@ def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
     """Whether any of these source logs certainly holds a record that was compared earlier: compaction may remove
     all.
     """
-    return any(log.start == each.source_start and not each.unmoved for each, log in proven)
+    return any(log.start == evidence.source_start and not evidence.unmoved for evidence, log in proven)
 
 
 #: The id of a topic that brokers older than Kafka 2.8 created.

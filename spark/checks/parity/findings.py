@@ -32,11 +32,11 @@ def undecided(
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
     """The number of records per topic that have not reached the target yet."""
-    found: dict[str, int] = {}
+    behind: dict[str, int] = {}
     for difference in differences:
         if meaning(difference, sides[difference.partition]) == meanings.LAGGING:
-            found[difference.partition.topic] = found.get(difference.partition.topic, 0) + difference.records
-    return found
+            behind[difference.partition.topic] = behind.get(difference.partition.topic, 0) + difference.records
+    return behind
 
 
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
@@ -87,7 +87,7 @@ def parity_findings(
                 (difference.partition.topic, meaning(difference, sides[difference.partition])), []
             ).append(difference)
     findings = []
-    for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
+    for (topic, what), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1].code)):
         count, side = sum(member.records for member in members), sides[members[0].partition]
         sentence = what.sentence(count, source=side.source_alias, target=side.target_alias)
         where = "; ".join(member.place for member in sorted(members)[:SAMPLES])
@@ -106,7 +106,7 @@ def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scal
         for difference in differences
         for turn, sample in enumerate(difference.samples)
     ]
-    chosen = sorted(turns, key=lambda each: each[0])[:SAMPLES]
+    chosen = sorted(turns, key=lambda sample: sample[0])[:SAMPLES]
     return tuple(
         {**where, "offset": offset, "timestampMs": time_ms, "digest": digest}
         for _, where, (offset, time_ms, digest) in chosen
@@ -133,17 +133,21 @@ def final_partitions(
     A partition with offsets that could not be read does not count as equal. A partition that is equal from the start
     of the flow on counts as equal.
     """
-    found: dict[TopicPartition, list[Difference]] = {each: [] for each in first_pass.disagreeing}
+    by_partition: dict[TopicPartition, list[Difference]] = {partition: [] for partition in first_pass.disagreeing}
     for difference in differences:
-        found[difference.partition].append(difference)
+        by_partition[difference.partition].append(difference)
     on_target = {
-        each: target_records(sums.records, found[each]) if each in found else first_pass.target[each].records
-        for each, sums in first_pass.source.items()
+        partition: target_records(sums.records, by_partition[partition])
+        if partition in by_partition
+        else first_pass.target[partition].records
+        for partition, sums in first_pass.source.items()
     }
-    unequal = {each.partition for each in differences if each.kind != BEFORE_START} | set(first_pass.unread)
+    unequal = {difference.partition for difference in differences if difference.kind != BEFORE_START} | set(
+        first_pass.unread
+    )
     return {
-        each: PartitionRecords(sums.records, on_target[each], each not in unequal)
-        for each, sums in first_pass.source.items()
+        partition: PartitionRecords(sums.records, on_target[partition], partition not in unequal)
+        for partition, sums in first_pass.source.items()
     }
 
 
@@ -151,17 +155,17 @@ def counted_partitions(first_pass: FirstPass) -> dict[TopicPartition, PartitionR
     """The partitions if nothing is compared after the first pass."""
     unequal = {*first_pass.disagreeing, *first_pass.unread}
     return {
-        each: PartitionRecords(sums.records, first_pass.target[each].records, each not in unequal)
-        for each, sums in first_pass.source.items()
+        partition: PartitionRecords(sums.records, first_pass.target[partition].records, partition not in unequal)
+        for partition, sums in first_pass.source.items()
     }
 
 
 def totals(partitions: Iterable[PartitionRecords]) -> dict[str, int]:
     every = list(partitions)
     return {
-        "sourceRecords": sum(each.source for each in every),
-        "targetRecords": sum(each.target for each in every),
-        "agreeingPartitions": sum(each.equal for each in every),
+        "sourceRecords": sum(partition.source for partition in every),
+        "targetRecords": sum(partition.target for partition in every),
+        "agreeingPartitions": sum(partition.equal for partition in every),
     }
 
 
@@ -170,5 +174,5 @@ def topic_rows(partitions: Mapping[TopicPartition, PartitionRecords]) -> Rows:
     by_topic: dict[str, list[PartitionRecords]] = {}
     for partition, records in partitions.items():
         by_topic.setdefault(partition.topic, []).append(records)
-    order = sorted(by_topic.items(), key=lambda each: (sum(one.equal for one in each[1]) - len(each[1]), each[0]))
+    order = sorted(by_topic.items(), key=lambda item: (sum(one.equal for one in item[1]) - len(item[1]), item[0]))
     return tuple({"topic": topic, "partitions": len(every), **totals(every)} for topic, every in order)

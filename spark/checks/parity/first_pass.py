@@ -66,7 +66,11 @@ def unread(
     logs: Mapping[TopicPartition, OffsetRange], written: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, OffsetRange]:
     """The offsets that `logs` do not show as committed, up to `written`, an earlier high watermark."""
-    return {each: OffsetRange(logs[each].end, end) for each, end in written.items() if logs[each].end < end}
+    return {
+        partition: OffsetRange(logs[partition].end, end)
+        for partition, end in written.items()
+        if logs[partition].end < end
+    }
 
 
 def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alias: str) -> list[Finding]:
@@ -74,28 +78,28 @@ def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alia
     topics: dict[str, dict[int, OffsetRange]] = {}
     for partition, offsets in sorted(hidden.items()):
         topics.setdefault(partition.topic, {})[partition.partition] = offsets
-    return [error(CODE, _message(topic, found, alias), _offsets(found)) for topic, found in topics.items()]
+    return [error(CODE, _message(topic, ranges, alias), _offsets(ranges)) for topic, ranges in topics.items()]
 
 
-def _message(topic: str, found: Mapping[int, OffsetRange], alias: str) -> str:
+def _message(topic: str, ranges: Mapping[int, OffsetRange], alias: str) -> str:
     where = "; ".join(
         f"partition {number} from offset {offsets.start} on, {numbered(offsets.size, 'offset[|s]')}"
-        for number, offsets in list(found.items())[:SAMPLES]
+        for number, offsets in list(ranges.items())[:SAMPLES]
     )
-    some = next(iter(found))
+    some = next(iter(ranges))
     return (
-        f"{topic} on {alias}: {numbered(_offsets(found), 'offset[|s]')} in {numbered(len(found), 'partition[|s]')} "
+        f"{topic} on {alias}: {numbered(_offsets(ranges), 'offset[|s]')} in {numbered(len(ranges), 'partition[|s]')} "
         f"cannot be read ({where}), so records there were not checked. A transaction was still open there when the "
         "time to catch up ended. Its producer died, or keeps it open for a long time. Until it is committed or "
         "aborted, every read_committed consumer waits there, and so does an exactly-once source connector. Remedy: "
         f"find the producer with kafka-transactions.sh describe-producers --topic {topic} --partition {some}. End its "
         "transaction, wait for its transaction.timeout.ms, or abort it with kafka-transactions.sh abort --topic "
-        f"{topic} --partition {some} --start-offset {found[some].start}. Then validate again"
+        f"{topic} --partition {some} --start-offset {ranges[some].start}. Then validate again"
     )
 
 
-def _offsets(found: Mapping[int, OffsetRange]) -> int:
-    return sum(offsets.size for offsets in found.values())
+def _offsets(ranges: Mapping[int, OffsetRange]) -> int:
+    return sum(offsets.size for offsets in ranges.values())
 
 
 _CHANGED = "topics were recreated or reconfigured meanwhile"
@@ -128,22 +132,23 @@ class FirstPass:
     def disagreeing(self) -> list[TopicPartition]:
         """The partitions that a record-by-record comparison must judge: they differ, or may be in another order."""
         return [
-            each
-            for each in self.source_logs
-            if self.source[each] != self.target[each] or not same_places(self.source[each], self.target[each])
+            source_log
+            for source_log in self.source_logs
+            if self.source[source_log] != self.target[source_log]
+            or not same_places(self.source[source_log], self.target[source_log])
         ]
 
     @property
     def with_other_marks(self) -> list[TopicPartition]:
         """The partitions in which a record may carry a mark that no guard appended: what came from the target differs
         from what the target wrote, or a record carries both marks."""
-        found = []
-        for each, here in self.source.items():
-            there = self.target[each]
+        partitions = []
+        for partition, here in self.source.items():
+            there = self.target[partition]
             came, wrote = ((at.aside, at.low_aside, at.high_aside) for at in (here, there))
             if (here.aside and came != wrote) or there.looped:
-                found.append(each)
-        return found
+                partitions.append(partition)
+        return partitions
 
     def dense(self, partition: TopicPartition) -> bool:
         """Whether the source holds a record at each of its offsets: no transactions and no compaction."""
@@ -155,16 +160,16 @@ class FirstPass:
     @property
     def began_ms(self) -> int | None:
         """Time of the oldest record that the flow has brought to the target, in ms since 1970."""
-        return min((each.oldest_ms for each in self.target.values() if each.oldest_ms is not None), default=None)
+        return min((sums.oldest_ms for sums in self.target.values() if sums.oldest_ms is not None), default=None)
 
     def total(self, side: str) -> Sums:
         """The counts of all partitions of a side, without digests."""
         sums = (self.source if side == SOURCE else self.target).values()
         return Sums(
-            sum(each.records for each in sums),
-            aside=sum(each.aside for each in sums),
-            looped=sum(each.looped for each in sums),
-            filtered=sum(each.filtered for each in sums),
+            sum(part.records for part in sums),
+            aside=sum(part.aside for part in sums),
+            looped=sum(part.looped for part in sums),
+            filtered=sum(part.filtered for part in sums),
         )
 
 
@@ -186,11 +191,11 @@ def read_first_pass(
     target_logs = logs_on_target(flow, partitions)
     proven, in_full = earlier.usable(source_logs, target_logs)
     began = time.monotonic()
-    found = _read(flow, source_logs, target_logs, proven)
-    again = {each: _DIFFERS for each in proven if not found.equal(each)}
+    reading = _read(flow, source_logs, target_logs, proven)
+    again = {partition: _DIFFERS for partition in proven if not reading.equal(partition)}
     if (
         not again
-        and not found.looked_at_a_record
+        and not reading.looked_at_a_record
         and not still_hold([(at, source_logs[one]) for one, at in proven.items()])
     ):
         again = dict.fromkeys(proven, _NOTHING_LEFT)
@@ -198,17 +203,23 @@ def read_first_pass(
         again = dict.fromkeys(proven, _CHANGED)
     if again:
         target_logs = {**target_logs, **logs_on_target(flow, list(again))}
-        whole = _read(flow, {each: source_logs[each] for each in again}, {each: target_logs[each] for each in again})
-        found = _Read({**found.read, **whole.read}, {**found.source, **whole.source}, {**found.target, **whole.target})
+        whole = _read(
+            flow,
+            {partition: source_logs[partition] for partition in again},
+            {partition: target_logs[partition] for partition in again},
+        )
+        reading = _Read(
+            {**reading.read, **whole.read}, {**reading.source, **whole.source}, {**reading.target, **whole.target}
+        )
     return FirstPass(
         source_logs,
         target_logs,
-        found.source,
-        found.target,
+        reading.source,
+        reading.target,
         time.monotonic() - began,
         at_source.unread,
-        found.read,
-        {each: at for each, at in proven.items() if each not in again},
+        reading.read,
+        {partition: at for partition, at in proven.items() if partition not in again},
         in_full | again,
     )
 
@@ -227,7 +238,7 @@ class _Read:
 
     @property
     def looked_at_a_record(self) -> bool:
-        return any(each.records for each in self.source.values())
+        return any(sums.records for sums in self.source.values())
 
 
 def _read(
@@ -238,15 +249,23 @@ def _read(
 ) -> _Read:
     """Read both logs of each partition, from where it is `proven` on."""
     partitions = list(source_logs)
-    here = {each: log.after(proven[each].source) if each in proven else log for each, log in source_logs.items()}
-    there = {each: log.after(proven[each].target) if each in proven else log for each, log in target_logs.items()}
+    here = {
+        partition: log.after(proven[partition].source) if partition in proven else log
+        for partition, log in source_logs.items()
+    }
+    there = {
+        partition: log.after(proven[partition].target) if partition in proven else log
+        for partition, log in target_logs.items()
+    }
     read = {**here, **_read_further(flow, here, there)}
-    records = sum(each.size for each in (*read.values(), *there.values()))
+    records = sum(offsets.size for offsets in (*read.values(), *there.values()))
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    found = {side: dict.fromkeys(partitions, Sums()) | sums for side, sums in sums_of_both(flow, read, there).items()}
-    return _Read(read, found[SOURCE], found[TARGET])
+    sums_read = {
+        side: dict.fromkeys(partitions, Sums()) | sums for side, sums in sums_of_both(flow, read, there).items()
+    }
+    return _Read(read, sums_read[SOURCE], sums_read[TARGET])
 
 
 def _read_further(
@@ -257,11 +276,13 @@ def _read_further(
     The length of a target means nothing in a guarded flow, which has records of its own there, or in an exactly-once
     flow, which has markers there.
     """
-    longer = [each for each, log in source_logs.items() if target_logs[each].size > log.size]
+    longer = [partition for partition, log in source_logs.items() if target_logs[partition].size > log.size]
     if flow.parameters.guard is not None or flow.parameters.exactly_once or not longer:
         return {}
     ends = flow.source.ends(longer, committed=True)
-    return {each: read_as_far(source_logs[each], target_logs[each], end) for each, end in ends.items()}
+    return {
+        partition: read_as_far(source_logs[partition], target_logs[partition], end) for partition, end in ends.items()
+    }
 
 
 def read_as_far(source: OffsetRange, target: OffsetRange, source_end: int) -> OffsetRange:
@@ -290,11 +311,11 @@ def wait_for_target(
         caught_up = all(
             arrived(
                 flow.parameters,
-                log.after(proven[each].source) if each in proven else log,
-                now[each].after(proven[each].target) if each in proven else now[each],
-                syncs.get(each, SyncHistory()),
+                log.after(proven[partition].source) if partition in proven else log,
+                now[partition].after(proven[partition].target) if partition in proven else now[partition],
+                syncs.get(partition, SyncHistory()),
             )
-            for each, log in source_logs.items()
+            for partition, log in source_logs.items()
         )
         return caught_up or time.monotonic() - moved >= STILL_SECONDS
 
@@ -304,5 +325,5 @@ def wait_for_target(
 def logs_on_target(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
     """The target's logs by source partition."""
     remote = flow.policy.remote_partition
-    logs = flow.target.logs([remote(each) for each in partitions], committed=True)
-    return {each: logs[remote(each)] for each in partitions}
+    logs = flow.target.logs([remote(partition) for partition in partitions], committed=True)
+    return {partition: logs[remote(partition)] for partition in partitions}

@@ -26,29 +26,29 @@ def proven_topics(
     """Where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
     if why_never(flow):
         return {}
-    differ, found = set(first_pass.disagreeing), {}
-    for each, source in first_pass.source_logs.items():
-        topic, logs = now.get(each.topic), (source, first_pass.target_logs[each])
-        if topic is None or each in first_pass.unread:
+    differ, proofs = set(first_pass.disagreeing), {}
+    for partition, source in first_pass.source_logs.items():
+        topic, logs = now.get(partition.topic), (source, first_pass.target_logs[partition])
+        if topic is None or partition in first_pass.unread:
             continue
-        if each in differ:
-            position = comparison.reached.get(each)
-            kinds = comparison.kinds.get(each, {})
+        if partition in differ:
+            position = comparison.reached.get(partition)
+            kinds = comparison.kinds.get(partition, {})
             proven = by_records(logs, position, kinds, now_seconds, compacted=topic.compacted) if position else None
         else:
-            before = first_pass.proven.get(each)
+            before = first_pass.proven.get(partition)
             target = logs[1].after(before.target) if before else logs[1]
             proven = by_sums(
                 before,
                 logs,
-                (first_pass.source_read.get(each, source), target),
-                (first_pass.source[each], first_pass.target[each]),
+                (first_pass.source_read.get(partition, source), target),
+                (first_pass.source[partition], first_pass.target[partition]),
                 now_seconds,
                 compacted=topic.compacted,
             )
         if proven is not None:
-            found[each] = proven
-    return topics_proven(found, now)
+            proofs[partition] = proven
+    return topics_proven(proofs, now)
 
 
 def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
@@ -56,12 +56,12 @@ def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
     proven = first_pass.proven
     return {
         "provenPartitions": len(proven),
-        "provenRecords": sum(each.records for each in proven.values()),
+        "provenRecords": sum(evidence.records for evidence in proven.values()),
         "removedSinceOnSource": sum(
-            first_pass.source_logs[at].start - each.source_start for at, each in proven.items()
+            first_pass.source_logs[at].start - evidence.source_start for at, evidence in proven.items()
         ),
         "removedSinceOnTarget": sum(
-            first_pass.target_logs[at].start - each.target_start for at, each in proven.items()
+            first_pass.target_logs[at].start - evidence.target_start for at, evidence in proven.items()
         ),
     }
 
@@ -71,54 +71,54 @@ def earlier_summary(first_pass: FirstPass) -> str:
     counts = earlier_counts(first_pass)
     if not first_pass.proven:
         return ""
-    since = datetime.fromtimestamp(min(each.since for each in first_pass.proven.values()), UTC)
-    said = (
+    since = datetime.fromtimestamp(min(evidence.since for evidence in first_pass.proven.values()), UTC)
+    sentence = (
         f"; {numbered(counts['provenRecords'], 'source record[|s]')} of "
         f"{numbered(counts['provenPartitions'], 'partition[|s]')} proven before, since "
         f"{since.isoformat(timespec='seconds')}, and not compared again"
     )
     if removed := counts["removedSinceOnSource"] + counts["removedSinceOnTarget"]:
-        said += f"; since then {numbered(removed, 'offset[|s] of both sides [was|were]')} removed"
-    return said
+        sentence += f"; since then {numbered(removed, 'offset[|s] of both sides [was|were]')} removed"
+    return sentence
 
 
 def in_full_findings(first_pass: FirstPass) -> list[Finding]:
     """Notes that say why partitions were compared in full although the newest verdict had proven something."""
     by_reason: dict[str, list[TopicPartition]] = {}
-    for each, why in sorted(first_pass.in_full.items()):
-        by_reason.setdefault(why, []).append(each)
-    found = []
+    for partition, why in sorted(first_pass.in_full.items()):
+        by_reason.setdefault(why, []).append(partition)
+    findings = []
     for why, partitions in by_reason.items():
         named = ", ".join(map(str, partitions[:SAMPLES])) + (", …" if len(partitions) > SAMPLES else "")
         was = agreeing(len(partitions), "[was|were]")
-        found.append(note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions)))
-    return found
+        findings.append(note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions)))
+    return findings
 
 
 def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
     """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
     pass. Without parity, it is not known that the target holds the records in the same order.
     """
-    found = {each.name: each for each in checks}
-    parity, offsets = found.get(CheckName.PARITY), found.get(CheckName.OFFSETS)
+    by_name = {check.name: check for check in checks}
+    parity, offsets = by_name.get(CheckName.PARITY), by_name.get(CheckName.OFFSETS)
     if offsets is None or parity is None or parity.verdict is not Verdict.PASS or parity.accepted:
         return None
     if not parity.spans:
         # For example, the topics' ids cannot be read: that is no reason to discard what is known.
         return None
     positions = {}
-    for each in offsets.translated:
-        topic = parity.spans.get(each.topic)
-        span = topic.spans.get(each.partition) if topic is not None else None
-        place = _place(each, span)
+    for position in offsets.translated:
+        topic = parity.spans.get(position.topic)
+        span = topic.spans.get(position.partition) if topic is not None else None
+        place = _place(position, span)
         if span is not None and place is not None:
-            positions[each.group, each.topic, each.partition] = ProvenPosition(each.committed, *place)
+            positions[position.group, position.topic, position.partition] = ProvenPosition(position.committed, *place)
     return PublishedPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
 
 
-def _place(each: Translated, span: Span | None) -> TargetPlace | None:
-    translated = TargetPlace(each.offset, each.read_again) if each.offset is not None else None
-    return further(place_in(span, each.committed) if span is not None else None, translated)
+def _place(position: Translated, span: Span | None) -> TargetPlace | None:
+    translated = TargetPlace(position.offset, position.read_again) if position.offset is not None else None
+    return further(place_in(span, position.committed) if span is not None else None, translated)
 
 
 def spans(
@@ -131,20 +131,24 @@ def spans(
     """The spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
     if why_never(flow):
         return {}
-    differ, found = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
-    for each in first_pass.source_logs:
-        if each.topic not in topics or each in first_pass.unread:
+    differ, by_topic = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
+    for source_log in first_pass.source_logs:
+        if source_log.topic not in topics or source_log in first_pass.unread:
             continue
-        if each not in differ:
-            found.setdefault(each.topic, {})[each.partition] = _equal(first_pass, each)
-        elif each in reached:
-            source, target = first_pass.source_logs[each], first_pass.target_logs[each]
-            compacted = topics[each.topic].compacted
-            proven = by_records((source, target), reached[each], kinds.get(each, {}), 0, compacted=compacted)
+        if source_log not in differ:
+            by_topic.setdefault(source_log.topic, {})[source_log.partition] = _equal(first_pass, source_log)
+        elif source_log in reached:
+            source, target = first_pass.source_logs[source_log], first_pass.target_logs[source_log]
+            compacted = topics[source_log.topic].compacted
+            proven = by_records(
+                (source, target), reached[source_log], kinds.get(source_log, {}), 0, compacted=compacted
+            )
             if proven is not None:
                 span = Span(proven.source_start, proven.source, proven.target_start, proven.target, dense=False)
-                found.setdefault(each.topic, {})[each.partition] = span
-    return {name: SpannedTopic(topics[name].source_id, topics[name].target_id, every) for name, every in found.items()}
+                by_topic.setdefault(source_log.topic, {})[source_log.partition] = span
+    return {
+        name: SpannedTopic(topics[name].source_id, topics[name].target_id, every) for name, every in by_topic.items()
+    }
 
 
 def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:

@@ -78,14 +78,14 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
             last = at[later]
         else:
             (turned if wanted[record.digest] <= len(at) else absent).append(index)
-    found: dict[meanings.Meaning, list[RecordDigest]] = {}
+    by_meaning: dict[meanings.Meaning, list[RecordDigest]] = {}
     for index in turned:
-        found.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
+        by_meaning.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
             tail.source[index]
         )
     for what, indexes in _absent(tail, absent).items():
-        found.setdefault(what, []).extend(tail.source[index] for index in indexes)
-    return found
+        by_meaning.setdefault(what, []).extend(tail.source[index] for index in indexes)
+    return by_meaning
 
 
 def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
@@ -98,10 +98,10 @@ def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Mean
     if not held:
         emptied = tail.target_log.start > 0 and not tail.target_log.size
         return {meanings.EXPIRED_ON_TARGET if emptied and tail.arrived else meanings.LAGGING: absent}
-    head = [each for each in absent if each < held[0]]
+    head = [index for index in absent if index < held[0]]
     expired = head if len(head) <= tail.target_log.start else []
-    late = [each for each in absent if each > held[-1]]
-    missing = [each for each in absent if each not in {*expired, *late}]
+    late = [index for index in absent if index > held[-1]]
+    missing = [index for index in absent if index not in {*expired, *late}]
     every = ((meanings.EXPIRED_ON_TARGET, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
     return {what: indexes for what, indexes in every if indexes}
 
@@ -147,14 +147,14 @@ def check_newest(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
     )
     tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
-    found = {each: missing_or_reordered(tail) for each, tail in tails.items()}
-    findings += _findings(flow, found)
-    findings += division.behind(flow.parameters, {**_lags(found), **absent_records})
+    by_partition = {partition: missing_or_reordered(tail) for partition, tail in tails.items()}
+    findings += _findings(flow, by_partition)
+    findings += division.behind(flow.parameters, {**_lags(by_partition), **absent_records})
     findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
     if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
         what = "the source holds no records in any selected partition: there is nothing to compare"
         findings.append(error("empty-range", what))
-    return _outcome(flow, ends, tails, found, findings, topics_in_rings)
+    return _outcome(flow, ends, tails, by_partition, findings, topics_in_rings)
 
 
 def _comparable(flow: OpenFlow) -> bool:
@@ -166,27 +166,29 @@ def _tails(
 ) -> dict[TopicPartition, NewestRecords]:
     """The tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
     newest = {
-        each: OffsetRange(log.end - TAIL, log.end).within(log) for each, log in ends.source_logs.items() if log.size
+        partition: OffsetRange(log.end - TAIL, log.end).within(log)
+        for partition, log in ends.source_logs.items()
+        if log.size
     }
     flow.progress(f"{flow.name}: comparing the newest records of {numbered(len(newest), 'partition[|s]')}")
     on_source = records_near(flow, flow.source, list(newest.items()), compared=True)
-    policies = flow.source.cleanup_policies({each.topic for each in newest})
-    compacted = {each for each in newest if "compact" in policies.get(each.topic, "")}
+    policies = flow.source.cleanup_policies({partition.topic for partition in newest})
+    compacted = {partition for partition in newest if "compact" in policies.get(partition.topic, "")}
     tails: dict[TopicPartition, NewestRecords] = {}
     wanted, until = list(on_source), time.monotonic() + catch_up_seconds
     while wanted:
         logs = logs_on_target(flow, wanted)
-        for each, (target, whole) in _on_target(flow, {one: on_source[one] for one in wanted}, logs).items():
-            tails[each] = NewestRecords(
-                on_source[each],
+        for partition, (target, whole) in _on_target(flow, {one: on_source[one] for one in wanted}, logs).items():
+            tails[partition] = NewestRecords(
+                on_source[partition],
                 target,
-                ends.source_logs[each],
-                logs[each],
-                syncs.get(each, SyncHistory()),
+                ends.source_logs[partition],
+                logs[partition],
+                syncs.get(partition, SyncHistory()),
                 whole,
-                each in compacted,
+                partition in compacted,
             )
-        wanted = [each for each in wanted if missing_or_reordered(tails[each]).keys() & _EARLY]
+        wanted = [partition for partition in wanted if missing_or_reordered(tails[partition]).keys() & _EARLY]
         if time.monotonic() >= until:
             break
         if wanted:
@@ -201,7 +203,9 @@ def _wait_for_movement(
         f"{flow.name}: waiting up to {seconds:.0f} s for the newest records of "
         + numbered(len(partitions), "partition[|s]")
     )
-    wait_until(lambda: any(log != before[each] for each, log in logs_on_target(flow, partitions).items()), seconds)
+    wait_until(
+        lambda: any(log != before[partition] for partition, log in logs_on_target(flow, partitions).items()), seconds
+    )
 
 
 def _on_target(
@@ -209,35 +213,35 @@ def _on_target(
 ) -> dict[TopicPartition, tuple[list[RecordDigest], bool]]:
     """The target's records, from the first that is not older than the source's on, and whether these are all."""
     remote = flow.policy.remote_partition
-    oldest = {remote(each): min(one.time_ms for one in every) for each, every in on_source.items()}
+    oldest = {remote(partition): min(one.time_ms for one in every) for partition, every in on_source.items()}
     begins = flow.target.offsets_at(oldest, committed=True)
     ranges: list[tuple[TopicPartition, OffsetRange]] = []
     whole: dict[TopicPartition, bool] = {}
-    for each in on_source:
-        log, begin = logs[each], begins[remote(each)]
+    for partition in on_source:
+        log, begin = logs[partition], begins[remote(partition)]
         should = OffsetRange(log.end if begin < 0 else begin, log.end).within(log)
-        whole[each] = should.size <= 2 * REACH
+        whole[partition] = should.size <= 2 * REACH
         several = (
             [should]
-            if whole[each]
+            if whole[partition]
             else [OffsetRange(should.start, should.start + REACH), OffsetRange(log.end - REACH, log.end)]
         )
-        ranges += [(remote(each), one) for one in several]
+        ranges += [(remote(partition), one) for one in several]
     read = records_near(flow, flow.target, ranges, compared=True)
-    return {each: (read.get(each, []), whole[each]) for each in on_source}
+    return {partition: (read.get(partition, []), whole[partition]) for partition in on_source}
 
 
 def _findings(
-    flow: OpenFlow, found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]
+    flow: OpenFlow, by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]
 ) -> list[Finding]:
     """One finding per topic and meaning."""
     grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[RecordDigest]]]] = {}
-    for partition, by_meaning in found.items():
+    for partition, by_meaning in by_partition.items():
         for what, records in by_meaning.items():
             grouped.setdefault((partition.topic, what), []).append((partition.partition, list(records)))
     labels = division.labels(flow.parameters, flow.partitions)
     findings = []
-    for (topic, what), members in sorted(grouped.items(), key=lambda each: (each[0][0], each[0][1].code)):
+    for (topic, what), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1].code)):
         count = sum(len(records) for _, records in members)
         sentence = what.sentence(count, source=flow.parameters.source.alias, target=flow.parameters.target.alias)
         where = "; ".join(
@@ -248,9 +252,9 @@ def _findings(
     return findings
 
 
-def _lags(found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]) -> dict[str, int]:
+def _lags(by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]) -> dict[str, int]:
     lags: dict[str, int] = {}
-    for partition, by_meaning in found.items():
+    for partition, by_meaning in by_partition.items():
         if late := len(list(by_meaning.get(meanings.LAGGING, ()))):
             lags[partition.topic] = lags.get(partition.topic, 0) + late
     return lags
@@ -260,16 +264,16 @@ def _outcome(
     flow: OpenFlow,
     ends: Ends,
     tails: Mapping[TopicPartition, NewestRecords],
-    found: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]],
+    by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]],
     findings: list[Finding],
     topics_in_rings: int,
 ) -> CheckOutcome:
-    lacking = {each: sum(len(list(records)) for records in by.values()) for each, by in found.items()}
+    lacking = {partition: sum(len(list(records)) for records in by.values()) for partition, by in by_partition.items()}
     compared = {
-        each: PartitionRecords(len(tail.source), len(tail.source) - lacking[each], not lacking[each])
-        for each, tail in tails.items()
+        partition: PartitionRecords(len(tail.source), len(tail.source) - lacking[partition], not lacking[partition])
+        for partition, tail in tails.items()
     }
-    records = sum(each.source for each in compared.values())
+    records = sum(tail.source for tail in compared.values())
     held = sum(source_log.size for source_log in ends.source_logs.values())
     looked_at = (
         sum(min(TAIL, ends.source_logs[source_log].size) for source_log in ends.source_logs) if _comparable(flow) else 0
@@ -280,10 +284,10 @@ def _outcome(
         "tailOffsets": TAIL,
         "sourceRecords": records,
         "targetRecords": records - sum(lacking.values()),
-        "agreeingPartitions": sum(each.equal for each in compared.values()),
+        "agreeingPartitions": sum(tail.equal for tail in compared.values()),
         "targetRecordsRead": sum(len(tail.target) for tail in tails.values()),
         "offsetsLeftOut": held - looked_at,
-        "unreadOffsets": sum(each.size for each in ends.at_source.unread.values()),
+        "unreadOffsets": sum(offsets.size for offsets in ends.at_source.unread.values()),
     }
     summary = (
         f"the newest {numbered(records, 'record[|s]')} of {numbered(len(compared), 'partition[|s]')} compared, "
@@ -306,10 +310,10 @@ def _outcome(
 
 def _left_out(flow: OpenFlow, offsets: int, topics_in_rings: int) -> str:
     why = "" if _comparable(flow) else ", because the flow's transforms change or drop records"
-    said = [f"{numbered(offsets, 'source offset[|s]')} before the newest {TAIL} of each partition"]
+    parts = [f"{numbered(offsets, 'source offset[|s]')} before the newest {TAIL} of each partition"]
     if why:
-        said = [f"all {numbered(offsets, 'source offset[|s]')}{why}"]
-    said.append("records that only the target holds, duplicates among them")
+        parts = [f"all {numbered(offsets, 'source offset[|s]')}{why}"]
+    parts.append("records that only the target holds, duplicates among them")
     if topics_in_rings:
-        said.append(f"whether records of {numbered(topics_in_rings, 'topic[|s]')} loop")
-    return "not compared: " + "; ".join(said)
+        parts.append(f"whether records of {numbered(topics_in_rings, 'topic[|s]')} loop")
+    return "not compared: " + "; ".join(parts)

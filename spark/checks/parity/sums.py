@@ -87,12 +87,12 @@ class LeftToSparkError(Exception):
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
     """Whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates them."""
-    return not flow.drops and sum(each.size for ranges in sides for each in ranges.values()) <= AT_MOST_RECORDS
+    return not flow.drops and sum(offsets.size for ranges in sides for offsets in ranges.values()) <= AT_MOST_RECORDS
 
 
 def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     """The sums of both sides by source partition, like `target`; raises LeftToSparkError."""
-    named = {flow.policy.remote_partition(each): each for each in target}
+    named = {flow.policy.remote_partition(partition): partition for partition in target}
     remote = {there: target[here] for there, here in named.items()}
 
     def read(side: str, cluster: FlowCluster, ranges: Ranges) -> dict[TopicPartition, Sums]:
@@ -101,7 +101,7 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     with ThreadPoolExecutor(2, "few-records") as both:
         here = both.submit(read, SOURCE, flow.source, source)
         there = both.submit(read, TARGET, flow.target, remote)
-        return {SOURCE: here.result(), TARGET: {named[at]: found for at, found in there.result().items()}}
+        return {SOURCE: here.result(), TARGET: {named[at]: sums for at, sums in there.result().items()}}
 
 
 def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
@@ -195,13 +195,13 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
         with suppress(LeftToSparkError):
             return sums_of_few(flow, source, target)
     frame, named = _summed(flow, source, target)
-    found: BySide = {SOURCE: {}, TARGET: {}}
+    by_side: BySide = {SOURCE: {}, TARGET: {}}
     with estimates(
         flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
     ):
         rows = frames.collected_rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
-        found[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
+        by_side[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
             row.records,
             row.low,
             row.high,
@@ -216,7 +216,7 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
             row.high_aside,
             row.filtered,
         )
-    return found
+    return by_side
 
 
 def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, Named]:
@@ -226,9 +226,9 @@ def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, 
     """
     sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
     digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}
-    remote = {flow.policy.remote_partition(each): each for each in target}
-    return sums_by_side(digests), {SOURCE: {each: each for each in source}, TARGET: remote}
+    remote = {flow.policy.remote_partition(partition): partition for partition in target}
+    return sums_by_side(digests), {SOURCE: {partition: partition for partition in source}, TARGET: remote}
 
 
 def _remote(flow: OpenFlow, target: Ranges) -> Ranges:
-    return {flow.policy.remote_partition(each): offsets for each, offsets in target.items()}
+    return {flow.policy.remote_partition(partition): offsets for partition, offsets in target.items()}
