@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument(
         "--depth",
-        choices=[each.value for each in Depth],
+        choices=[depth.value for depth in Depth],
         default=Depth.FULL.value,
         help=(
             "quick: only the newest records of each partition, never published; incremental: only what the newest "

@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None, session: SessionOptions | None = None) -
         if arguments.report:
             write(arguments.report, json.dumps(report.document(), indent=2) + "\n", "--report")
         if page is not None:
-            histories = {each.name: published_history(each, arguments.kubeconfig) for each in flows}
+            histories = {flow.name: published_history(flow, arguments.kubeconfig) for flow in flows}
             write(arguments.html, page(report, histories), "--html")
         show(report, arguments.json)
         if arguments.publish:

@@ -39,7 +39,7 @@ def parse_document(text: str, where: str) -> Parameters:
             "write the document with `replicate`, or take it from the stack's outputs.",
         ) from None
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, each['loc'])) or 'document'}: {each['msg']}" for each in error.errors()]
+        wrong = [f"{'.'.join(map(str, problem['loc'])) or 'document'}: {problem['msg']}" for problem in error.errors()]
         raise _invalid(wrong, where) from None
     if unusable := _unusable(document):
         raise _invalid(unusable, where)

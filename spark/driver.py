@@ -36,19 +36,19 @@ def stored_properties(text: str) -> dict[str, str]:
     Java does not escape characters that only Python takes for the end of a line, such as U+2028. Raises ValueError for
     a line that Java would not write.
     """
-    lines = (each.removesuffix("\r") for each in text.split("\n"))
-    return dict(_stored(each) for each in lines if each and not each.startswith("#"))
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return dict(_stored(line) for line in lines if line and not line.startswith("#"))
 
 
 def _stored(line: str) -> tuple[str, str]:
-    found = _LINE.fullmatch(line)
-    if found is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         raise ValueError(f"{line.partition('=')[0]} is not a property with its value")
-    return _unescaped(found[1]), _unescaped(found[2])
+    return _unescaped(match[1]), _unescaped(match[2])
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _CONTROL.get(found[2], found[2]), text)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _CONTROL.get(match[2], match[2]), text)
 
 
 def session_options(settings: Mapping[str, str], address: str) -> SessionOptions:

@@ -29,7 +29,7 @@ _WRONG_USE = 2
 
 def executor_command(variables: Mapping[str, str], spark_home: Path) -> list[str]:
     """The command of an executor's JVM; raises KeyError, with the name of a variable that Spark did not set."""
-    options = {int(found[1]): value for name, value in variables.items() if (found := _JAVA_OPTION.fullmatch(name))}
+    options = {int(match[1]): value for name, value in variables.items() if (match := _JAVA_OPTION.fullmatch(name))}
     home = variables.get("JAVA_HOME")
     memory = variables[_MEMORY]
     class_path = [str(spark_home / "jars" / "*"), variables.get("SPARK_CLASSPATH", "")]
@@ -39,7 +39,7 @@ def executor_command(variables: Mapping[str, str], spark_home: Path) -> list[str
         *(options[number] for number in sorted(options)),
         f"-Xms{memory}",
         f"-Xmx{memory}",
-        *("-cp", os.pathsep.join(each for each in class_path if each)),
+        *("-cp", os.pathsep.join(entry for entry in class_path if entry)),
         _BACKEND,
         *(part for option, name in _OPTIONS.items() for part in (option, variables[name])),
     ]
@@ -50,12 +50,12 @@ def main(arguments: list[str]) -> int:
     if arguments != ["executor"]:
         print("Spark starts this in its executor pods, with the one argument `executor`.", file=sys.stderr)
         return _WRONG_USE
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
         print("pyspark is not installed.", file=sys.stderr)
         return _WRONG_USE
     try:
-        command = executor_command(os.environ, Path(found.origin).parent)
+        command = executor_command(os.environ, Path(pyspark.origin).parent)
     except KeyError as missing:
         print(f"Spark did not set the variable {missing}.", file=sys.stderr)
         return _WRONG_USE

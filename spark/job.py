@@ -118,12 +118,12 @@ def check_flow(
 
 
 def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, document: Parameters) -> FlowOutcome:
-    found = (with_remedies(check, flow, document.stack, document.topology) for check in outcome.checks)
-    return replace(outcome, checks=tuple(found))
+    checks = (with_remedies(check, flow, document.stack, document.topology) for check in outcome.checks)
+    return replace(outcome, checks=tuple(checks))
 
 
 def _accepting(check: CheckOutcome, flow: FlowParameters) -> CheckOutcome:
-    return accepting(check, {each.finding: each.reason for each in flow.accepted})
+    return accepting(check, {acceptance.finding: acceptance.reason for acceptance in flow.accepted})
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:

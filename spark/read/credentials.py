@@ -236,7 +236,7 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
                 "correct the truststore, its format or its password.",
             ) from None
         certificates = [store.getCertificate(alias) for alias in _all(store.aliases())]
-        blocks = [_block(bytes(each.getEncoded())) for each in certificates if each is not None]
+        blocks = [_block(bytes(certificate.getEncoded())) for certificate in certificates if certificate is not None]
         if not blocks:
             raise CannotRunError(
                 "truststore-empty",
@@ -251,10 +251,10 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
 
 
 def _all(enumeration: Any) -> list[str]:
-    found = []
+    elements = []
     while enumeration.hasMoreElements():
-        found.append(str(enumeration.nextElement()))
-    return found
+        elements.append(str(enumeration.nextElement()))
+    return elements
 
 
 def _block(der: bytes) -> str:

@@ -29,10 +29,10 @@ def role_column(side: str, guard: GuardParameters | None) -> Column:
 
 def is_dropped(drops: Sequence[DropsParameters], remote: Column) -> Column:
     """Whether any of the user's filters drops the record; `remote` is the name of its topic on the target."""
-    found = F.lit(False)
-    for each in drops:
-        found |= ~_met(each, remote) if each.negate else _met(each, remote)
-    return found
+    dropped = F.lit(False)
+    for drop in drops:
+        dropped |= ~_met(drop, remote) if drop.negate else _met(drop, remote)
+    return dropped
 
 
 def _met(drops: DropsParameters, remote: Column) -> Column:
@@ -74,13 +74,13 @@ def without_headers(names: Sequence[str], given: Column) -> Column:
 
 def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence[str], given: Headers) -> Headers:
     """What `headers` and `without` leave of the `given` headers of one record."""
-    names, found = {name for name, _ in given}, given
+    names, kept_headers = {name for name, _ in given}, given
     if guard is not None:
         newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
         for mark in (newest, older):
             # The guard of the other direction marked the record, and this one then marked it again.
-            found = without_mark(found, mark) if {newest, mark} <= names else found
-    return [each for each in found if each[0] not in changed]
+            kept_headers = without_mark(kept_headers, mark) if {newest, mark} <= names else kept_headers
+    return [header for header in kept_headers if header[0] not in changed]
 
 
 def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
@@ -185,8 +185,8 @@ def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
 
     Each side is added up separately: with the side in each record's key, the sums would cost 50 % more.
     """
-    found = [partition_sums(each).withColumn("side", F.lit(side)) for side, each in digests.items()]
-    return reduce(DataFrame.unionByName, found)
+    frames = [partition_sums(digest).withColumn("side", F.lit(side)) for side, digest in digests.items()]
+    return reduce(DataFrame.unionByName, frames)
 
 
 def partition_sums(digests: DataFrame) -> DataFrame:

@@ -84,7 +84,7 @@ class OpenFlow:
             frame = short_records(self.spark.session, read, frames.RECORD_COLUMNS)
         except LeftToSparkError:
             return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
-        long = {each: offsets for each, offsets in ranges.items() if each not in short}
+        long = {partition: offsets for partition, offsets in ranges.items() if partition not in short}
         if not any(offsets.size for offsets in long.values()):
             return frame
         return frames.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
@@ -160,13 +160,13 @@ def open_flow(flow: FlowParameters, spark: Spark, resolve: Resolve, progress: Pr
             spark,
             source,
             target,
-            {name: each.partitions for name, each in here.items()},
-            {name: each.partitions for name, each in there.items()},
+            {name: topic.partitions for name, topic in here.items()},
+            {name: topic.partitions for name, topic in there.items()},
             progress,
             existing,
             on_target,
             {
-                flow.source.alias: {name: each.id for name, each in here.items()},
-                flow.target.alias: {name: each.id for name, each in there.items()},
+                flow.source.alias: {name: topic.id for name, topic in here.items()},
+                flow.target.alias: {name: topic.id for name, topic in there.items()},
             },
         )

@@ -31,7 +31,7 @@ _ROWS_OF_A_TEXT = 1_000
 
 def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
     """The rows, whose values JSON can hold, as a frame with the columns of `schema`, such as "topic string, at int"."""
-    names = [each.split()[0] for each in schema.split(", ")]
+    names = [column.split()[0] for column in schema.split(", ")]
     objects = [dict(zip(names, row, strict=True)) for row in rows]
     pieces = (objects[first : first + _ROWS_OF_A_TEXT] for first in range(0, len(objects), _ROWS_OF_A_TEXT))
     return frame_of_json(spark, map(json.dumps, pieces), schema)
@@ -95,7 +95,7 @@ def records_frame(
     Records that retention removes during the read are missing without an error: a check that counts records must
     compare the log starts again afterwards.
     """
-    wanted = {each: offsets for each, offsets in ranges.items() if offsets.size}
+    wanted = {partition: offsets for partition, offsets in ranges.items() if offsets.size}
     if not wanted:
         return frame_of_json(spark, (), _RECORD_SCHEMA).select(*RECORD_COLUMNS)
     reader = (
@@ -105,8 +105,8 @@ def records_frame(
         .options(**_CONSUMER)
         .option("kafka.isolation.level", isolation)
         .option("assign", _partitions_json(wanted))
-        .option("startingOffsets", _offsets_json({each: at.start for each, at in wanted.items()}))
-        .option("endingOffsets", _offsets_json({each: at.end for each, at in wanted.items()}))
+        .option("startingOffsets", _offsets_json({partition: at.start for partition, at in wanted.items()}))
+        .option("endingOffsets", _offsets_json({partition: at.end for partition, at in wanted.items()}))
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")
     )
@@ -153,16 +153,16 @@ def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
 def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
     """{"topic": [partition, …]}, as Spark's option `assign` reads it."""
     by_topic: dict[str, list[int]] = {}
-    for each in partitions:
-        by_topic.setdefault(each.topic, []).append(each.partition)
+    for partition in partitions:
+        by_topic.setdefault(partition.topic, []).append(partition.partition)
     return json.dumps(by_topic)
 
 
 def _offsets_json(offsets: Mapping[TopicPartition, int]) -> str:
     """{"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
     by_topic: dict[str, dict[str, int]] = {}
-    for each, offset in offsets.items():
-        by_topic.setdefault(each.topic, {})[str(each.partition)] = offset
+    for partition, offset in offsets.items():
+        by_topic.setdefault(partition.topic, {})[str(partition.partition)] = offset
     return json.dumps(by_topic)
 
 
@@ -186,15 +186,15 @@ class LeftToSparkError(Exception):
 
 def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:
     """Those of `ranges` that are read here: the shortest ones, unless they are few."""
-    found: dict[TopicPartition, OffsetRange] = {}
+    short: dict[TopicPartition, OffsetRange] = {}
     left = AT_MOST_RECORDS
-    for each, offsets in sorted(ranges.items(), key=lambda one: one[1].size):
+    for partition, offsets in sorted(ranges.items(), key=lambda one: one[1].size):
         left -= offsets.size
         if offsets.size > SHORT or left < 0:
             break
         if offsets.size:
-            found[each] = offsets
-    return found if len(found) >= MANY else {}
+            short[partition] = offsets
+    return short if len(short) >= MANY else {}
 
 
 def short_records(spark: SparkSession, records: Iterable[KafkaRecord], columns: Iterable[str]) -> DataFrame:
@@ -211,8 +211,8 @@ def short_records(spark: SparkSession, records: Iterable[KafkaRecord], columns: 
 def _texts(records: Iterable[KafkaRecord]) -> Iterator[str]:
     piece: list[str] = []
     size, total = 0, 0
-    for each in records:
-        text = json.dumps(_record(each))
+    for record in records:
+        text = json.dumps(_record(record))
         piece.append(text)
         size, total = size + len(text), total + len(text)
         if total > AT_MOST_BYTES:
@@ -281,6 +281,6 @@ def _watch(spark: SparkSession, progress: Progress, what: str, every_seconds: fl
 def _share(spark: SparkSession) -> float:
     """The share of the active stages' tasks that have ended; 0 if nothing runs or nothing has ended."""
     tracker = spark.sparkContext.statusTracker()
-    stages = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each)) is not None]
-    total = sum(each.numTasks for each in stages)
-    return sum(each.numCompletedTasks for each in stages) / total if total else 0.0
+    stages = [info for stage_id in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage_id)) is not None]
+    total = sum(stage.numTasks for stage in stages)
+    return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0

@@ -58,7 +58,7 @@ def read_objects(flow: FlowParameters, kubeconfig: Path | None) -> dict[Connecto
         objects = client.CustomObjectsApi(api_client(kubeconfig))
     except CannotRunError as error:
         return dict.fromkeys(wanted, Object(refusal=error.what))
-    return {each: _read(objects, each, flow.namespace) for each in wanted}
+    return {connector: _read(objects, connector, flow.namespace) for connector in wanted}
 
 
 def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, namespace: str) -> Object:
@@ -93,20 +93,20 @@ def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
     """Nothing if no verdict was published, or if the job cannot read it."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
-        found = published_data(core, config_map_name(flow.name), flow.namespace)
+        published = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
         return Before(why_not="the published verdict cannot be read")
-    return before_of(found.data) if found is not None else Before()
+    return before_of(published.data) if published is not None else Before()
 
 
 def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
     """The flow's earlier verdicts; the history says so if it cannot be read."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
-        found = published_data(core, config_map_name(flow.name), flow.namespace)
+        published = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
         return History(damage="the earlier verdicts are unknown, because the job could not read them from Kubernetes")
-    return read_history(found.data) if found is not None else History()
+    return read_history(published.data) if published is not None else History()
 
 
 def before_of(data: Mapping[str, str]) -> Before:
@@ -134,14 +134,14 @@ class Published:
 def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Published | None:
     """What a ConfigMap holds; None if it does not exist."""
     try:
-        found = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
+        config_map = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
     except client.ApiException as error:
         if error.status != 404:
             raise
         return None
-    assert found.metadata is not None
-    data = entries({"data": found.data, "binaryData": found.binary_data})
-    return Published(data, found.metadata.resource_version or "")
+    assert config_map.metadata is not None
+    data = entries({"data": config_map.data, "binaryData": config_map.binary_data})
+    return Published(data, config_map.metadata.resource_version or "")
 
 
 _EVERY_SECONDS = 2.0
@@ -160,19 +160,23 @@ def await_connectors(
     progress(f"waiting until the connectors run, at most {deadline_seconds:g} s")
 
     def probe() -> bool:
-        return all(settled(each) for flow in flows for each in read_objects(flow, kubeconfig).values())
+        return all(settled(read_object) for flow in flows for read_object in read_objects(flow, kubeconfig).values())
 
     return wait_until(probe, deadline_seconds, _EVERY_SECONDS)
 
 
-def settled(found: Object) -> bool:
+def settled(live: Object) -> bool:
     """Whether an object's connectors run according to its status, or cannot be read."""
-    if found.refusal:
+    if live.refusal:
         return True
-    return found.live is not None and _runs(found.live)
+    return live.live is not None and _runs(live.live)
 
 
 def _runs(live: Mapping[str, Any]) -> bool:
     conditions = (live.get("status") or {}).get("conditions") or []
-    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
-    return ready and is_observed(live) and not any(True for each in reported_connectors(live) for _ in failures(each))
+    ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
+    return (
+        ready
+        and is_observed(live)
+        and not any(True for reported_connector in reported_connectors(live) for _ in failures(reported_connector))
+    )

@@ -149,13 +149,13 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
 
     try:
         access = api_client(None)
-        found = client.CoreV1Api(access).list_namespaced_pod(
+        answer = client.CoreV1Api(access).list_namespaced_pod(
             namespace,
             # In cluster mode the driver also has the selector.
             label_selector=f"spark-app-selector={application},spark-role=executor",
             _request_timeout=_KUBERNETES_TIMEOUT_SECONDS,
         )
-        pods: Sequence[Mapping[str, Any]] = access.sanitize_for_serialization(found.items)  # type: ignore[no-untyped-call]
+        pods: Sequence[Mapping[str, Any]] = access.sanitize_for_serialization(answer.items)  # type: ignore[no-untyped-call]
     except (client.ApiException, HTTPError, CannotRunError):
         return ()
     return pods
@@ -165,8 +165,8 @@ def _reasons(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Why pods do not run, as their status says."""
     for pod in pods:
         status = pod.get("status") or {}
-        said = list(_said(status))
-        yield from said or [f"a pod is {status.get('phase', 'Pending')}"]
+        reasons = list(_said(status))
+        yield from reasons or [f"a pod is {status.get('phase', 'Pending')}"]
 
 
 def _said(status: Mapping[str, Any]) -> Iterator[str]:
@@ -266,16 +266,16 @@ def begin_jvm(options: SessionOptions) -> None:
     global _begun
     if _submitted():
         return
-    found: Future[None] = Future()
-    _begun = found
+    future: Future[None] = Future()
+    _begun = future
 
     def start() -> None:
         try:
             _start_own_jvm(options)
         except BaseException as error:  # noqa: BLE001  # it is raised where the JVM is needed
-            found.set_exception(error)
+            future.set_exception(error)
         else:
-            found.set_result(None)
+            future.set_result(None)
 
     # Nobody waits for it if the job ends before it needs a JVM.
     threading.Thread(target=start, name="jvm", daemon=True).start()
@@ -292,9 +292,9 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
     running = SparkSession.getActiveSession()
     if running is not None:
         # Its creator stops it.
-        found = Spark(lambda: running)
-        _ = found.session
-        yield found
+        jvm = Spark(lambda: running)
+        _ = jvm.session
+        yield jvm
         return
 
     def start() -> SparkSession:

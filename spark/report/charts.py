@@ -73,7 +73,7 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
     `beats` are the heartbeats that arrived during this run: when they were emitted (ms since 1970), and their latency.
     """
     arrived = [(at / 1000, float(latency)) for at, latency in beats]
-    found = (
+    drawn = (
         _chart(
             "Latency of heartbeats",
             " ms",
@@ -94,7 +94,7 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
         ),
         _chart("Heartbeats that arrived during this validation", " ms", (ChartSeries("latency", "first", arrived),)),
     )
-    return tuple(each for each in found if each is not None)
+    return tuple(chart for chart in drawn if chart is not None)
 
 
 def _values(verdicts: Sequence[PastVerdict], check: str, count: str) -> list[tuple[float, float | None]]:
@@ -102,7 +102,7 @@ def _values(verdicts: Sequence[PastVerdict], check: str, count: str) -> list[tup
 
 
 def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
-    known = [(at, value) for each in given for at, value in each.values if value is not None]
+    known = [(at, value) for line in given for at, value in line.values if value is not None]
     times = [at for at, _ in known]
     if len(set(times)) < 2:
         return None
@@ -116,7 +116,7 @@ def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
     def y(value: float) -> float:
         return round(HEIGHT - _BOTTOM - max(0.0, value) / top * (HEIGHT - _TOP - _BOTTOM), 1)
 
-    lines = tuple(_line(each, unit, x, y) for each in given)
+    lines = tuple(_line(line, unit, x, y) for line in given)
     up = tuple(Tick(y(step * at), f"{step * at:,g}{unit}") for at in range(round(top / step) + 1))
     across = (Tick(x(first), _when(first)), Tick(x(last), _when(last)))
     return Chart(title, _words(title, unit, given, first, last), lines, across, up)
@@ -124,7 +124,7 @@ def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
 
 def _line(given: ChartSeries, unit: str, x: Callable[[float], float], y: Callable[[float], float]) -> Line:
     paths = []
-    for there, values in groupby(given.values, lambda each: each[1] is not None):
+    for there, values in groupby(given.values, lambda point: point[1] is not None):
         if there:
             paths.append("M" + " L".join(f"{x(at)} {y(value)}" for at, value in values if value is not None))
     dots = tuple(
@@ -140,16 +140,16 @@ def nice_step(least: float) -> float:
     if least <= 0:
         return 1
     power = 10.0 ** math.floor(math.log10(least))
-    return next(power * each for each in _STEPS if power * each >= least * (1 - 1e-9))
+    return next(power * step for step in _STEPS if power * step >= least * (1 - 1e-9))
 
 
 def _words(title: str, unit: str, given: Sequence[ChartSeries], first: float, last: float) -> str:
-    said = []
-    for each in given:
-        values = [value for _, value in each.values if value is not None]
+    parts = []
+    for line in given:
+        values = [value for _, value in line.values if value is not None]
         if values:
-            said.append(f"{each.name} from {min(values):,g} to {max(values):,g}{unit}, last {values[-1]:,g}{unit}")
-    return f"{title} from {_when(first)} to {_when(last)}: {'; '.join(said)}"
+            parts.append(f"{line.name} from {min(values):,g} to {max(values):,g}{unit}, last {values[-1]:,g}{unit}")
+    return f"{title} from {_when(first)} to {_when(last)}: {'; '.join(parts)}"
 
 
 def _when(seconds: float) -> str:

@@ -65,10 +65,10 @@ class Failover:
 def failovers(report: Report) -> tuple[Failover, ...]:
     """One for each pair of clusters with a flow from one to the other, unproven ones first."""
     flows: dict[tuple[str, str], list[FlowOutcome]] = {}
-    for each in report.flows:
-        flows.setdefault((each.source, each.target), []).append(each)
-    found = [_failover(source, target, every) for (source, target), every in flows.items()]
-    return tuple(sorted(found, key=lambda each: not each.why))
+    for flow in report.flows:
+        flows.setdefault((flow.source, flow.target), []).append(flow)
+    result = [_failover(source, target, every) for (source, target), every in flows.items()]
+    return tuple(sorted(result, key=lambda failover: not failover.why))
 
 
 def failover_of(flow: FlowOutcome) -> Failover:
@@ -78,30 +78,33 @@ def failover_of(flow: FlowOutcome) -> Failover:
 
 def headline(report: Report) -> str:
     """The first line of the page. It gives figures only if everything that it names was checked."""
-    found = failovers(report)
-    why = [reason for each in found for reason in each.why]
+    every_failover = failovers(report)
+    why = [reason for failover in every_failover for reason in failover.why]
     if report.error is not None:
         why = [f"the job could not run ({report.error.code})"]
-    elif not found:
+    elif not every_failover:
         why = ["the report holds no flow"]
     if why:
         return f"Fail over now: not proven, because {why[0]}"
-    loses = max((each.loses for each in found), key=lambda figure: figure.number or 0)
-    again, skips = _sum(each.reads_again for each in found), _sum(each.skips for each in found)
-    which = f" {named([each.name for each in report.flows])}" if report.not_validated else ""
-    trusting = ", if the accepted findings are right" if any(each.accepted for each in found) else ""
+    loses = max((failover.loses for failover in every_failover), key=lambda figure: figure.number or 0)
+    again, skips = (
+        _sum(failover.reads_again for failover in every_failover),
+        _sum(failover.skips for failover in every_failover),
+    )
+    which = f" {named([flow.name for flow in report.flows])}" if report.not_validated else ""
+    trusting = ", if the accepted findings are right" if any(failover.accepted for failover in every_failover) else ""
     return f"Fail over{which} now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
 
 
 def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:
-    loses = [_loses(each) for each in flows]
-    longest = max((each.number for each in loses if each.number is not None), default=0.0)
+    loses = [_loses(flow) for flow in flows]
+    longest = max((loss.number for loss in loses if loss.number is not None), default=0.0)
     return Failover(
         source,
         target,
         Figure(None, why=_why(loses)) if _why(loses) else Figure(longest, " s"),
-        _sum(_reads_again(each) for each in flows),
-        _sum(_skips(each) for each in flows),
+        _sum(_reads_again(flow) for flow in flows),
+        _sum(_skips(flow) for flow in flows),
         tuple(sorted({code for flow in flows for code in _trusted(flow)})),
     )
 
@@ -109,11 +112,11 @@ def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failove
 def _sum(figures: Iterable[Figure]) -> Figure:
     every = list(figures)
     why = _why(every)
-    return Figure(None, why=why) if why else Figure(sum(each.number or 0 for each in every))
+    return Figure(None, why=why) if why else Figure(sum(figure.number or 0 for figure in every))
 
 
 def _why(figures: Iterable[Figure]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(reason for each in figures for reason in each.why))
+    return tuple(dict.fromkeys(reason for figure in figures for reason in figure.why))
 
 
 def _loses(flow: FlowOutcome) -> Figure:
@@ -121,15 +124,15 @@ def _loses(flow: FlowOutcome) -> Figure:
         return Figure(None, why=why)
     beats = _check(flow, CheckName.HEARTBEATS)
     assert beats is not None
-    if any(each.code == _WORKERS_ONLY for each in beats.findings):
+    if any(finding.code == _WORKERS_ONLY for finding in beats.findings):
         what = f"the heartbeats of {flow.name} are written on {flow.target}"
         return Figure(None, why=(f"{what}, so they do not show the delay from {flow.source}",))
-    if any(each.code == _SHARED for each in beats.findings):
+    if any(finding.code == _SHARED for finding in beats.findings):
         what = f"other flows replicate the same heartbeats as {flow.name}"
         return Figure(None, why=(f"{what}, so they do not show its delay",))
     if not beats.counts.get("observed"):
         return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job was observing heartbeats",))
-    if not any(_count(flow, CheckName.PARITY, each) for each in ("sourceRecords", "provenRecords")):
+    if not any(_count(flow, CheckName.PARITY, count) for count in ("sourceRecords", "provenRecords")):
         return Figure(None, why=(f"{flow.name} had no record to compare",))
     longest_ms = max(0, beats.counts["latencyMaxMs"]) + beats.counts["latencyResolutionMs"]
     return Figure(math.ceil(longest_ms / 100) / 10, " s")
@@ -154,19 +157,19 @@ def _without_offsets(flow: FlowOutcome) -> Iterator[str]:
 
 def _may_skip(flow: FlowOutcome) -> Iterator[str]:
     check = _check(flow, CheckName.OFFSETS)
-    codes = {each.code for each in check.findings} if check is not None else set()
+    codes = {finding.code for finding in check.findings} if check is not None else set()
     if (parity := _check(flow, CheckName.PARITY)) is not None and parity.counts.get("setAsideOnTarget") == 0:
         codes.discard(_OWN_RECORDS)
-    for code, said in _MAY_SKIP.items():
+    for code, words in _MAY_SKIP.items():
         if code in codes:
-            yield f"{said.format(flow=flow.name, target=flow.target)} ({code})"
+            yield f"{words.format(flow=flow.name, target=flow.target)} ({code})"
 
 
 def _trusted(flow: FlowOutcome) -> Iterator[str]:
     """The codes of findings that the topology tells the job not to judge."""
     for check in flow.checks:
         yield from check.accepted
-        yield from (each.code for each in check.findings if each.code == _LEFT_OUT)
+        yield from (finding.code for finding in check.findings if finding.code == _LEFT_OUT)
 
 
 def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> Iterator[str]:
@@ -174,25 +177,27 @@ def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> I
     if flow.error is not None:
         yield f"{flow.name} could not be checked ({flow.error.code})"
         return
-    for name in (each for each in names if _check(flow, each) is None):
+    for name in (name for name in names if _check(flow, name) is None):
         yield f"{name} did not run on {flow.name}{': ' * (name in flow.not_run)}{flow.not_run.get(name, '')}"
-    concerned = [each for each in flow.checks if whole or each.name in names]
-    yield from (f"{each.name} of {flow.name}: {each.left_out}" for each in concerned if each.verdict is Verdict.PARTIAL)
-    for verdict, said in ((Verdict.FAIL, "fails"), (Verdict.ERROR, "could not be judged")):
-        for check in (each for each in concerned if each.verdict is verdict):
-            yield f"{check.name} {said} on {flow.name} ({', '.join(_codes(check))})"
+    concerned = [check for check in flow.checks if whole or check.name in names]
+    yield from (
+        f"{check.name} of {flow.name}: {check.left_out}" for check in concerned if check.verdict is Verdict.PARTIAL
+    )
+    for verdict, words in ((Verdict.FAIL, "fails"), (Verdict.ERROR, "could not be judged")):
+        for check in (check for check in concerned if check.verdict is verdict):
+            yield f"{check.name} {words} on {flow.name} ({', '.join(_codes(check))})"
 
 
 def _codes(check: CheckOutcome) -> list[str]:
     """The codes that decide the verdict, at most three."""
     severity = FindingSeverity.FAIL if check.verdict is Verdict.FAIL else FindingSeverity.ERROR
-    found = list(dict.fromkeys(each.code for each in check.findings if each.severity is severity))
-    found = found or sorted(check.coverage.not_judged if check.coverage else ())
-    return found[:_CODES_NAMED] + (["…"] if len(found) > _CODES_NAMED else [])
+    codes = list(dict.fromkeys(finding.code for finding in check.findings if finding.severity is severity))
+    codes = codes or sorted(check.coverage.not_judged if check.coverage else ())
+    return codes[:_CODES_NAMED] + (["…"] if len(codes) > _CODES_NAMED else [])
 
 
 def _check(flow: FlowOutcome, name: CheckName) -> CheckOutcome | None:
-    return next((each for each in flow.checks if each.name == name), None)
+    return next((check for check in flow.checks if check.name == name), None)
 
 
 def _count(flow: FlowOutcome, name: CheckName, count: str) -> float:
@@ -215,7 +220,7 @@ def past_verdict(flow: FlowOutcome) -> PastVerdict:
         reads_again=_number(figures.reads_again),
         skips=_number(figures.skips),
         codes=tuple(dict.fromkeys(_finding_codes(flow)))[:MOST_CODES],
-        checks={each.name: PastCheck(verdict=each.verdict, counts=dict(each.counts)) for each in flow.checks},
+        checks={check.name: PastCheck(verdict=check.verdict, counts=dict(check.counts)) for check in flow.checks},
     )
 
 
@@ -224,7 +229,7 @@ def _finding_codes(flow: FlowOutcome) -> Iterator[str]:
     if flow.error is not None:
         yield flow.error.code
     deciding = _DECIDING.get(flow.verdict, set())
-    yield from (each.code for check in flow.checks for each in check.findings if each.severity in deciding)
+    yield from (finding.code for check in flow.checks for finding in check.findings if finding.severity in deciding)
 
 
 def _number(figure: Figure) -> float | None:

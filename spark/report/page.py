@@ -95,7 +95,7 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
         report=report,
         headline=headline(report),
         failovers=failovers(report),
-        courses=[_course(each, histories.get(each.name, History())) for each in report.flows[:ROWS]],
+        courses=[_course(flow, histories.get(flow.name, History())) for flow in report.flows[:ROWS]],
         map=flow_map(report.flows),
         symbols=SYMBOLS,
         groups=_table(of(CheckName.OFFSETS), lambda row: (-_of(row, "wrong"), -_of(row, "readAgain"))),
@@ -103,10 +103,12 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
         heartbeats=of(CheckName.HEARTBEATS),
         movements=of(CheckName.CONNECTORS),
         slowest_ms=max((check.counts.get("latencyMaxMs", 0) for _, check in of(CheckName.HEARTBEATS)), default=0),
-        problems=sorted((each for each in blocks if each.severity in _WRONG), key=lambda each: each.severity != "fail"),
-        accepted=[each for each in blocks if each.severity is FindingSeverity.ACCEPTED],
-        notes=[each for each in blocks if each.severity is FindingSeverity.NOTE],
-        errors=[_sentences(each) for each in (report.error,) if each is not None],
+        problems=sorted(
+            (block for block in blocks if block.severity in _WRONG), key=lambda block: block.severity != "fail"
+        ),
+        accepted=[block for block in blocks if block.severity is FindingSeverity.ACCEPTED],
+        notes=[block for block in blocks if block.severity is FindingSeverity.NOTE],
+        errors=[_sentences(error) for error in (report.error,) if error is not None],
     )
     return html
 
@@ -129,7 +131,7 @@ def _table(
     checks: Iterable[tuple[FlowOutcome, CheckOutcome]], order: Callable[[dict[str, Scalar]], tuple[float, ...]]
 ) -> Table:
     rows = [(flow, dict(row)) for flow, check in checks for row in check.rows]
-    return Table(tuple(sorted(rows, key=lambda each: order(each[1]))[:ROWS]), max(0, len(rows) - ROWS))
+    return Table(tuple(sorted(rows, key=lambda item: order(item[1]))[:ROWS]), max(0, len(rows) - ROWS))
 
 
 def _of(row: dict[str, Scalar], name: str) -> float:
@@ -159,7 +161,10 @@ def visible(value: object) -> object:
     """`value` with invisible characters spelled out: a name must not change the text beside it."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return "".join(ascii(each)[1:-1] if unicodedata.category(each) in _INVISIBLE else each for each in str(value))
+    return "".join(
+        ascii(character)[1:-1] if unicodedata.category(character) in _INVISIBLE else character
+        for character in str(value)
+    )
 
 
 def commands(text: str) -> Markup:

@@ -61,8 +61,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
     table.add_column("what was seen")
     for check in flow.checks:
         seen = [escape(check.summary)]
-        notes = [each for each in check.findings if each.severity is FindingSeverity.NOTE]
-        wrong = [each for each in check.findings if each.severity is not FindingSeverity.NOTE]
+        notes = [finding for finding in check.findings if finding.severity is FindingSeverity.NOTE]
+        wrong = [finding for finding in check.findings if finding.severity is not FindingSeverity.NOTE]
         if check.coverage is not None and check.coverage.judged < check.coverage.claimed:
             seen.append(f"[yellow]{escape(str(check.coverage))}[/]")
         if check.left_out:
@@ -99,8 +99,8 @@ def _replication_line(replication: ReplicationOutcome) -> str:
 def _lines(findings: list[Finding]) -> list[str]:
     """A line for each finding; consecutive findings with the same remedy show it once, after the last one."""
     return [
-        _line(each, with_remedy=following is None or _remedy(following) != _remedy(each))
-        for each, following in zip_longest(findings, findings[1:])
+        _line(finding, with_remedy=following is None or _remedy(following) != _remedy(finding))
+        for finding, following in zip_longest(findings, findings[1:])
     ]
 
 

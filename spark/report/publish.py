@@ -62,7 +62,7 @@ def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
     a pass, because it may not have compared the records that the other run found wrong.
     """
     try:
-        began, ended = (datetime.fromisoformat(each) for each in (flow.began_at, before["time"]))
+        began, ended = (datetime.fromisoformat(time) for time in (flow.began_at, before["time"]))
         later = datetime.fromisoformat(before.get(BEGAN, before["time"])) > began
         # A verdict from the future comes from a wrong clock, and must not stay until that time.
         meanwhile = began < ended <= datetime.now(UTC) + CLOCKS_APART
@@ -96,15 +96,15 @@ def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | Non
     """
     failed = any(check.name == CheckName.PARITY and check.verdict is Verdict.FAIL for check in flow.checks)
     try:
-        kept = None if failed else read_positions(before)
+        published = None if failed else read_positions(before)
     except ValueError:
         return None
-    return before[POSITIONS] if kept is not None and kept.digest == flow.digest else None
+    return before[POSITIONS] if published is not None and published.digest == flow.digest else None
 
 
 def _passing_since(flow: FlowOutcome, before: Mapping[str, str]) -> str:
-    goes_on = before.get("verdict") == Verdict.PASS.value and before.get("digest") == flow.digest
-    return before.get("passingSince", before["time"]) if goes_on else flow.began_at or flow.checked_at
+    still_passes = before.get("verdict") == Verdict.PASS.value and before.get("digest") == flow.digest
+    return before.get("passingSince", before["time"]) if still_passes else flow.began_at or flow.checked_at
 
 
 def publish(report: Report, kubeconfig: Path | None = None) -> list[str]:
@@ -132,11 +132,11 @@ def _written(core: client.CoreV1Api, flow: FlowOutcome) -> list[str]:
                 continue
             raise _not_published(error, where, name) from None
         damage = read_history(before.data).damage if before else ""
-        said = f"published {where}"
+        message = f"published {where}"
         if before and stays(before.data, flow):
             other = f"the verdict of another run ({before.data['verdict']}), which was published meanwhile"
-            said = f"{where} keeps {other}. The verdict of this run ({flow.verdict}) is only in the history"
-        return [said, *([f"{where}: {damage}; the history continues from here"] if damage else [])]
+            message = f"{where} keeps {other}. The verdict of this run ({flow.verdict}) is only in the history"
+        return [message, *([f"{where}: {damage}; the history continues from here"] if damage else [])]
     raise AssertionError("the last attempt returns or raises")
 
 
