@@ -24,13 +24,12 @@ def runbook(
 
     Example: `replicate runbook prod-us-west-2 --output runbook.md`
     """
-    from infra.operate.rehearse.model import runbook_model
     from infra.operate.rehearse.page import runbook as page
 
     settings = read_settings(stack, project.stacks)
     file = settings.topology_file.resolve()
     shown = file.relative_to(project.folder) if file.is_relative_to(project.folder) else file
-    text = page(runbook_model(settings, shown.as_posix()))
+    text = page(settings, shown.as_posix())
     if output is None:
         typer.echo(text, nl=False)
         return

@@ -1,73 +1,108 @@
-"""The runbook of a stack: one Markdown page from its model. Asks no cluster; the same model gives the same page."""
+"""The runbook of a stack: one Markdown page from the templates of its chapters. It asks no cluster."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
 
-from infra.operate.rehearse import changes, names, switches, troubles
-from infra.operate.rehearse.model import RunbookModel, Section, commands
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-_LOOK = "Look first"
-
-
-def runbook(model: RunbookModel) -> str:
-    """The page. No line of it holds a credential."""
-    sections = tuple(_sections(model))
-    lines = [f"# Runbook of {model.stack}", "", *_introduction(model), "", "## What do I do when …", ""]
-    lines += [f"- [{section.question}](#{_anchor(section.title)})" for section in sections]
-    for section in sections:
-        lines += ["", f"## {section.title}", "", *section.lines]
-    return "\n".join(_without_double_blanks(lines)) + "\n"
-
-
-def _introduction(model: RunbookModel) -> Iterator[str]:
-    yield f"Written from `{model.topology_file}` by `replicate runbook {model.stack}`. Do not edit this page: write it"
-    yield "again after each change of the topology, and after each drill."
-    yield ""
-    yield "Type the commands in the project's folder. `status` and every command with `--dry-run` change nothing. Run a"
-    yield "command again if it was interrupted."
-
-
-def _sections(model: RunbookModel) -> Iterator[Section]:
-    if not model.flows:
-        yield Section(_LOOK, "I was woken?", (f"The stack `{model.stack}` has no flow in its region.",))
-        return
-    yield _look_first(model)
-    yield from switches.sections(model)
-    yield from troubles.sections(model)
-    yield from changes.sections(model)
-    yield from names.sections(model)
+from components.contract.parameters import FlowParameters
+from components.contract.problems import RefusedError
+from components.contract.published_verdict import PROOF_HOURS
+from components.flows.resolved import ResolvedFlow
+from components.kafka.replication_policy import SIDES
+from components.render.acls import flows_without_addresses
+from components.render.heartbeat_workers import heartbeat_workers
+from components.render.job_parameters import flow_parameters
+from infra.operate.connectors.changes import ConnectorPlace, connector_places
+from infra.operate.move.facts import Mode
+from infra.operate.move.failback import refuse_unsuited_back
+from infra.operate.move.failover import refuse_unsuited
+from infra.operate.rehearse.credentials import configured_credentials, credential_places, has_own_secrets
+from infra.operate.rehearse.drill_record import DrillRecord, read_record
+from infra.stack.environment import stack_environment
+from infra.stack.settings import StackSettings
+from infra.stack.stack_checks import raise_mistakes
+from infra.stack.validation_job import in_cluster
 
 
-def _look_first(model: RunbookModel) -> Section:
-    lines = (
-        *commands(f"replicate status {model.stack}"),
-        "",
-        "It answers within seconds, also if a region is down.",
-        "",
-        "| it says | go to |",
-        "| --- | --- |",
-        f"| a source does not answer | {_link(switches.LOST)} |",
-        f"| a target does not answer | {_link(switches.TARGET_DOWN)} |",
-        f"| `failed` | {_link(troubles.FAILED)} |",
-        f"| `lag` grows, or the newest heartbeat is old | {_link(troubles.LAG)} |",
-        f"| `re-read` is high | {_link(troubles.AGAIN)} |",
-        f"| an authentication or authorization failed | {_link(troubles.LOGIN)} |",
+@dataclass(frozen=True)
+class RunbookFlow:
+    """A flow as the templates use it. `facts` have sentences in the place of unknown addresses.
+
+    `drill` is the last one. The refusals say why groups of the flow cannot be moved.
+    """
+
+    resolved: ResolvedFlow
+    facts: FlowParameters
+    drill: DrillRecord | None
+    connectors: tuple[ConnectorPlace, ...]
+    heartbeat_workers: ResolvedFlow
+    topics_on_target: list[str]
+    failover_refused: RefusedError | None
+    failback_refused: RefusedError | None
+
+
+def runbook(settings: StackSettings, topology_file: str) -> str:
+    """Return the page; no line of it holds a credential. `topology_file` is the file's path in the project.
+
+    Raises ReplicationError for a topology with mistakes.
+    """
+    raise_mistakes(settings)
+    topology = settings.topology
+    resolved = flows_without_addresses(topology, settings.region)
+    aliases = sorted({flow.alias(side) for flow in resolved for side in SIDES})
+    exactly_once: dict[str, ResolvedFlow] = {}
+    for flow in resolved:
+        exactly_once.setdefault(flow.expanded.where("exactlyOnce"), flow)
+    environment = Environment(
+        loader=PackageLoader("infra.operate.rehearse"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return Section(_LOOK, "I was woken and do not know why?", lines)
+    environment.filters |= {"configured_credentials": configured_credentials, "has_own_secrets": has_own_secrets}
+    text = environment.get_template("page.md.j2").render(
+        stack=settings.stack,
+        topology_file=topology_file,
+        on_this_machine=stack_environment(settings).on_this_machine,
+        flows=[_runbook_flow(settings, flow) for flow in resolved],
+        clusters={alias: topology.clusters[alias] for alias in aliases},
+        credentials=credential_places(resolved),
+        exactly_once=exactly_once,
+        validation_job=in_cluster(settings.validation),
+        proof_hours=PROOF_HOURS,
+        numbers=lambda: count(1).__next__,
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
 
 
-def _link(title: str) -> str:
-    return f"[{title}](#{_anchor(title)})"
+def _runbook_flow(settings: StackSettings, flow: ResolvedFlow) -> RunbookFlow:
+    facts = flow_parameters(flow)
+    ends = (flow.alias("source"), flow.alias("target"))
+    reverse = [
+        other.name
+        for other in flows_without_addresses(settings.topology)
+        if (other.alias("target"), other.alias("source")) == ends
+    ]
+    policy = facts.replication_policy
+    return RunbookFlow(
+        resolved=flow,
+        facts=facts,
+        drill=read_record(settings, flow.name),
+        connectors=tuple(connector_places(flow)),
+        heartbeat_workers=heartbeat_workers(flow),
+        topics_on_target=sorted({name for topic in facts.topics for name in (policy.remote(topic), topic)}),
+        failover_refused=_refusal(lambda: refuse_unsuited(facts, Mode.PLANNED)),
+        failback_refused=_refusal(lambda: refuse_unsuited_back(facts, reverse)),
+    )
 
 
-def _anchor(title: str) -> str:
-    """The anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
-def _without_double_blanks(lines: Iterable[str]) -> Iterator[str]:
-    before = ""
-    for line in lines:
-        if line or before:
-            yield line
-        before = line
+def _refusal(refuse: Callable[[], None]) -> RefusedError | None:
+    try:
+        refuse()
+    except RefusedError as error:
+        return error
+    return None
