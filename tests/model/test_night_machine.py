@@ -37,11 +37,11 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
     "the first copy of a record counts instead of the last": (Night, (SourceWalk, "_sent_again", first_copies)),
     "a group counts as having consumed every record before its position": (
         Night,
-        (PartitionBack, "going_on", lambda back, there, here: (max(back.positions[there].offset, here), 0)),
+        (PartitionBack, "continues_at", lambda back, there, here: (max(back.positions[there].offset, here), 0)),
     ),
     "the records that a group consumed before it left are forgotten": (
         Night,
-        (PartitionBack, "going_on", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
+        (PartitionBack, "continues_at", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
     "the first record of the new origin is left out": (Return, (flow_back, "beginning", begins_too_late)),
     "a second copy on the source is expected to return": (Return, (SourceWalk, "skip_repeated", lambda *_: False)),
