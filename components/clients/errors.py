@@ -183,7 +183,7 @@ _BOOTSTRAP = "/bootstrap"
 
 
 def meaning_of(code: int | None) -> Meaning:
-    """The meaning of a code of librdkafka for a cluster that has answered before."""
+    """Return the meaning of a code of librdkafka for a cluster that has answered before."""
     return _BUSY if code in NO_ANSWER else _BY_CODE.get(code, _UNKNOWN)
 
 
@@ -219,7 +219,7 @@ class ClusterErrors:
         self._broken = self._refusal = ""
 
     def error(self, what: str, error: Any) -> ClusterError:
-        """The error for a question, in Kafka's words; None means that no answer came in time.
+        """Return the error for a question, in Kafka's words; None means that no answer came in time.
 
         A cluster that cannot be reached gives the same reason for every question.
         """
@@ -235,18 +235,18 @@ class ClusterErrors:
         return self._error(meaning, f"{what}: {told}", f": {what}: {told}", refused=refused, kafka_code=code)
 
     def silent(self, partitions: str, what: str, seconds: float) -> ClusterError:
-        """The error for a cluster that answers, but delivers no further record."""
+        """Return the error for a cluster that answers, but delivers no further record."""
         sentence = f"no further record of {partitions} arrived for {seconds:g} s, while {what} were read"
         return self._error(_BUSY._replace(what=sentence))
 
     def gone(self, topics: Collection[str]) -> ClusterError:
-        """The error for topics that no longer exist: a consumer waits for them silently."""
+        """Return the error for topics that no longer exist: a consumer waits for them silently."""
         exist = agreeing(len(topics), "[exists|exist]")
         sentence = f"{agreeing(len(topics), 'topic[|s]')} {', '.join(sorted(topics))} no longer {exist}"
         return self._error(_TOPIC_GONE._replace(what=sentence))
 
     def unreadable_header(self, record: str) -> ClusterError:
-        """The error for a record that Kafka's own client can read, but librdkafka's Python client cannot."""
+        """Return the error for a record that Kafka's own client can read, but librdkafka's Python client cannot."""
         return self._error(_UNREADABLE._replace(what=f"the record {record} has a header whose name is not UTF-8"))
 
     def _silence(self) -> Meaning:

@@ -121,12 +121,14 @@ class KafkaReader:
             return self._topics
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """Every partition of those topics that exist."""
+        """Return every partition of those topics that exist."""
         counts = self.topics()
         return [TopicPartition(topic, number) for topic in sorted(topics) for number in range(counts.get(topic, 0))]
 
     def describe(self, topics: Iterable[str]) -> dict[str, TopicDescription]:
-        """Each topic's description. Leaves out topics that do not exist; raises for a topic that is forbidden."""
+        """Return each topic's description. Leaves out topics that do not exist; raises for a topic that is
+        forbidden.
+        """
         names = sorted(set(topics))
         if not names:
             return {}
@@ -148,7 +150,7 @@ class KafkaReader:
         return {name: topic.id for name, topic in self.describe(topics).items()}
 
     def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
-        """The settable properties of each topic, by name."""
+        """Return the settable properties of each topic, by name."""
         return {
             topic: {
                 entry.name: TopicSetting(entry.value, ConfigSource(entry.source).name)
@@ -164,7 +166,8 @@ class KafkaReader:
         return {topic: str(entries["cleanup.policy"].value) for topic, entries in configs.items()}
 
     def brokers_set(self, name: str) -> bool:
-        """Whether the brokers' configuration sets the property. False also if the user may not see the configuration.
+        """Return whether the brokers' configuration sets the property. False also if the user may not see the
+        configuration.
 
         Kafka hides the values of properties that it does not define itself, such as those of an authorizer.
         """
@@ -197,7 +200,9 @@ class KafkaReader:
         return self._offsets(dict.fromkeys(partitions, _LATEST), committed=committed)
 
     def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:
-        """The first offset of a record with this timestamp (ms since 1970) or a later one; None if there is none."""
+        """Return the first offset of a record with this timestamp (ms since 1970) or a later one; None if there is
+        none.
+        """
         offset = self.offsets_at({partition: time_ms})[partition]
         return offset if offset >= 0 else None
 
@@ -209,7 +214,7 @@ class KafkaReader:
         return self._offsets(wanted, committed=committed)
 
     def groups(self) -> list[str]:
-        """Every consumer group that the user may describe."""
+        """Return every consumer group that the user may describe."""
         return sorted(group.group_id for group in self._listed_groups())
 
     def groups_with_members(self) -> frozenset[str]:
@@ -260,19 +265,19 @@ class KafkaReader:
         return members
 
     def acls(self, principals: Collection[str]) -> list[AclEntry]:
-        """Every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
+        """Return every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
         return [entry for principal in sorted(principals) for entry in self._acls(principal=principal)]
 
     def topic_acls(self, pattern: ResourcePatternType = ResourcePatternType.LITERAL) -> list[AclEntry]:
-        """Every ACL of one topic by its name, or by another pattern; needs DESCRIBE on the cluster."""
+        """Return every ACL of one topic by its name, or by another pattern; needs DESCRIBE on the cluster."""
         return self._acls(ResourceType.TOPIC, pattern=pattern)
 
     def has_acl(self, resource: str, name: str) -> bool:
-        """Whether any ACL applies to the resource, by its name, a prefix or a wildcard."""
+        """Return whether any ACL applies to the resource, by its name, a prefix or a wildcard."""
         return bool(self._acls(ResourceType[resource], name, ResourcePatternType.MATCH))
 
     def may_change_acls(self) -> bool:
-        """Whether the user has the right to change ACLs."""
+        """Return whether the user has the right to change ACLs."""
         asked = self._admin.describe_cluster(include_authorized_operations=True, request_timeout=self._seconds)
         return AclOperation.ALTER in (self._result("the user's rights", asked).authorized_operations or ())
 
@@ -294,7 +299,7 @@ class KafkaReader:
             yield RecordStream(consumer, self._errors)
 
     def records(self, topic: str, *, newest: int | None = None) -> list[KafkaRecord]:
-        """All committed records of one of MirrorMaker's own topics, or the newest of each partition.
+        """Return all committed records of one of MirrorMaker's own topics, or the newest of each partition.
 
         The records of a partition are in order. A topic that does not exist has none.
         """
@@ -312,7 +317,9 @@ class KafkaReader:
         *,
         committed: bool,
     ) -> dict[TopicPartition, KafkaRecord]:
-        """The first record of each range for which `counts` is true; partitions without such a record are missing."""
+        """Return the first record of each range for which `counts` is true; partitions without such a record are
+        missing.
+        """
         records = self.read(
             "the records to replicate",
             ranges.items(),
@@ -331,8 +338,8 @@ class KafkaReader:
         is_last: Callable[[KafkaRecord], bool] = lambda _: False,
         within_seconds: float = math.inf,
     ) -> Iterator[KafkaRecord]:
-        """The records of ranges that are small in total, as `RangeReader.records` reads them; `what` names them in an
-        error.
+        """Yield the records of ranges that are small in total, as `RangeReader.records` reads them; `what` names them
+        in an error.
         """
         wanted = [(partition, offsets) for partition, offsets in ranges if offsets.size]
         if not wanted:
@@ -354,7 +361,7 @@ class KafkaReader:
 
     @contextmanager
     def _range_reader(self, committed: bool) -> Iterator[RangeReader]:
-        """A reader whose consumer nobody else uses; the next read takes it again, unless this one fails."""
+        """Provide a reader whose consumer nobody else uses; the next read takes it again, unless this one fails."""
         idle = self._idle[committed]
         try:
             reader = idle.pop()
@@ -398,7 +405,7 @@ class KafkaReader:
         ask: "Callable[[Collection[K]], Mapping[K, Future[Any]]]",
         named: Callable[[K], str],
     ) -> dict[K, Any]:
-        """The answer for each of `wanted`. What a broker cannot answer only for a moment is asked again."""
+        """Return the answer for each of `wanted`. What a broker cannot answer only for a moment is asked again."""
         answers: dict[K, Any] = {}
         left, until = list(wanted), time.monotonic() + self._seconds
         while left:

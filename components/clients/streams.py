@@ -98,7 +98,7 @@ class RecordStream:
         self._consumer, self._errors = consumer, errors
 
     def messages(self, partition: TopicPartition, offsets: OffsetRange) -> Iterator[Message]:
-        """The records of a range in order; another range must not begin before the last one was read or dropped.
+        """Yield the records of a range in order; another range must not begin before the last one was read or dropped.
 
         Raises ClusterError.
         """
@@ -152,8 +152,8 @@ class RangeReader:
         is_last: Callable[[KafkaRecord], bool] = lambda _: False,
         within_seconds: float = math.inf,
     ) -> Iterator[KafkaRecord]:
-        """The records of the ranges, several per partition, in the order of each partition. A record in two ranges is
-        returned once. A partition is read until a record `is_last`.
+        """Yield the records of the ranges, several per partition, in the order of each partition. A record in two
+        ranges is returned once. A partition is read until a record `is_last`.
 
         Records that retention removes meanwhile are left out. Raises KafkaException, HeaderNameError, SilentError, and
         TimeoutError after `within_seconds`.
@@ -209,7 +209,7 @@ def _place(message: Message) -> tuple[TopicPartition, int]:
 
 
 def _is_end(message: Message) -> bool:
-    """Whether the message says that its partition ends here. Raises KafkaException."""
+    """Return whether the message says that its partition ends here. Raises KafkaException."""
     error = message.error()
     if error is None or error.code() in _HARMLESS | NO_ANSWER:
         return False
