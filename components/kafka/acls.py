@@ -79,13 +79,13 @@ class Need:
         return self.pattern == "literal" and self.name != EVERY_NAME
 
     def concerns(self, name: str) -> bool:
-        """Whether the need concerns a resource of that name."""
+        """Return whether the need concerns a resource of that name."""
         if self.pattern == "prefixed":
             return name.startswith(self.name)
         return self.name in (EVERY_NAME, name)
 
     def of(self, name: str) -> "Need":
-        """The same need for only one of its names."""
+        """Return the same need for only one of its names."""
         return replace(self, pattern="literal", name=name)
 
     def __str__(self) -> str:
@@ -115,8 +115,8 @@ class Gap:
 
 
 def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
-    """The parts of a need that the ACLs do not plainly grant; `existing` holds the names of the resources that the flow
-    uses.
+    """Return the parts of a need that the ACLs do not plainly grant; `existing` holds the names of the resources that
+    the flow uses.
     """
     about = [entry for entry in entries if entry.principal in (need.principal, EVERYONE)]
     about = [entry for entry in about if entry.resource == need.resource]
@@ -137,7 +137,9 @@ def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> 
 def _gap_reason(
     need: Need, operation: str, about: Sequence[AclEntry], existing: Iterable[str]
 ) -> tuple[GapReason | None, list[str]]:
-    """Why one operation is not granted, and for which names unless it is the whole need; None if it is granted."""
+    """Return why one operation is not granted, and for which names unless it is the whole need; None if it is
+    granted.
+    """
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [entry for entry in about if entry.permission == "DENY" and _denies(entry, operation)]
     grants = [entry for entry in about if entry.permission == "ALLOW" and _gives(entry, operation)]
@@ -179,7 +181,9 @@ _MARK = "Fence:"
 
 
 def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """The marks to write before the denials. A topic that somebody else has denied gets none, and keeps its denial."""
+    """Return the marks to write before the denials. A topic that somebody else has denied gets none, and keeps its
+    denial.
+    """
     denied = {entry.name for entry in entries if entry == _denial(entry.name)}
     marked = {entry.name for entry in entries if _is_mark(entry)}
     wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]
@@ -187,37 +191,36 @@ def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntr
 
 
 def missing_denials(topics: Iterable[str], entries: Collection[AclEntry]) -> list[AclEntry]:
-    """The denials to write once their marks are there."""
+    """Return the denials to write once their marks are there."""
     return [denial for topic in topics if (denial := _denial(topic)) not in entries]
 
 
 def denials_to_lift(owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """The denials to delete before their marks: those that only this owner has marked."""
+    """Return the denials to delete before their marks: those that only this owner has marked."""
     others = {entry.name for entry in entries if _is_mark(entry) and entry.principal != _MARK + owner}
     denials = [_denial(topic) for topic in marked_topics(owner, entries) if topic not in others]
     return [denial for denial in denials if denial in entries]
 
 
 def marks_to_lift(owner: str, entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """The marks to delete after the denials."""
+    """Return the marks to delete after the denials."""
     return [_mark(topic, owner) for topic in marked_topics(owner, entries)]
 
 
 def marked_topics(owner: str, entries: Iterable[AclEntry]) -> list[str]:
-    """The topics that this owner has fenced, or began to fence."""
+    """Return the topics that this owner has fenced, or began to fence."""
     return sorted({entry.name for entry in entries if _is_mark(entry) and entry.principal == _MARK + owner})
 
 
 def owners(topics: Collection[str], entries: Iterable[AclEntry]) -> list[str]:
-    """All owners of fences on these topics."""
+    """Return all owners of fences on these topics."""
     marks = (entry for entry in entries if _is_mark(entry) and entry.name in topics)
     return sorted({mark.principal.removeprefix(_MARK) for mark in marks})
 
 
 def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[str]:
-    """The topics for which no ACL allows anything. If the brokers open resources without ACLs to everyone, the first
-    ACL of such a topic also closes it to its readers.
-    Source: `allow.everyone.if.no.acl.found`.
+    """Return the topics for which no ACL allows anything. If the brokers open resources without ACLs to everyone, the
+    first ACL of such a topic also closes it to its readers. Source: `allow.everyone.if.no.acl.found`.
     """
     granted = {(entry.pattern.lower(), entry.name) for entry in entries if entry.permission == "ALLOW"}
     return [topic for topic in topics if granted.isdisjoint({("literal", topic), *wider_resources("literal", topic)})]

@@ -92,7 +92,7 @@ class Automaton:
 
 @lru_cache(maxsize=1 << 16)
 def automaton(pattern: str) -> Automaton:
-    """The automaton of a pattern; raises UndecidableError if the pattern is refused or too large."""
+    """Return the automaton of a pattern; raises UndecidableError if the pattern is refused or too large."""
     if has_topic_characters_only(pattern) and "." not in pattern:
         return Automaton(
             (*(((BITS[one], place + 1),) for place, one in enumerate(pattern)), ()), frozenset({len(pattern)})
@@ -139,7 +139,7 @@ def _without_lookarounds(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _taken_away(parsed: Any, flags: int, builder: "_Builder") -> Iterable[Automaton]:
-    """What `P(?!X)…` and `…(?<!X)S` do not match, for P and S of fixed length: `PX.*` and `.*XS`.
+    """Return what `P(?!X)…` and `…(?<!X)S` do not match, for P and S of fixed length: `PX.*` and `.*XS`.
 
     Any other look-around makes the automaton loose, because its place in a name is not known.
     """
@@ -270,7 +270,7 @@ class _Builder:
         return self.step(EVERY & ~mask if str(members[0][0]) == "NEGATE" else mask, state)
 
     def finish(self, end: int, without: tuple[Automaton, ...]) -> Automaton:
-        """The automaton without empty steps; only states that a character leads to remain."""
+        """Return the automaton without empty steps; only states that a character leads to remain."""
         numbers = {0: 0}
         edges: list[tuple[Edge, ...]] = []
         accepting: set[int] = set()

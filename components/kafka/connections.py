@@ -41,18 +41,20 @@ def servers(address: str) -> dict[str, Server | None]:
 
 
 def entries(address: str) -> list[str]:
-    """The entries of a bootstrap address, also empty and repeated ones. Source: ConfigDef.parseType."""
+    """Return the entries of a bootstrap address, also empty and repeated ones. Source: ConfigDef.parseType."""
     return [text.strip() for text in address.split(",")]
 
 
 def refuses_empty_entries(kafka: str) -> bool:
-    """Whether clients of a minor version, such as `4.2`, refuse `a:1,`; all of them use a repeated entry once."""
+    """Return whether clients of a minor version, such as `4.2`, refuse `a:1,`; all of them use a repeated entry
+    once.
+    """
     major, minor = kafka.split(".")[:2]
     return (int(major), int(minor)) >= _NO_EMPTY_ENTRY_SINCE
 
 
 def is_ip6(text: str) -> bool:
-    """Whether a text without brackets is an IPv6 address, perhaps with a port at its end."""
+    """Return whether a text without brackets is an IPv6 address, perhaps with a port at its end."""
     return text.count(":") > 1 and set(text) <= set("0123456789abcdefABCDEF:.")
 
 
@@ -82,7 +84,8 @@ _REFERENCE = re.compile(r"""(?<![\w.-])[\w.-]+\s*=\s*(["']?)(?:\$\{[^}]*\})+\1(?
 
 
 def may_hold_secret(jaas: str) -> bool:
-    """Whether a line for a login module has text other than its class, references, and options known not to be secret.
+    """Return whether a line for a login module has text other than its class, references, and options known not to be
+    secret.
 
     A module ignores an option that it does not know, so a misspelt password is still a password.
     """

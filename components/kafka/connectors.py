@@ -46,18 +46,20 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """The first line of the stack trace, and the innermost cause, which names a refused login or permission."""
+        """Return the first line of the stack trace, and the innermost cause, which names a refused login or
+        permission.
+        """
         lines = [line.strip() for line in self.trace.strip().splitlines()] or ["no trace"]
         causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
         return "; caused by ".join(dict.fromkeys([lines[0], *causes[-1:]]))
 
     def of(self, connector: str) -> str:
-        """The failure as a sentence about the connector of this name."""
+        """Return the failure as a sentence about the connector of this name."""
         return f"{connector}{'' if self.task is None else f' task {self.task}'} failed: {self.reason}"
 
 
 def reported_connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What Connect reported about the connectors of a KafkaConnector or KafkaMirrorMaker2 when the operator last
+    """Return what Connect reported about the connectors of a KafkaConnector or KafkaMirrorMaker2 when the operator last
     asked.
     """
     status = live.get("status") or {}
@@ -66,7 +68,7 @@ def reported_connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
-    """What failed in a connector."""
+    """Yield what failed in a connector."""
     parts = [(None, connector.get("connector") or {}), *((task["id"], task) for task in connector.get("tasks") or [])]
     for task, state in parts:
         if state.get("state") == "FAILED":
@@ -74,7 +76,7 @@ def failures(connector: Mapping[str, Any]) -> Iterator[Failure]:
 
 
 def is_observed(live: Mapping[str, Any]) -> bool:
-    """Whether the status is about the newest generation of the spec."""
+    """Return whether the status is about the newest generation of the spec."""
     return bool((live.get("status") or {}).get("observedGeneration") == live["metadata"].get("generation"))
 
 
@@ -84,8 +86,8 @@ _ENDED = frozenset({"UNASSIGNED", "FAILED"})
 
 
 def unended_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connector: str) -> list[int]:
-    """The tasks of a connector whose last report does not say that they have ended; `records` are keys and values in
-    order. A record without a value is not the task's report: the leader deletes a status, perhaps before the
+    """Return the tasks of a connector whose last report does not say that they have ended; `records` are keys and
+    values in order. A record without a value is not the task's report: the leader deletes a status, perhaps before the
     task has ended.
     """
     states: dict[int, str] = {}
@@ -97,7 +99,8 @@ def unended_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connecto
 
 
 def present_tasks(records: Iterable[tuple[bytes | None, bytes | None]], connector: str) -> frozenset[int]:
-    """The tasks of a connector that have a status, which is what Connect's REST API lists while the connector runs.
+    """Return the tasks of a connector that have a status, which is what Connect's REST API lists while the connector
+    runs.
 
     After a task was taken from a running connector, the leader deletes its status with the next rebalance. Source:
     DistributedHerder.updateDeletedTaskStatus, AbstractHerder.connectorStatus.
@@ -124,7 +127,7 @@ BEHIND_SECONDS = 120
 
 
 def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
-    """The offset of the next record that a connector replicates.
+    """Return the offset of the next record that a connector replicates.
 
     If the log lacks the record after `stored`, because retention deleted it or the topic was recreated, the consumer
     begins where it would without a stored offset.
@@ -135,22 +138,26 @@ def next_record(stored: int | None, log: OffsetRange, start_from: str) -> int:
 
 
 def is_within(stored: int, log: OffsetRange) -> bool:
-    """Whether the log has the record after `stored`, or ends there."""
+    """Return whether the log has the record after `stored`, or ends there."""
     return log.start <= stored + 1 <= log.end
 
 
 def can_resume_at(offset: int, start_from: str) -> bool:
-    """Whether a connector can resume at `offset`. A stored offset is never negative, so 0 needs no stored one."""
+    """Return whether a connector can resume at `offset`. A stored offset is never negative, so 0 needs no stored
+    one.
+    """
     return offset > 0 or start_from == "earliest"
 
 
 def stored_for(offset: int) -> int | None:
-    """What to store so that the record at `offset` is next; None means no stored offset."""
+    """Return what to store so that the record at `offset` is next; None means no stored offset."""
     return offset - 1 if offset else None
 
 
 def offsets_document(alias: str, offsets: Mapping[TopicPartition, int | None]) -> dict[str, Any]:
-    """The body of Connect's `PATCH /connectors/<name>/offsets` for these stored offsets of topics of one source."""
+    """Return the body of Connect's `PATCH /connectors/<name>/offsets` for these stored offsets of topics of one
+    source.
+    """
     return {
         "offsets": [
             {

@@ -46,11 +46,11 @@ class Leg:
 
     @property
     def prefix(self) -> str:
-        """What the flow adds to the names of ordinary topics; empty under the identity policy."""
+        """Return what the flow adds to the names of ordinary topics; empty under the identity policy."""
         return self.policy.prefix_of("")
 
     def refuses_prefix_of(self, following: "Leg") -> bool:
-        """Whether the following leg adds a prefix because of which this leg refuses the topic when it returns.
+        """Return whether the following leg adds a prefix because of which this leg refuses the topic when it returns.
 
         Source: MirrorSourceConnector.isCycle.
         """
@@ -84,8 +84,9 @@ def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
 
 
 def cycle_of_selections(first: Leg, legs: LegsBySource) -> Cycle | None:
-    """A shortest ring that begins with `first` and on which each leg may select what the legs before it replicate.
-    Guards are not considered. If a leg adds a prefix, the ring counts only if an example can circulate in it.
+    """Return a shortest ring that begins with `first` and on which each leg may select what the legs before it
+    replicate. Guards are not considered. If a leg adds a prefix, the ring counts only if an example can circulate in
+    it.
     """
 
     def follows(way: Sequence[Leg], leg: Leg) -> bool:
@@ -101,25 +102,27 @@ def cycle_of_selections(first: Leg, legs: LegsBySource) -> Cycle | None:
 
 
 def takes_longer_names(leg: Leg) -> bool:
-    """Whether a leg may take a topic whose name has become longer, as every leg of a ring with a prefix must."""
+    """Return whether a leg may take a topic whose name has become longer, as every leg of a ring with a prefix must."""
     return not all(map(is_name, leg.topics.patterns))
 
 
 def may_begin_growing_cycle(first: Leg, legs: LegsBySource) -> bool:
-    """Whether a leg with the default policy may begin a ring in which each round adds its prefix."""
+    """Return whether a leg with the default policy may begin a ring in which each round adds its prefix."""
     return takes_longer_names(first) and any(
         not first.refuses_prefix_of(leg) and _may_take(leg, first.prefix) for leg in legs.get(first.target, ())
     )
 
 
 def _may_take(leg: Leg, prefix: str) -> bool:
-    """Whether the beginnings of a leg's patterns allow names with a prefix; much cheaper than an overlap."""
+    """Return whether the beginnings of a leg's patterns allow names with a prefix; much cheaper than an overlap."""
     begun = [beginning for pattern in leg.topics.patterns for beginning in beginnings(pattern)]
     return any(text.startswith(prefix) or (prefix.startswith(text) and not whole) for text, whole in begun)
 
 
 def cycles_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Cycle]:
-    """A shortest ring for each topic that `first` and other legs replicate under its own name, if no guard stops it."""
+    """Return a shortest ring for each topic that `first` and other legs replicate under its own name, if no guard stops
+    it.
+    """
     if first.policy.kind is not Policy.IDENTITY:
         return {}
     identity = [leg for leg in legs if leg.policy.kind is Policy.IDENTITY]
@@ -133,7 +136,7 @@ def cycles_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> 
 
 
 def topic_that_circulates(ring: Cycle) -> str | None:
-    """A topic that passes every leg of a ring repeatedly, if one is found among the examples of two legs."""
+    """Return a topic that passes every leg of a ring repeatedly, if one is found among the examples of two legs."""
     legs = ring.legs
     for index, leg in enumerate(legs):
         following = legs[(index + 1) % len(legs)]
@@ -154,7 +157,7 @@ def _goes_round(topic: str, legs: Sequence[Leg]) -> bool:
 
 
 def _unguarded_ring(first: Leg, carrying: Sequence[Leg]) -> Cycle | None:
-    """A shortest ring along legs that drop no record that the guard of another leg has marked."""
+    """Return a shortest ring along legs that drop no record that the guard of another leg has marked."""
     headers = {leg.guard.adds for leg in carrying if leg.guard is not None}
     unguarded = [leg for leg in carrying if leg.guard is None or leg.guard.drops not in headers]
     return _shortest_ring(first, legs_by_source(unguarded)) if first in unguarded else None
@@ -199,12 +202,12 @@ def _way_to(leg: Leg, came_from: Mapping[str, Leg | None]) -> list[Leg]:
 
 
 def _disjoint(before: Leg, added: str, after: Leg) -> bool:
-    """Whether `after` selects no topic of `before` once the prefix `added` stands before its name."""
+    """Return whether `after` selects no topic of `before` once the prefix `added` stands before its name."""
     return isinstance(overlap_of_selections(prefixed(before.topics, added), after.topics), Disjoint)
 
 
 def prefixed(selection: Selection, prefix: str) -> Selection:
-    """The topics of a selection after a prefix has been added to their names."""
+    """Return the topics of a selection after a prefix has been added to their names."""
     if not prefix:
         return selection
     begin = re.escape(prefix)

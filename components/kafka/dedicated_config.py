@@ -54,18 +54,18 @@ class DedicatedConfig:
 
     @property
     def clusters(self) -> list[str]:
-        """The aliases, in the order of the file."""
+        """Return the aliases, in the order of the file."""
         given = self.properties.get(CLUSTERS, "").split(",")
         return list(dict.fromkeys(part.strip() for part in given if part.strip()))
 
     @property
     def flows(self) -> list[Pair]:
-        """The pairs that replicate records."""
+        """Return the pairs that replicate records."""
         return [pair for pair in self._pairs() if _is_true(self.properties.get(f"{pair}.{ENABLED}", ""))]
 
     @property
     def heartbeats_only(self) -> list[Pair]:
-        """The pairs that replicate nothing, but for which MirrorMaker still runs a heartbeat connector."""
+        """Return the pairs that replicate nothing, but for which MirrorMaker still runs a heartbeat connector."""
         everywhere = self.properties.get(EMIT_HEARTBEATS, "true")
         pairs = (pair for pair in self._pairs() if pair not in self.flows)
         return [pair for pair in pairs if _is_true(self.properties.get(f"{pair}.{EMIT_HEARTBEATS}", everywhere))]
@@ -125,5 +125,5 @@ def side_property(side: str, name: str) -> str:
 
 
 def _is_true(text: str) -> bool:
-    """Whether Java's Boolean.parseBoolean reads a text as true: blanks around it make it false."""
+    """Return whether Java's Boolean.parseBoolean reads a text as true: blanks around it make it false."""
     return text.lower() == "true"

@@ -125,8 +125,8 @@ class SourceWalk:
         return True
 
     def _index(self, record: Identified) -> int | None:
-        """The record of which this may be a copy. If several were passed over, it may be any of them. As a copy of the
-        last of them, it is after the position of every group that has not consumed all of them.
+        """Return the record of which this may be a copy. If several were passed over, it may be any of them. As a copy
+        of the last of them, it is after the position of every group that has not consumed all of them.
         """
         if passed := self._passed.get(record.identity):
             return bisect_left(self._offsets, passed.pop())
@@ -220,7 +220,7 @@ class SourceWalk:
         self._missing[committed] = self._missing.get(committed, 0) + missing
 
     def positions(self, target_end: int) -> dict[int, ExactPosition]:
-        """The position of each committed offset; without later records on the target it is the target's end."""
+        """Return the position of each committed offset; without later records on the target it is the target's end."""
         self._forget(len(self._offsets))
         positions = {}
         offset = bound = target_end
@@ -350,7 +350,7 @@ def from_first_common(
     limit: int,
     passed: dict[bytes, int],
 ) -> tuple[list[Identified], Iterator[Identified], Iterator[Identified]]:
-    """The source's records before the first common one, and both sides from there on.
+    """Return the source's records before the first common one, and both sides from there on.
 
     `passed` gets the offsets of the target's records before it, by identity.
 
@@ -381,7 +381,7 @@ def from_first_common(
 
 
 def _waiting(rest: Iterator[Identified], passed: Mapping[bytes, int]) -> int:
-    """How many of the source's last records are not on the target yet.
+    """Return how many of the source's last records are not on the target yet.
 
     If the target has a copy of one before the first common record, a task has restarted and not caught up yet.
     """

@@ -137,7 +137,7 @@ class Checkpoints:
 
     @property
     def by_group(self) -> dict[tuple[str, TopicPartition], Checkpoint]:
-        """The checkpoints by group and remote partition."""
+        """Return the checkpoints by group and remote partition."""
         return {key: checkpoint for key, (_, checkpoint) in self.newest.items()}
 
 
@@ -193,7 +193,7 @@ def replicated_offsets(
 
 
 def _string(data: bytes, at: int) -> tuple[str, int]:
-    """The string at a position, and the position after it."""
+    """Return the string at a position, and the position after it."""
     (size,) = _INT16.unpack_from(data, at)
     end = at + _INT16.size + size
     if size < 0 or end > len(data):

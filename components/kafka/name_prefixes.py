@@ -20,13 +20,13 @@ _Beginnings = frozenset[Beginning]
 
 
 def beginnings_of_entry(entry: str) -> tuple[Beginning, ...]:
-    """What the names that a list entry means begin with: whoever writes `orders.eu` means only that name."""
+    """Return what the names that a list entry means begin with: whoever writes `orders.eu` means only that name."""
     return ((entry, True),) if is_name(entry) else beginnings(entry)
 
 
 @lru_cache(maxsize=1 << 12)
 def beginnings(pattern: str) -> tuple[Beginning, ...]:
-    """The fewest texts that the matches of a pattern begin with, each as long as is certain, sorted.
+    """Return the fewest texts that the matches of a pattern begin with, each as long as is certain, sorted.
 
     An empty text that is not a whole name means that nothing is certain.
     """
@@ -44,7 +44,7 @@ def beginnings(pattern: str) -> tuple[Beginning, ...]:
 
 
 def _after(before: _Beginnings, nodes: Iterable[Any], flags: int) -> _Beginnings:
-    """The beginnings after further operations of a pattern; those that are not whole names stay as they are."""
+    """Return the beginnings after further operations of a pattern; those that are not whole names stay as they are."""
     for operation, argument in nodes:
         follow = _FOLLOW.get(str(operation), _anything)
         starts = follow(frozenset(beginning for beginning in before if beginning[1]), argument, flags)

@@ -42,8 +42,8 @@ class SyncHistory:
 
     @property
     def translates_from(self) -> int:
-        """The lowest source offset that the checkpoint connector can translate. The connector forgets every earlier
-        sync when upstream offsets fall, which happens when a restarted task reads again from its last commit.
+        """Return the lowest source offset that the checkpoint connector can translate. The connector forgets every
+        earlier sync when upstream offsets fall, which happens when a restarted task reads again from its last commit.
 
         Source: OffsetSyncStore.updateSyncArray.
         """
@@ -51,13 +51,14 @@ class SyncHistory:
 
     @property
     def first_upstream(self) -> int:
-        """The source offset of the first replicated record, computed from the oldest sync. It is right if the remote
-        topic was empty at first and uses one offset per record."""
+        """Return the source offset of the first replicated record, computed from the oldest sync. It is right if the
+        remote topic was empty at first and uses one offset per record.
+        """
         return self.syncs[0].upstream - self.syncs[0].downstream
 
     def owed(self, committed: int) -> int | None:
-        """The lowest downstream offset that the latest sync must give a group at `committed`; None if it gives none.
-        Only the latest sync is certain to be in the checkpoint connector's memory. The connector keeps 64 older
+        """Return the lowest downstream offset that the latest sync must give a group at `committed`; None if it gives
+        none. Only the latest sync is certain to be in the checkpoint connector's memory. The connector keeps 64 older
         syncs, increasingly far apart. Source: OffsetSyncStore.translateDownstream.
         """
         if self.latest is None or committed < self.latest.upstream:
@@ -101,7 +102,9 @@ class SyncHistory:
         return below, above
 
     def stretch(self, target_start: int) -> Sequence[OffsetSync]:
-        """The syncs since offsets last fell on either side, without those of records that the target has removed."""
+        """Return the syncs since offsets last fell on either side, without those of records that the target has
+        removed.
+        """
         current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
         return [sync for sync in current if sync.downstream >= target_start]
 
@@ -142,8 +145,8 @@ def sync_histories(
 
 
 def _is_one_to_one(before: OffsetSync, after: OffsetSync) -> bool:
-    """Whether every record between two consecutive syncs was replicated one to one: MirrorMaker would have written
-    another sync if it had skipped an offset of the source.
+    """Return whether every record between two consecutive syncs was replicated one to one: MirrorMaker would have
+    written another sync if it had skipped an offset of the source.
     """
     same = before.upstream - before.downstream == after.upstream - after.downstream
     return same and before.downstream <= after.downstream

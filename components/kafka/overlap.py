@@ -48,19 +48,19 @@ Overlap = Disjoint | SharedName | Undecided
 
 
 def selects_no_topic(entry: str, excluded: tuple[str, ...]) -> bool:
-    """Whether a name or pattern certainly selects no topic, given what is excluded."""
+    """Return whether a name or pattern certainly selects no topic, given what is excluded."""
     if is_name(entry):
         return not is_topic_name(entry) or matches_any(excluded, entry)
     return isinstance(overlap_of_patterns(entry, ".*", excluded), Disjoint)
 
 
 def overlap_of_patterns(first: str, second: str, excluded: Iterable[str] = ()) -> Overlap:
-    """Whether some topic name matches both patterns and is not excluded."""
+    """Return whether some topic name matches both patterns and is not excluded."""
     return _decide(first, second, _distinct(tuple(excluded)))
 
 
 def overlap_of_selections(first: Selection, second: Selection) -> Overlap:
-    """Whether both selections contain some topic name."""
+    """Return whether both selections contain some topic name."""
     excluded = (*first.excluded, *second.excluded)
     undecided: Undecided | None = None
     for one in first.patterns:
@@ -75,7 +75,7 @@ def overlap_of_selections(first: Selection, second: Selection) -> Overlap:
 
 @lru_cache(maxsize=1 << 12)
 def _distinct(excluded: tuple[str, ...]) -> tuple[str, ...]:
-    """The exclusions in one order, together with the texts that cannot be topic names."""
+    """Return the exclusions in one order, together with the texts that cannot be topic names."""
     return tuple(sorted({*_NO_TOPICS, *excluded}))
 
 
@@ -117,7 +117,8 @@ def _reason(*loose: tuple[str, str]) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _taken_away(excluded: tuple[str, ...]) -> tuple[Automaton, tuple[tuple[str, str], ...]]:
-    """The union of all exact exclusions, and the other exclusions, each with the construct that makes it inexact.
+    """Return the union of all exact exclusions, and the other exclusions, each with the construct that makes it
+    inexact.
 
     Inexact exclusions are only applied to examples.
     """
@@ -197,7 +198,7 @@ class _Outside:
         return bool(states & self._accepting)
 
     def parts(self, states: int) -> list[tuple[int, int]]:
-        """The characters, grouped by the set of states that they lead to."""
+        """Return the characters, grouped by the set of states that they lead to."""
         if states not in self._parts:
             parts = {EVERY: 0}
             for state in (index for index in range(states.bit_length()) if states >> index & 1):
@@ -230,7 +231,7 @@ class OverlappingPair:
 
 
 def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[OverlappingPair]:
-    """Each pair of selections that overlaps or may overlap, once and in the mapping's order.
+    """Yield each pair of selections that overlaps or may overlap, once and in the mapping's order.
 
     The two patterns of a pair certainly overlap, if there are such patterns. Patterns that the checks refuse
     (`pattern_error`) are ignored.
@@ -323,7 +324,7 @@ class _Branch:
             node.continuing |= pattern
 
     def meeting(self, places: _Places, wanted: int) -> int:
-        """The wanted patterns that allow a name allowed by these positions."""
+        """Return the wanted patterns that allow a name allowed by these positions."""
         allowed = 0
         nodes = [self]
         for mask in places.masks:

@@ -98,13 +98,15 @@ class _BothWalks:
     to_come: "_StillToCome"
 
     def position(self, position: ExactPosition) -> ExactPosition:
-        """The position of a group, given where it would be without the target's own records."""
+        """Return the position of a group, given where it would be without the target's own records."""
         unread, twice = self._unread(position.committed)
         not_there = position.not_there + len(self.lost) - bisect_left(self.lost, position.committed)
         return self._at(replace(position, not_there=not_there), min(position.offset, unread, *twice[:1]))
 
     def returning(self, position: ExactPosition, left: int) -> ExactPosition:
-        """The position of a group that has also consumed the target up to `left`: no record before that is unread."""
+        """Return the position of a group that has also consumed the target up to `left`: no record before that is
+        unread.
+        """
         unread, twice = self._unread(position.committed)
         first = max(bisect_left(self.copies.source, position.committed), bisect_left(self.copies.target, left))
         again = bisect_left(self.copies.target_again, left)
@@ -118,8 +120,8 @@ class _BothWalks:
         return self._at(position, max(position.offset, min(firsts, default=self.end)))
 
     def _unread(self, committed: int) -> "tuple[int, array[int]]":
-        """The first of the target's own records without a copy before `committed`, and those with copies on both sides
-        of it.
+        """Return the first of the target's own records without a copy before `committed`, and those with copies on both
+        sides of it.
         """
         at = bisect_left(self.back.target, committed)
         return self.back.source[at] if at < len(self.back.source) else self.lacking, self.to_come.since(committed)
@@ -141,7 +143,7 @@ class _StillToCome:
         self._back, self._found, self._from = back, array("q"), len(back.target_again)
 
     def since(self, committed: int) -> "array[int]":
-        """Offsets on the target; must be requested in descending order of offsets on the source."""
+        """Return offsets on the target; must be requested in descending order of offsets on the source."""
         begin = bisect_left(self._back.target_again, committed)
         for offset in self._back.source_again[begin : self._from]:
             at = bisect_left(self._found, offset)
@@ -164,7 +166,7 @@ class _Noted(Iterator[Identified]):
         return record
 
     def rest(self) -> "array[int]":
-        """The offsets of all of them, including those that were not requested."""
+        """Return the offsets of all of them, including those that were not requested."""
         for _ in self:
             pass
         return self.offsets
@@ -175,7 +177,7 @@ def _between(offsets: "array[int]", start: int, end: int) -> int:
 
 
 def _consumed(copies: CopyOffsets, there: "array[int]", committed: int, offset: int) -> int:
-    """How many copies at or after `offset` on the target are of records before `committed` on the source."""
+    """Return how many copies at or after `offset` on the target are of records before `committed` on the source."""
     first = copies.target[0] if copies.target else (there[-1] + 1 if there else offset)
     earlier = _between(there, offset, first)
     in_order = max(0, bisect_left(copies.source, committed) - bisect_left(copies.target, offset))

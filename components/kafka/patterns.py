@@ -79,7 +79,7 @@ class PatternError:
 
 @lru_cache(maxsize=1 << 16)
 def pattern_error(pattern: str) -> PatternError | None:
-    """Why a Java pattern cannot be evaluated here; None if it can."""
+    """Return why a Java pattern cannot be evaluated here; None if it can."""
     if not pattern.strip() or pattern != pattern.strip():
         return PatternError("it is empty, or the connector strips a space at its beginning or end")
     if "," in pattern:
@@ -117,7 +117,9 @@ def _compile_error(pattern: str) -> PatternError | None:
 
 @lru_cache(maxsize=1 << 16)
 def in_python(pattern: str) -> str:
-    """A Java pattern in Python's syntax: named groups and quotations are rewritten, everything else stays as it is."""
+    """Return a Java pattern in Python's syntax: named groups and quotations are rewritten, everything else stays as it
+    is.
+    """
     return _TRANSLATED.sub(_in_python, pattern)
 
 
@@ -130,7 +132,7 @@ def _in_python(match: re.Match[str]) -> str:
 
 
 def _without_sets(match: re.Match[str]) -> str:
-    """The text without classes and quotations, because operators are literals in them."""
+    """Return the text without classes and quotations, because operators are literals in them."""
     return "" if match["quoted"] is not None or match[0].startswith("[") else match[0]
 
 
@@ -145,7 +147,8 @@ def flags_for_later_entries(pattern: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def alternatives(pattern: str) -> tuple[str, ...]:
-    """The list entries that select the same as one pattern, such as `a` and `b.*` for `a|b.*`; or else the pattern.
+    """Return the list entries that select the same as one pattern, such as `a` and `b.*` for `a|b.*`; or else the
+    pattern.
 
     Filters also join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
     """
@@ -162,7 +165,7 @@ def alternatives(pattern: str) -> tuple[str, ...]:
 
 
 def _has_set_in_class(pattern: str) -> bool:
-    """Whether Java reads a set within a class, as in `[a[b]]`, or Python warns that it may do so one day.
+    """Return whether Java reads a set within a class, as in `[a[b]]`, or Python warns that it may do so one day.
 
     To notice Python's own warning, it would have to become an error in all threads of the process.
     """
@@ -177,7 +180,7 @@ def _repeats_a_repetition(parsed: Iterable[Any]) -> bool:
 
 
 def _repetitions(parsed: Iterable[Any]) -> Iterator[tuple[int, int, Iterable[Any]]]:
-    """The least and greatest number and the body of each repetition, outer ones first."""
+    """Yield the least and greatest number and the body of each repetition, outer ones first."""
     for operation, argument in parsed:
         if str(operation) in _REPETITIONS:
             yield argument
@@ -186,14 +189,14 @@ def _repetitions(parsed: Iterable[Any]) -> Iterator[tuple[int, int, Iterable[Any
 
 
 def _bodies(argument: Any) -> list[Iterable[Any]]:
-    """The parts of an operation that are themselves patterns."""
+    """Return the parts of an operation that are themselves patterns."""
     if isinstance(argument, _parser.SubPattern):
         return [argument]
     return [body for part in argument for body in _bodies(part)] if isinstance(argument, tuple | list) else []
 
 
 def _is_one_repetition(body: Iterable[Any]) -> bool:
-    """Whether it consists of one repetition only, perhaps within groups."""
+    """Return whether it consists of one repetition only, perhaps within groups."""
     (operation, argument), *more = body or [(None, None)]
     if more or str(operation) not in _REPETITIONS | _GROUPS:
         return False
@@ -209,12 +212,12 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
 
 
 def has_topic_characters_and_operators_only(pattern: str) -> bool:
-    """Whether a pattern can be compared as an automaton, which knows only the characters of topic names."""
+    """Return whether a pattern can be compared as an automaton, which knows only the characters of topic names."""
     return set(_GROUP_OPENING.sub("", pattern)) <= {*TOPIC_CHARACTERS, *PATTERN_CHARACTERS}
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches a whole name; one that does not compile matches nothing.
+    """Return whether a pattern matches a whole name; one that does not compile matches nothing.
 
     Source: DefaultTopicFilter, DefaultGroupFilter.
     """
@@ -223,7 +226,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def matches_any(patterns: Iterable[str], name: str) -> bool:
-    """Whether one of several patterns matches a whole name."""
+    """Return whether one of several patterns matches a whole name."""
     return any(matches(pattern, name) for pattern in patterns)
 
 
@@ -234,7 +237,7 @@ _ANY_NAME = "zq7x1-any-name-at-all"
 
 
 def is_for_everything(pattern: str) -> bool:
-    """Whether a pattern was written to select every name."""
+    """Return whether a pattern was written to select every name."""
     return matches(pattern, _ANY_NAME)
 
 
@@ -252,11 +255,11 @@ class Selection:
         return matches_any(self.patterns, name) and not matches_any(self.excluded, name)
 
     def of(self, names: Iterable[str]) -> list[str]:
-        """The names that are selected, sorted."""
+        """Return the names that are selected, sorted."""
         return sorted(name for name in names if name in self)
 
     def excluded_of(self, names: Iterable[str]) -> list[str]:
-        """The names that a pattern selects and an exclusion removes, sorted."""
+        """Return the names that a pattern selects and an exclusion removes, sorted."""
         return sorted(name for name in names if matches_any(self.patterns, name) and name not in self)
 
 
@@ -289,7 +292,9 @@ class Glob:
 
 
 def written_as_glob(entry: str) -> Glob | None:
-    """What a list entry was meant to be, if it is a glob that does not match what the glob would; None otherwise."""
+    """Return what a list entry was meant to be, if it is a glob that does not match what the glob would; None
+    otherwise.
+    """
     if _BRACES.search(entry) or _NEGATION in entry:
         return _of_shell(entry)
     if is_name(entry) or "," in entry:
@@ -302,7 +307,7 @@ def written_as_glob(entry: str) -> Glob | None:
 
 
 def _plain_glob(entry: str) -> Glob | None:
-    """An entry whose only operators are `*` and `?`."""
+    """Return an entry whose only operators are `*` and `?`."""
     wildcard, repeated = _WILDCARD.search(entry), _REPEATED.search(entry)
     if wildcard is None:
         return None

@@ -66,7 +66,7 @@ CLASSES: Mapping[Role, frozenset[str]] = {
 
 
 def simple_name(name: str) -> str:
-    """A class's name without its package."""
+    """Return a class's name without its package."""
     return name.rpartition(".")[2]
 
 
@@ -88,8 +88,8 @@ SHORT_NAMES: Mapping[str, str] = _short_names()
 
 
 def full_class_name(name: str) -> str:
-    """The full name of the class that Connect finds by a name; the name itself if it is not a short name of a Kafka
-    class.
+    """Return the full name of the class that Connect finds by a name; the name itself if it is not a short name of a
+    Kafka class.
     """
     return SHORT_NAMES.get(name, name)
 
@@ -98,5 +98,5 @@ V = TypeVar("V")
 
 
 def below(prefix: str, config: Mapping[str, V]) -> dict[str, V]:
-    """The properties that begin with `prefix`, without it. Source: AbstractConfig.originalsWithPrefix."""
+    """Return the properties that begin with `prefix`, without it. Source: AbstractConfig.originalsWithPrefix."""
     return {key.removeprefix(prefix): value for key, value in config.items() if key.startswith(prefix)}

@@ -25,7 +25,7 @@ class OffsetRange(NamedTuple):
         return max(0, self.end - self.start)
 
     def after(self, offset: int) -> "OffsetRange":
-        """The offsets from `offset` on, none of them before the start."""
+        """Return the offsets from `offset` on, none of them before the start."""
         return OffsetRange(max(self.start, offset), max(self.end, offset))
 
     def within(self, other: "OffsetRange") -> "OffsetRange":

@@ -47,7 +47,7 @@ class ProvenPosition(NamedTuple):
 
 
 def place_in(span: Span, committed: int) -> TargetPlace | None:
-    """Where a group at `committed` on the source continues; None if the span does not show it."""
+    """Return where a group at `committed` on the source continues; None if the span does not show it."""
     if committed >= span.source:
         return TargetPlace(span.target, committed - span.source)
     if span.dense and committed >= span.source_start:
@@ -56,14 +56,14 @@ def place_in(span: Span, committed: int) -> TargetPlace | None:
 
 
 def further(*places: TargetPlace | None) -> TargetPlace | None:
-    """The place furthest ahead, since none of them skips a record."""
+    """Return the place furthest ahead, since none of them skips a record."""
     return max((place for place in places if place is not None), key=lambda place: place.offset, default=None)
 
 
 def place_after_loss(
     upstream: int, downstream: int, span: Span | None, published: ProvenPosition | None, target: OffsetRange
 ) -> int:
-    """The offset on the target at which a group with this newest checkpoint continues.
+    """Return the offset on the target at which a group with this newest checkpoint continues.
 
     `span` and `published` were published about the partition and the group; `target` is the log now. Since then, a
     group may have been reset to an earlier offset on the source. MirrorMaker then writes a checkpoint if it can

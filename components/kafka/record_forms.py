@@ -62,7 +62,9 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """The class without its package and half; empty if it is neither Kafka's nor the vendor's, or is abstract."""
+        """Return the class without its package and half; empty if it is neither Kafka's nor the vendor's, or is
+        abstract.
+        """
         for package in (KAFKA_TRANSFORMS, VENDOR_TRANSFORMS):
             if self.type.startswith(package):
                 name, _, half = self.type.removeprefix(package).partition("$")
@@ -70,11 +72,11 @@ class Step:
         return ""
 
     def text(self, key: str) -> str:
-        """A property's value as Connect reads it; empty if not set."""
+        """Return a property's value as Connect reads it; empty if not set."""
         return str(self.config.get(key, "")).strip()
 
     def listed(self, key: str) -> tuple[str, ...]:
-        """The names that a property lists."""
+        """Return the names that a property lists."""
         return tuple(name.strip() for name in self.text(key).split(",") if name.strip())
 
 
@@ -91,11 +93,11 @@ class RecordForms:
     opaque: bool = False
 
     def half(self, name: str) -> Forms:
-        """The forms of the `key` or the `value`."""
+        """Return the forms of the `key` or the `value`."""
         return self.key if name == "key" else self.value
 
     def having(self, half: str, forms: Forms) -> "RecordForms":
-        """The record with other forms of its `key` or `value`."""
+        """Return the record with other forms of its `key` or `value`."""
         return replace(self, key=forms) if half == "key" else replace(self, value=forms)
 
 
@@ -109,7 +111,9 @@ class StepRefusal:
 
 
 def applied(step: Step, record: RecordForms) -> RecordForms | StepRefusal | None:
-    """The record after a transform, why every task would fail there, or None if the transform drops the record."""
+    """Return the record after a transform, why every task would fail there, or None if the transform drops the
+    record.
+    """
     if step.kind == "Filter":
         return None
     rule = _RULES.get(step.kind)
@@ -117,7 +121,7 @@ def applied(step: Step, record: RecordForms) -> RecordForms | StepRefusal | None
 
 
 def converted(converter: str, config: Properties) -> Forms:
-    """What a converter turns bytes into."""
+    """Return what a converter turns bytes into."""
     if converter == JSON_CONVERTER:
         has_schema = str(config.get("schemas.enable", "true")).lower() == "true"
         return frozenset({Form.STRUCT, Form.SINGLE}) if has_schema else FIELD_OF_MAP
@@ -127,7 +131,7 @@ def converted(converter: str, config: Properties) -> Forms:
 
 
 def writable(converter: str) -> Forms:
-    """What a converter can write at all, even as Base64 or as the name of a Java object; anything else fails the
+    """Return what a converter can write at all, even as Base64 or as the name of a Java object; anything else fails the
     task.
     """
     if converter in TYPED_CONVERTERS:
@@ -267,7 +271,7 @@ class Demand:
 
 
 def unmet(step: Step) -> Demand | None:
-    """What a transform requires and its properties lack; None if nothing."""
+    """Return what a transform requires and its properties lack; None if nothing."""
     rule = _DEMANDS.get(step.kind)
     return rule(step) if rule else None
 

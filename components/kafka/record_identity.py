@@ -20,7 +20,7 @@ class Identified(NamedTuple):
 
 
 def identity(key: bytes | None, value: bytes | None, headers: Headers, time_ms: int) -> bytes:
-    """A digest of IDENTITY_BYTES bytes. Null differs from empty."""
+    """Return a digest of IDENTITY_BYTES bytes. Null differs from empty."""
     parts = [_sized(key), _sized(value), time_ms.to_bytes(8, "big", signed=True)]
     for name, content in headers:
         parts += (_sized(name.encode()), _sized(content))
@@ -28,7 +28,7 @@ def identity(key: bytes | None, value: bytes | None, headers: Headers, time_ms: 
 
 
 def without_mark(headers: Headers, mark: str) -> Headers:
-    """The headers that the record had before a loop guard appended its mark.
+    """Return the headers that the record had before a loop guard appended its mark.
 
     The mark is the last header of its name and has no value; one with a value is not the guard's.
     """

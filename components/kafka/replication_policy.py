@@ -48,12 +48,12 @@ class ReplicationPolicy:
 
     @property
     def prefix(self) -> str:
-        """The text before a topic's own name in its prefixed name on the target."""
+        """Return the text before a topic's own name in its prefixed name on the target."""
         return f"{self.source}{self.separator}"
 
     @property
     def prefixed_ending(self) -> str:
-        """How a topic's name must end to be prefixed.
+        """Return how a topic's name must end to be prefixed.
 
         The identity policy prefixes only names that look like a heartbeat topic's.
         Source: IdentityReplicationPolicy.looksLikeHeartbeat.
@@ -61,7 +61,7 @@ class ReplicationPolicy:
         return "" if self.kind is Policy.DEFAULT else HEARTBEATS_TOPIC
 
     def prefix_of(self, topic: str) -> str:
-        """The prefix that a topic, or the topics of a pattern, get on the target; empty if none."""
+        """Return the prefix that a topic, or the topics of a pattern, get on the target; empty if none."""
         return self.prefix if topic.endswith(self.prefixed_ending) else ""
 
     def remote(self, topic: str) -> str:
@@ -101,7 +101,7 @@ class ReplicationPolicy:
 
     @property
     def came_from_target(self) -> str:
-        """A pattern of the topics that count as a cycle: one of the aliases before their names is the target's.
+        """Return a pattern of the topics that count as a cycle: one of the aliases before their names is the target's.
 
         Source: MirrorSourceConnector.isCycle.
         """
@@ -111,19 +111,21 @@ class ReplicationPolicy:
 
 
 def is_readable(alias: str, separator: str) -> bool:
-    """Whether MirrorMaker can recover an alias from a topic's name: it takes everything before the first separator."""
+    """Return whether MirrorMaker can recover an alias from a topic's name: it takes everything before the first
+    separator.
+    """
     return f"{alias}{separator}".index(separator) == len(alias)
 
 
 def _aliases(separator: str) -> str:
-    """A pattern of any number of aliases, each followed by the separator, as before a remote topic's name."""
+    """Return a pattern of any number of aliases, each followed by the separator, as before a remote topic's name."""
     return f"(.*{re.escape(separator)})?" if len(separator) == 1 else f"({_up_to(separator)})*"
 
 
 def _up_to(separator: str) -> str:
-    """A pattern of texts that end at their first separator: `--` ends `a--` there, but not `a---`. A step leads from
-    each prefix of the separator to the next longer one. A character that does not fit leads back to the longest prefix
-    with which the text then ends.
+    """Return a pattern of texts that end at their first separator: `--` ends `a--` there, but not `a---`. A step leads
+    from each prefix of the separator to the next longer one. A character that does not fit leads back to the longest
+    prefix with which the text then ends.
     """
     steps: list[str] = []
     for length, fitting in enumerate(separator):
@@ -137,7 +139,7 @@ def _up_to(separator: str) -> str:
 
 
 def _more_than(separator: str) -> str:
-    """A pattern of what is neither empty nor only separators."""
+    """Return a pattern of what is neither empty nor only separators."""
     cut = []
     for length, fitting in enumerate(separator):
         begun = re.escape(separator[:length])
@@ -147,7 +149,7 @@ def _more_than(separator: str) -> str:
 
 
 def is_heartbeat_topic(topic: str, separator: str) -> bool:
-    """Whether a topic holds the heartbeats of some cluster. Source: ReplicationPolicy.isHeartbeatsTopic."""
+    """Return whether a topic holds the heartbeats of some cluster. Source: ReplicationPolicy.isHeartbeatsTopic."""
     return topic.split(separator)[-1] == HEARTBEATS_TOPIC
 
 
@@ -157,7 +159,8 @@ def clusters_passed(topic: str, separator: str) -> list[str]:
 
 
 def upstream_hops(topics: Iterable[str], separator: str) -> dict[str, int]:
-    """The smallest number of hops to every upstream cluster, by alias, according to the target's heartbeat topics.
+    """Return the smallest number of hops to every upstream cluster, by alias, according to the target's heartbeat
+    topics.
 
     Source: MirrorClient.replicationHops, MirrorClient.upstreamClusters.
     """

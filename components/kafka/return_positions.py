@@ -63,15 +63,15 @@ class PartitionBack:
     turns: tuple[tuple[int, int], ...] = ()
 
     def continues_at(self, committed: int, left_at: int) -> tuple[int, int]:
-        """Where a group that had committed `left_at` before it left continues, and at most how many of the offsets from
-        there on it has consumed.
+        """Return where a group that had committed `left_at` before it left continues, and at most how many of the
+        offsets from there on it has consumed.
         """
         position = self.positions[committed]
         at = max(self._consumed_until(position, left_at), left_at)
         return at, max(0, position.offset - at)
 
     def _consumed_until(self, position: PositionBack, left_at: int) -> int:
-        """A record below which the group has consumed everything from `left_at` on."""
+        """Return a record below which the group has consumed everything from `left_at` on."""
         if position.lost:
             return 0
         began = self.began.get(left_at, math.inf)
@@ -148,7 +148,7 @@ def positions_back(
 
 
 def _doubted(positions: Iterable[PositionBack], again: Mapping[int, int], remote_start: int) -> Iterator[PositionBack]:
-    """The positions, with the records sent again after them, and whether records at them were deleted."""
+    """Yield the positions, with the records sent again after them, and whether records at them were deleted."""
     lowest = math.inf
     in_order = sorted(positions, key=lambda position: position.committed)
     for placed in range(len(in_order), 0, -1):
@@ -203,7 +203,7 @@ class _OriginWalk:
     _known: "OrderedDict[bytes, int]" = field(default_factory=OrderedDict)
 
     def match(self, copy: Identified) -> int:
-        """The offset of the record that the copy equals: the next one, or one that was found before.
+        """Return the offset of the record that the copy equals: the next one, or one that was found before.
 
         Raises NotProvenError if there is none.
         """
@@ -226,13 +226,15 @@ class _OriginWalk:
         raise NotProvenError(told)
 
     def every(self) -> Iterator[Identified]:
-        """The newest records that were found, and those of the origin after the last of them."""
+        """Yield the newest records that were found, and those of the origin after the last of them."""
         yield from (Identified(offset, identity) for identity, offset in self._known.items())
         yield from self._ahead
         yield from self.origin
 
     def _next(self, identity: bytes) -> int | None:
-        """How many records precede the next one with this identity; None if there is none, or it was sent again."""
+        """Return how many records precede the next one with this identity; None if there is none, or it was sent
+        again.
+        """
         for index in itertools.count():
             if index == len(self._ahead):
                 record = next(self.origin, None) if index < AHEAD else None

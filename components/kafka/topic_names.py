@@ -14,17 +14,17 @@ PATTERN_CHARACTERS = frozenset("\\*+?()[]{}|^$")
 
 
 def has_topic_characters_only(text: str) -> bool:
-    """Whether every character of a non-empty text may occur in a topic name."""
+    """Return whether every character of a non-empty text may occur in a topic name."""
     return text != "" and set(text) <= set(TOPIC_CHARACTERS)
 
 
 def is_topic_name(text: str) -> bool:
-    """Whether Kafka accepts a text as the name of a topic. Source: Topic.validate."""
+    """Return whether Kafka accepts a text as the name of a topic. Source: Topic.validate."""
     return has_topic_characters_only(text) and len(text) <= LONGEST_NAME and text not in {".", ".."}
 
 
 def is_name(entry: str) -> bool:
-    """Whether an entry in a list of topics or groups is a name and not a pattern.
+    """Return whether an entry in a list of topics or groups is a name and not a pattern.
 
     The filters of MirrorMaker read every entry as a pattern, so a dot matches any character. But whoever writes
     `orders.eu` means the topic of that name.
@@ -40,7 +40,7 @@ ALWAYS_INTERNAL = (r"\..*", "__.*")
 
 
 def by_whole_name(kafka: str) -> bool:
-    """Whether a version recognises internal topics by more than the end of their names."""
+    """Return whether a version recognises internal topics by more than the end of their names."""
     major, minor = kafka.split(".")[:2]
     return (int(major), int(minor)) >= _BY_WHOLE_NAME_SINCE
 
@@ -62,6 +62,6 @@ def internal_by_ending(kafka: str, separator: str) -> tuple[str, ...]:
 
 
 def default_topics_exclude(kafka: str) -> tuple[str, ...]:
-    """What MirrorMaker excludes by default. Source: DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT."""
+    """Return what MirrorMaker excludes by default. Source: DefaultTopicFilter.TOPICS_EXCLUDE_DEFAULT."""
     internal = r"mm2.*\.internal" if by_whole_name(kafka) else r".*[\-\.]internal"
     return (internal, r".*\.replica", "__.*")

@@ -36,7 +36,9 @@ class ConfigDifference:
 def config_differences(
     source: Mapping[str, TopicSetting], target: Mapping[str, TopicSetting], excluded: Sequence[str]
 ) -> list[ConfigDifference]:
-    """What the connector would change on a remote topic; `excluded` are patterns of properties that it leaves alone."""
+    """Return what the connector would change on a remote topic; `excluded` are patterns of properties that it leaves
+    alone.
+    """
     differences = []
     for name, here in sorted(source.items()):
         there = target.get(name)
@@ -51,7 +53,9 @@ def config_differences(
 
 
 def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
-    """The ACL of the remote topic that the connector creates for one of the source's ACLs; None if it creates none."""
+    """Return the ACL of the remote topic that the connector creates for one of the source's ACLs; None if it creates
+    none.
+    """
     if (entry.resource, entry.pattern) != ("TOPIC", "LITERAL"):
         return None
     if entry.permission == "ALLOW" and entry.operation == "WRITE":
@@ -61,6 +65,6 @@ def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
 
 
 def missing_acls(source: Iterable[AclEntry], target: Iterable[AclEntry], remotes: Mapping[str, str]) -> list[AclEntry]:
-    """The ACLs of remote topics that the connector would create. `remotes` are remote topics by source topic."""
+    """Return the ACLs of remote topics that the connector would create. `remotes` are remote topics by source topic."""
     wanted = [copied_acl(entry, remotes[entry.name]) for entry in source if entry.name in remotes]
     return sorted({entry for entry in wanted if entry is not None} - set(target))

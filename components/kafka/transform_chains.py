@@ -119,7 +119,7 @@ Finding = TransformFails | ConverterFails | BytesBecomeText | JsonEnvelope
 
 
 def chain_of(config: Mapping[str, object]) -> Chain:
-    """The chain in a connector's configuration."""
+    """Return the chain in a connector's configuration."""
     steps = tuple(_step(name, config) for name in str(config.get("transforms", "")).split(",") if name)
     names = CONVERTER_KEYS
     converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
@@ -136,7 +136,7 @@ class HeaderUse:
 
 
 def headers_used(step: Step) -> list[HeaderUse]:
-    """The headers that one of Kafka's transforms touches. Source: DropHeaders, HeaderFrom, InsertHeader."""
+    """Return the headers that one of Kafka's transforms touches. Source: DropHeaders, HeaderFrom, InsertHeader."""
     match step.kind:
         case "InsertHeader":
             return [HeaderUse(step.text("header"), True, False)]
@@ -160,7 +160,8 @@ _OF_STAGE = {"type", "predicate", "negate"}
 
 
 def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()) -> Iterator[Finding]:
-    """What fails or changes records of these topics; topics are named as on the target, where transforms see them.
+    """Yield what fails or changes records of these topics; topics are named as on the target, where transforms see
+    them.
 
     A transform, or a converter for one part of a record, is reported once, with the first topic that shows it.
     """
@@ -184,7 +185,7 @@ def _place(finding: Finding) -> tuple[str, ...]:
 
 
 def _answers(chain: Chain, record: RecordForms) -> Iterator[Mapping[str, bool]]:
-    """Every combination of answers to the predicates that a record's topic does not decide."""
+    """Yield every combination of answers to the predicates that a record's topic does not decide."""
     asked = {predicate.name: predicate for _, predicate in chain.steps if predicate is not None}
     varied = [name for name, predicate in asked.items() if _by_topic(predicate, record) is None][:_VARIED]
     for chosen in itertools.product((False, True), repeat=len(varied)):
@@ -192,7 +193,7 @@ def _answers(chain: Chain, record: RecordForms) -> Iterator[Mapping[str, bool]]:
 
 
 def _by_topic(predicate: Predicate, record: RecordForms) -> bool | None:
-    """The answer that follows from the topic, or from a record being a heartbeat; None if there is none."""
+    """Return the answer that follows from the topic, or from a record being a heartbeat; None if there is none."""
     if predicate.type == TOPIC_NAME_MATCHES:
         pattern = _compiled(str(predicate.config.get("pattern", "")))
         return None if pattern is None else pattern.fullmatch(record.topic) is not None
@@ -304,7 +305,8 @@ class Effects:
 
 
 def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | None:
-    """The effects of a chain; None if it may do anything else, or if a filter's answer cannot be known from a record.
+    """Return the effects of a chain; None if it may do anything else, or if a filter's answer cannot be known from a
+    record.
 
     A predicate of a transform that changes headers does not matter: these headers are not compared at all.
     """
@@ -320,7 +322,9 @@ def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | N
 
 
 def _drops(predicate: Predicate | None) -> Drops | None:
-    """What a filter with this predicate drops; None if that cannot be known from a record, or if it is every record."""
+    """Return what a filter with this predicate drops; None if that cannot be known from a record, or if it is every
+    record.
+    """
     if predicate is None or predicate.type not in _ASKED:
         return None
     by, asked = _ASKED[predicate.type]
@@ -389,7 +393,7 @@ def _asked(chain: Chain, pattern: str, excluded: Sequence[str]) -> Iterator[_Ask
 
 
 def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bool | None:
-    """The answer for every topic that a name or pattern selects; None if it differs, or could."""
+    """Return the answer for every topic that a name or pattern selects; None if it differs, or could."""
     if predicate.type != TOPIC_NAME_MATCHES:
         return None
     asked = str(predicate.config.get("pattern", "")).strip()
@@ -406,7 +410,9 @@ def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bo
 
 
 def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:
-    """Each filter that a record reaches, and whether it drops the record; `headers` are those known to be present."""
+    """Yield each filter that a record reaches, and whether it drops the record; `headers` are those known to be
+    present.
+    """
     headers: dict[str, bool] = {}
     for step in steps:
         applies = _answer_of(step, headers, answers) is not step.negate
