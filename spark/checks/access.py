@@ -48,7 +48,7 @@ class ClusterAccess:
 
 
 def needs_of(acls: tuple[AclParameters, ...], side: str) -> tuple[Need, ...]:
-    """The parameters' ACLs of one cluster, `source` or `target`."""
+    """Return the parameters' ACLs of one cluster, `source` or `target`."""
     return tuple(
         Need(acl.principal, acl.resource.upper(), acl.pattern, acl.name, acl.operations)
         for acl in acls
@@ -82,7 +82,7 @@ def _cut_bundle(cluster: FlowCluster, parameters: ClusterParameters) -> Finding 
 
 
 def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
-    """A note about certificates in one key if workers use only the first of them; `certificates` are PEM.
+    """Return a note about certificates in one key if workers use only the first of them; `certificates` are PEM.
 
     Source: Strimzi's operator copies certificates into one file, and reads one certificate per key.
     """
@@ -98,7 +98,7 @@ def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:
 
 
 def outcome(*sides: ClusterAccess) -> CheckOutcome:
-    """The outcome over both clusters. Where ACLs could not be read, a note says why."""
+    """Return the outcome over both clusters. Where ACLs could not be read, a note says why."""
     judged = [(side, gap, finding) for side in sides for gap, finding in _judged(side)]
     absent = [(side, gap, finding) for side, gap, finding in judged if gap is not None and _is_absent(finding)]
     missing = sum(finding.count for _, _, finding in absent)

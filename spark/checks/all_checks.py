@@ -51,7 +51,7 @@ class SharedReadings:
 
     @property
     def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
-        """The offset syncs of the first reading, by partition of the source."""
+        """Return the offset syncs of the first reading, by partition of the source."""
         return self.syncs_read.histories
 
     @cached_property
@@ -61,12 +61,12 @@ class SharedReadings:
 
     @cached_property
     def before(self) -> Before:
-        """What the newest published verdict says."""
+        """Return what the newest published verdict says."""
         return published_before(self.flow.parameters, self.kubeconfig)
 
     @cached_property
     def earlier(self) -> Earlier:
-        """What earlier validations have proven, which this one need not compare again."""
+        """Return what earlier validations have proven, which this one need not compare again."""
         flow = self.without_loops
         now = topics_now(flow)
         if self.depth is not Depth.INCREMENTAL:
@@ -77,7 +77,9 @@ class SharedReadings:
 
     @property
     def reached_depth(self) -> Depth:
-        """The depth that was reached: a validation that cannot continue from an earlier one compares everything."""
+        """Return the depth that was reached: a validation that cannot continue from an earlier one compares
+        everything.
+        """
         if self.depth is not Depth.INCREMENTAL:
             return self.depth
         looked = self._first_pass

@@ -28,7 +28,7 @@ class ConnectorProgress:
 
     @property
     def behind(self) -> int:
-        """The most offsets that the connectors may still have to read."""
+        """Return the most offsets that the connectors may still have to read."""
         return sum(max(0, self.ends[partition] - at - 1) for partition, at in (self.stored or {}).items())
 
     @property
@@ -37,7 +37,7 @@ class ConnectorProgress:
 
 
 def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> ConnectorProgress:
-    """What the connectors have stored for the selected partitions."""
+    """Return what the connectors have stored for the selected partitions."""
     newest = max((sync.written_ms for history in syncs.values() for sync in history.syncs), default=None)
     try:
         stored = _stored(flow)
@@ -48,7 +48,7 @@ def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -
 
 
 def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
-    """The newest stored offsets; None if their topic is not known or does not exist."""
+    """Return the newest stored offsets; None if their topic is not known or does not exist."""
     topic, names = flow.parameters.connector_offsets_topic, _source_connectors(flow.parameters)
     count = flow.target.topics().get(topic, 0) if topic is not None else 0
     if topic is None or not count or not names:
@@ -68,7 +68,7 @@ def _source_connectors(flow: FlowParameters) -> list[str]:
 
 
 def with_progress(outcome: CheckOutcome, movement: ConnectorProgress, now_seconds: float) -> CheckOutcome:
-    """The outcome with these numbers. `now_seconds` is the time since 1970."""
+    """Return the outcome with these numbers. `now_seconds` is the time since 1970."""
     counts: dict[str, int | float] = {"storedOffsets": len(movement.stored or ())}
     parts = [outcome.summary, "stored offsets not read"]
     if movement.stored == {}:
@@ -85,7 +85,7 @@ def with_progress(outcome: CheckOutcome, movement: ConnectorProgress, now_second
 
 
 def _past_end(movement: ConnectorProgress) -> list[Finding]:
-    """A note about stored offsets past the end: a task there starts again where its `auto.offset.reset` says."""
+    """Return a note about stored offsets past the end: a task there starts again where its `auto.offset.reset` says."""
     if not movement.past_end:
         return []
     named = ", ".join(

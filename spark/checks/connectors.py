@@ -45,7 +45,7 @@ class Object:
 def judge_when_reported(
     flow: str, namespace: str, read: Callable[[], Mapping[ConnectorParameters, Object]], deadline_seconds: float
 ) -> CheckOutcome:
-    """The outcome once no connector is starting any more, or at the deadline."""
+    """Return the outcome once no connector is starting any more, or at the deadline."""
     outcomes: list[CheckOutcome] = []
 
     def reported() -> bool:
@@ -57,7 +57,7 @@ def judge_when_reported(
 
 
 def judge(flow: str, namespace: str, objects: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
-    """The outcome over a flow's connectors."""
+    """Return the outcome over a flow's connectors."""
     findings = [finding for connector, at in objects.items() for finding in _findings(connector, at, namespace)]
     unknown = not_judged(findings, _UNKNOWN)
     tasks = sum(
@@ -128,7 +128,7 @@ def _not_running(
 
 
 def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
-    """What the object reports about this connector; None if it reports nothing."""
+    """Return what the object reports about this connector; None if it reports nothing."""
     reported = reported_connectors(at.live or {})
     return next((status for status in reported if status.get("name", connector.connector) == connector.connector), None)
 

@@ -22,7 +22,7 @@ class Part:
         return topic in self.flow.part_selection(self.connector)
 
     def leaves_out(self, topic: str) -> bool:
-        """Whether the connector would replicate the topic without its own exclusions."""
+        """Return whether the connector would replicate the topic without its own exclusions."""
         return self.connector is not None and topic in Selection(self.connector.topics) and not self.selects(topic)
 
     def __str__(self) -> str:
@@ -33,14 +33,14 @@ class Part:
 
 
 def parts_of(flow: FlowParameters) -> list[Part]:
-    """The parts of a flow, or the flow itself if it is part of a split; none for an undivided flow."""
+    """Return the parts of a flow, or the flow itself if it is part of a split; none for an undivided flow."""
     if flow.parts:
         return [Part(flow, part) for part in flow.parts]
     return [Part(flow)] if flow.shape == "split" else []
 
 
 def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
-    """How findings name each topic: with the connector that replicates it, if the flow has several."""
+    """Return how findings name each topic: with the connector that replicates it, if the flow has several."""
     if not flow.parts:
         return {}
     parts = parts_of(flow)
@@ -52,7 +52,7 @@ def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
 
 
 def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
-    """One finding per part that is behind. `lags` is by topic, in records. None for an undivided flow."""
+    """Return one finding per part that is behind. `lags` is by topic, in records. None for an undivided flow."""
     findings = []
     for part in parts_of(flow):
         theirs = {topic: records for topic, records in lags.items() if records and part.selects(topic)}
@@ -68,7 +68,7 @@ def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
 
 
 def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existing: Iterable[str]) -> CheckOutcome:
-    """Whether each topic that this flow's parts select belongs to exactly one part of the replication.
+    """Return whether each topic that this flow's parts select belongs to exactly one part of the replication.
 
     `flows` are all flows of the document, `existing` the topics of the source.
     """
@@ -103,7 +103,7 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
 
 
 def _same_way(one: FlowParameters, other: FlowParameters) -> bool:
-    """Whether two flows belong to one replication and have the same source and the same target."""
+    """Return whether two flows belong to one replication and have the same source and the same target."""
     return (one.replication, one.source.alias, one.target.alias) == (
         other.replication,
         other.source.alias,

@@ -73,18 +73,19 @@ class Observation:
 
     @property
     def arrived(self) -> int:
-        """Records that arrived during the observation."""
+        """Return records that arrived during the observation."""
         return sum(self.ends[-1][1].values()) - sum(self.ends[0][1].values()) if self.ends else 0
 
     @property
     def resolution_ms(self) -> int:
-        """The longest time between two readings; arrival times are no more precise than that."""
+        """Return the longest time between two readings; arrival times are no more precise than that."""
         times = [at for at, _ in self.ends]
         return max((after - before for before, after in itertools.pairwise(times)), default=0)
 
     def latencies_ms(self, heartbeats: Sequence[HeartbeatArrival]) -> list[tuple[int, int]]:
-        """The heartbeats that arrived during the observation: when each was emitted, in ms since 1970 and in this
-        order, and an upper bound of its latency."""
+        """Return the heartbeats that arrived during the observation: when each was emitted, in ms since 1970 and in
+        this order, and an upper bound of its latency.
+        """
         latencies = []
         for beat in heartbeats:
             if not self.ends or beat.offset < self.ends[0][1].get(beat.partition, 0):
@@ -118,7 +119,7 @@ class Observer:
         self._executor.shutdown()
 
     def result(self) -> tuple[list[TopicPartition], Observation]:
-        """The heartbeat topic's partitions on the target (none if the topic does not exist) and the complete
+        """Return the heartbeat topic's partitions on the target (none if the topic does not exist) and the complete
         observation. Raises the error that ended the thread."""
         self._watching.result()
         return self._partitions, self._observation
@@ -150,7 +151,7 @@ def now_ms() -> int:
 
 
 def window_records(interval_seconds: float) -> int:
-    """How many of the latest heartbeats to read: ten minutes' worth, within bounds."""
+    """Return how many of the latest heartbeats to read: ten minutes' worth, within bounds."""
     low, high = WINDOW_RECORDS
     return min(high, max(low, math.ceil(WINDOW_SECONDS / interval_seconds)))
 
@@ -175,7 +176,7 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
 
 
 def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[Finding]:
-    """A note about other flows of the document whose connectors emit or replicate the same heartbeats."""
+    """Return a note about other flows of the document whose connectors emit or replicate the same heartbeats."""
 
     def heartbeats_of(flow: FlowParameters) -> tuple[str, str, str, bool]:
         return flow.source.alias, flow.target.alias, flow.heartbeats.target_topic, flow.heartbeats.enabled
@@ -192,8 +193,9 @@ def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[F
 
 
 def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:
-    """The offsets to read in each partition: ten minutes of one flow's heartbeats, and at least twice the age at which
-    heartbeats count as stale. Other flows may write any number of heartbeats between this flow's."""
+    """Return the offsets to read in each partition: ten minutes of one flow's heartbeats, and at least twice the age at
+    which heartbeats count as stale. Other flows may write any number of heartbeats between this flow's.
+    """
     interval_seconds = flow.parameters.heartbeats.interval_seconds
     size, past = window_records(interval_seconds), now - round(2_000 * flow.parameters.heartbeats.stale_seconds)
     young = flow.target.offsets_at(dict.fromkeys(partitions, past), committed=True)
@@ -213,7 +215,7 @@ def judge(
     undecodable: int = 0,
     hops: Mapping[str, int] | None = None,
 ) -> CheckOutcome:
-    """The outcome for this flow's heartbeats in the window, at the time `now` (ms since 1970).
+    """Return the outcome for this flow's heartbeats in the window, at the time `now` (ms since 1970).
 
     A gap in the past is a note, not a failure. It shows that a connector paused; parity says whether records are
     missing, and the newest heartbeat says whether heartbeats arrive now.
@@ -261,7 +263,7 @@ def gaps_ms(times: Sequence[int], interval_seconds: float) -> list[tuple[int, in
 
 
 def percentile(ascending: Sequence[int], share: float) -> int:
-    """The percentile by nearest rank: the smallest value that at least `share` of the values do not exceed."""
+    """Return the percentile by nearest rank: the smallest value that at least `share` of the values do not exceed."""
     return ascending[max(0, math.ceil(share * len(ascending)) - 1)]
 
 

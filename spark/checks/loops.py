@@ -56,7 +56,9 @@ class Loop:
 
 
 def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
-    """The topics of `rings` that loop through this flow. Reads each topic at most once, and only topics that grow."""
+    """Return the topics of `rings` that loop through this flow. Reads each topic at most once, and only topics that
+    grow.
+    """
     partitions = [
         replicated_partition
         for replicated_partition in flow.replicated_partitions()
@@ -89,7 +91,7 @@ def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
 
 
 def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mapping[str, Cycle]) -> list[Loop]:
-    """The loops among `arrivals` (by side and partition): partitions in which records return on both sides."""
+    """Return the loops among `arrivals` (by side and partition): partitions in which records return on both sides."""
     looping: dict[str, list[TopicPartition]] = {}
     for side, partition in arrivals:
         other = arrivals.get((TARGET, partition))
@@ -107,7 +109,7 @@ def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mappin
 
 
 def without_loops(flow: OpenFlow, loops: Sequence[Loop]) -> OpenFlow:
-    """The flow without the topics that loop: a topic that grows forever cannot be compared."""
+    """Return the flow without the topics that loop: a topic that grows forever cannot be compared."""
     looping = {loop.topic for loop in loops}
     remote = {flow.policy.remote(topic) for topic in looping}
     return replace(
@@ -118,7 +120,7 @@ def without_loops(flow: OpenFlow, loops: Sequence[Loop]) -> OpenFlow:
 
 
 def loop_findings(loops: Sequence[Loop], source: str, target: str) -> list[Finding]:
-    """One finding per topic. `source` and `target` are aliases; the count is of records that came back."""
+    """Return one finding per topic. `source` and `target` are aliases; the count is of records that came back."""
     return [
         fail(
             "records-loop",
@@ -146,7 +148,7 @@ def _sides(flow: OpenFlow) -> tuple[tuple[str, FlowCluster], ...]:
 
 
 def _ends(flow: OpenFlow, partitions: Sequence[TopicPartition]) -> dict[tuple[str, TopicPartition], int]:
-    """End offsets by side and partition; a partition has the same name on both sides of a ring."""
+    """Return end offsets by side and partition; a partition has the same name on both sides of a ring."""
     return {
         (side, partition): end
         for side, at in _sides(flow)
@@ -210,7 +212,7 @@ _MEANINGS: Mapping[str, Meaning] = {
 
 
 def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
-    """The records with a mark, in partitions where not all of them came from the other direction."""
+    """Return the records with a mark, in partitions where not all of them came from the other direction."""
     partitions = first_pass.with_other_marks
     if flow.parameters.guard is None or not partitions:
         return []
@@ -233,7 +235,7 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
 
 
 def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
-    """One finding per topic and kind. `source` and `target` are aliases."""
+    """Return one finding per topic and kind. `source` and `target` are aliases."""
     grouped: dict[tuple[str, str], list[Difference]] = {}
     for partition in sorted(marked):
         grouped.setdefault((partition.partition.topic, partition.kind), []).append(partition)

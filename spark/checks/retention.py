@@ -42,7 +42,7 @@ class CopyCounts:
 def count_copies(
     flow: OpenFlow, logs: Mapping[TopicPartition, OffsetRange], syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, CopyCounts | None]:
-    """The copies by source partition; `logs` are the target's logs, also by source partition.
+    """Return the copies by source partition; `logs` are the target's logs, also by source partition.
 
     Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
     while they were counted.
@@ -105,7 +105,7 @@ class Replicated:
 
     @property
     def why_not(self) -> str:
-        """Why a loss could not be seen; empty if it would be, or if the source has removed nothing."""
+        """Return why a loss could not be seen; empty if it would be, or if the source has removed nothing."""
         if self.source.start == 0:
             return ""
         return self.hidden or ("" if self.history.latest is not None else "the partition has no offset sync")
@@ -131,7 +131,9 @@ class Loss:
 
 
 def losses(replicated: Replicated) -> list[Loss]:
-    """The offsets that retention removed unreplicated: in the past (between two syncs) or now (before log start)."""
+    """Return the offsets that retention removed unreplicated: in the past (between two syncs) or now (before log
+    start).
+    """
     latest = replicated.history.latest
     if latest is None or replicated.hidden:
         return []
@@ -170,8 +172,8 @@ def losses(replicated: Replicated) -> list[Loss]:
 
 
 def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
-    """How many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides each
-    of them.
+    """Return how many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides
+    each of them.
     """
     missing = copies.newest.upstream - copies.first.upstream - copies.between
     seen = sum(_skipped(*gap) for gap in gaps if gap[0].downstream >= copies.first.downstream)
@@ -214,7 +216,7 @@ def check_retention(
 
 
 def _hidden(flow: FlowParameters) -> str:
-    """Why the offset syncs of a flow cannot show a loss; empty if they can."""
+    """Return why the offset syncs of a flow cannot show a loss; empty if they can."""
     if not flow.offset_syncs.enabled:
         return "the flow has no offset syncs"
     if flow.guard is not None:
@@ -223,7 +225,7 @@ def _hidden(flow: FlowParameters) -> str:
 
 
 def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckOutcome:
-    """The outcome over all replicated partitions; `may_drop`: the flow's transforms may drop records."""
+    """Return the outcome over all replicated partitions; `may_drop`: the flow's transforms may drop records."""
     by_partition = {partition.partition: losses(partition) for partition in partitions}
     all_losses = [loss for of_partition in by_partition.values() for loss in of_partition]
     lost = sum(loss.count for loss in all_losses if loss.certain)
@@ -251,7 +253,7 @@ def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckO
 
 
 def _not_visible(why_not: Mapping[TopicPartition, str]) -> list[Finding]:
-    """One finding for the partitions in which a loss could not be seen."""
+    """Return one finding for the partitions in which a loss could not be seen."""
     if not why_not:
         return []
     named = ", ".join(map(str, sorted(why_not)[:SAMPLES]))
@@ -264,7 +266,7 @@ def _not_visible(why_not: Mapping[TopicPartition, str]) -> list[Finding]:
 
 
 def _skipped(before: OffsetSync, after: OffsetSync) -> int:
-    """By how many offsets the source advanced further than the target."""
+    """Return, by how many offsets the source advanced further than the target."""
     return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 
 

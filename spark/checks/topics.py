@@ -52,7 +52,7 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
 
 
 def long_names(policy: ReplicationPolicy, topics: Collection[str]) -> list[str]:
-    """The topics whose names on the target would be longer than Kafka allows, sorted."""
+    """Return the topics whose names on the target would be longer than Kafka allows, sorted."""
     return sorted(topic for topic in topics if len(policy.remote(topic)) > LONGEST_NAME)
 
 
@@ -67,8 +67,8 @@ def _too_long(topics: Sequence[str], flow: FlowParameters) -> list[Finding]:
 
 
 def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:
-    """An error for topics that the flow names but MirrorMaker leaves out because of their names. A topic that really
-    came from the target begins with the alias of a cluster.
+    """Return an error for topics that the flow names but MirrorMaker leaves out because of their names. A topic that
+    really came from the target begins with the alias of a cluster.
     """
     policy = flow.replication_policy
     aliases = {flow.target.alias, *upstream_hops(on_source, flow.separator)}
@@ -111,7 +111,9 @@ def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPar
 
 
 def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """The findings for topics without a remote topic on the cluster `where`; `named` has the name to show for each."""
+    """Return the findings for topics without a remote topic on the cluster `where`; `named` has the name to show for
+    each.
+    """
     findings = []
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]
@@ -130,7 +132,7 @@ def absent_partitions(
     young: Collection[TopicPartition],
     refresh: float,
 ) -> list[Finding]:
-    """The findings for remote topics with fewer partitions than their source topics."""
+    """Return the findings for remote topics with fewer partitions than their source topics."""
     findings = []
     for topic, count in sorted(partitions.items()):
         remote = remote_partitions.get(policy.remote(topic), count)
@@ -152,7 +154,7 @@ def foreign_topic_findings(
     partitions: Mapping[str, int],
     remote_partitions: Mapping[str, int],
 ) -> list[Finding]:
-    """One note per topic. None for a flow with a guard, because there each side has topics of its own by design.
+    """Return one note per topic. None for a flow with a guard, because there each side has topics of its own by design.
 
     `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each remote
     topic. MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
@@ -231,7 +233,7 @@ def _acls(flow: OpenFlow) -> list[Finding]:
 
 
 def _remotes(flow: OpenFlow) -> dict[str, str]:
-    """The remote topics that exist, by source topic."""
+    """Return the remote topics that exist, by source topic."""
     named = {topic: flow.policy.remote(topic) for topic in flow.partitions}
     return {topic: remote for topic, remote in named.items() if remote in flow.remote_partitions}
 
@@ -239,7 +241,7 @@ def _remotes(flow: OpenFlow) -> dict[str, str]:
 def config_findings(
     differences: Mapping[str, Sequence[ConfigDifference]], remotes: Mapping[str, str], target: str
 ) -> list[Finding]:
-    """One error for all topics whose configuration differs; `differences` and `remotes` are by source topic."""
+    """Return one error for all topics whose configuration differs; `differences` and `remotes` are by source topic."""
     differing = {topic: difference for topic, difference in sorted(differences.items()) if difference}
     if not differing:
         return []
@@ -258,7 +260,7 @@ def _said(difference: ConfigDifference) -> str:
 
 
 def acl_findings(missing: Sequence[AclEntry], target: str) -> list[Finding]:
-    """One error for all ACLs of remote topics that the flow should have copied."""
+    """Return one error for all ACLs of remote topics that the flow should have copied."""
     if not missing:
         return []
     examples = "; ".join(
@@ -270,12 +272,14 @@ def acl_findings(missing: Sequence[AclEntry], target: str) -> list[Finding]:
 
 
 def compared(before: TopicIds, now: TopicIds) -> int:
-    """How many topics of both clusters the last published verdict knew."""
+    """Return how many topics of both clusters the last published verdict knew."""
     return sum(len(ids.keys() & before.get(alias, {}).keys()) for alias, ids in now.items())
 
 
 def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
-    """One note per cluster, which gives a cause. Other checks say whether records are missing or offsets are wrong."""
+    """Return one note per cluster, which gives a cause. Other checks say whether records are missing or offsets are
+    wrong.
+    """
     findings = []
     for alias, ids in now.items():
         known = before.get(alias, {})

@@ -55,7 +55,9 @@ from spark.read.waiting import wait_until
 
 
 def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:
-    """The note about groups that would start on the target without an offset, because the flow writes none there."""
+    """Return the note about groups that would start on the target without an offset, because the flow writes none
+    there.
+    """
     if flow.checkpoints.sync_group_offsets:
         return None
     without = {position.group for position in positions if position.on_target is None and not position.active}
@@ -72,8 +74,9 @@ def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Findi
 
 
 def unjudged_records(flow: FlowParameters, positions: int) -> Finding | None:
-    """The note that records which reached a guarded flow's target another way were not judged. `positions` is the
-    number of committed offsets."""
+    """Return the note that records which reached a guarded flow's target another way were not judged. `positions` is
+    the number of committed offsets.
+    """
     if flow.guard is None or not positions:
         return None
     return note(
@@ -119,7 +122,7 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
 
 
 def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:
-    """The outcome if no selected group that the job sees has committed an offset on the flow's topics.
+    """Return the outcome if no selected group that the job sees has committed an offset on the flow's topics.
 
     `translated` are selected groups that have checkpoints. If there are any, the connector sees groups that the job
     does not.
@@ -150,7 +153,7 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
 ) -> tuple[Look, list[PositionFinding]]:
-    """The last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
+    """Return the last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
 
     def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[PositionFinding]:
         before, now = first_syncs.histories, look.syncs.histories
@@ -299,7 +302,9 @@ def _translated(position: Position, proof: PositionProof | None) -> Translated:
 
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
-    """The number of committed offsets that could not be judged, by the code of the finding that gives the reason."""
+    """Return the number of committed offsets that could not be judged, by the code of the finding that gives the
+    reason.
+    """
     codes = {finding.code for finding in findings if finding.severity is FindingSeverity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})
 
@@ -309,7 +314,7 @@ def group_rows(
     proofs: Mapping[Position, PositionProof],
     findings: Iterable[tuple[Position, Finding]],
 ) -> Rows:
-    """The groups, those with most failures and errors first, then by records that they read again.
+    """Return the groups, those with most failures and errors first, then by records that they read again.
 
     `findings` has the findings about a position, apart from the finding of its proof.
     """
@@ -324,7 +329,7 @@ def group_rows(
 def _group_row(
     group: str, positions: Sequence[Position], proofs: Mapping[Position, PositionProof], wrong: set[Position]
 ) -> tuple[int, int, str, Mapping[str, Scalar]]:
-    """The row after its sort key."""
+    """Return the row after its sort key."""
     proven = [proofs[position] for position in positions if position in proofs and proofs[position].proven]
     disproven = {position for position in positions if (proof := proofs.get(position)) and proof.finding is not None}
     bad, again = len(disproven | (wrong & set(positions))), sum(proof.read_again for proof in proven)

@@ -79,9 +79,9 @@ def position_findings(
     patience: Patience,
     at_first: Mapping[tuple[str, TopicPartition], Position] = MappingProxyType({}),
 ) -> list[PositionFinding]:
-    """What is wrong or unusual about each position. `first_…` were read before the first look at the checkpoints.
-    `at_first` has the positions of the first look, and is empty during that look. What has moved since then is not
-    stuck.
+    """Return what is wrong or unusual about each position. `first_…` were read before the first look at the
+    checkpoints. `at_first` has the positions of the first look, and is empty during that look. What has moved since
+    then is not stuck.
     """
     findings: list[PositionFinding] = []
     for position in positions:
@@ -117,7 +117,7 @@ def _patience_with_group(position: Position, finding: Finding, patience: Patienc
 
 
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:
-    """The note for a group whose offset is older than the flow's start: it cannot be translated."""
+    """Return the note for a group whose offset is older than the flow's start: it cannot be translated."""
     if history.latest is None:
         return note(
             BEFORE_START,
@@ -195,7 +195,9 @@ def _set_back(position: Position) -> Finding:
 def _behind(
     position: Position, history: SyncHistory, earlier: SyncHistory, first_committed: int | None
 ) -> Finding | None:
-    """A failure if a running connector would have advanced the checkpoint by now, judged by the earlier readings."""
+    """Return a failure if a running connector would have advanced the checkpoint by now, judged by the earlier
+    readings.
+    """
     assert position.checkpoint is not None
     if first_committed is None or position.committed < first_committed:
         return None
@@ -212,14 +214,14 @@ def _behind(
 
 
 def _translation_moved(position: Position, before: Position | None) -> bool:
-    """Whether the checkpoint has advanced since the first look."""
+    """Return whether the checkpoint has advanced since the first look."""
     if before is None or before.checkpoint is None or position.checkpoint is None:
         return False
     return position.checkpoint.downstream > before.checkpoint.downstream
 
 
 def _owed_to_the_group(position: Position, before: Position | None) -> int:
-    """The offset that the group sync should have given the group on the target by now: that of the first look's
+    """Return the offset that the group sync should have given the group on the target by now: that of the first look's
     checkpoint.
     """
     assert position.checkpoint is not None
@@ -230,7 +232,9 @@ def _owed_to_the_group(position: Position, before: Position | None) -> int:
 
 
 def beyond_translation(position: Position) -> Position:
-    """The position as if the group's offset on the target were its translation, so that its record can prove it."""
+    """Return the position as if the group's offset on the target were its translation, so that its record can prove
+    it.
+    """
     assert position.on_target is not None
     return replace(position, checkpoint=Checkpoint(position.committed, position.on_target))
 

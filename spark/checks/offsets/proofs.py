@@ -41,8 +41,9 @@ def offsets_by_time(
     times: Mapping[Position, int],
     named: Callable[[TopicPartition], TopicPartition] = lambda at: at,
 ) -> dict[Position, int]:
-    """The first offset at or after each position's time (ms); -1 if there is none. One request serves each partition
-    once. `named` gives the cluster's name of a source partition."""
+    """Return the first offset at or after each position's time (ms); -1 if there is none. One request serves each
+    partition once. `named` gives the cluster's name of a source partition.
+    """
     offsets: dict[Position, int] = {}
     left = dict(times)
     while left:
@@ -59,8 +60,9 @@ def offsets_by_time(
 def records_near(
     flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
 ) -> dict[TopicPartition, list[RecordDigest]]:
-    """The records of the ranges without their content, by source partition; with `compared`, only those that the guard
-    lets cross."""
+    """Return the records of the ranges without their content, by source partition; with `compared`, only those that the
+    guard lets cross.
+    """
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     digests: dict[TopicPartition, list[RecordDigest]] = {}
@@ -93,13 +95,13 @@ class Expired:
 
     @property
     def unread(self) -> OffsetRange:
-        """The first source offsets that the group has not read."""
+        """Return the first source offsets that the group has not read."""
         waiting = max(self.position.committed, self.source_log.start)
         return OffsetRange(waiting, waiting + SOURCE_REACH + 1).within(self.source_log)
 
 
 def proof_by_next(expired: Expired, unread: Sequence[RecordDigest], on_target: Sequence[RecordDigest]) -> PositionProof:
-    """The proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
+    """Return the proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
     `on_target` has records of the target near the place where that record should be.
     """
     if not unread:
@@ -122,7 +124,7 @@ def _proven(expired: Expired, place: int) -> PositionProof:
 
 
 def places_on_target(expired: Expired, first: RecordDigest, by_time: int) -> list[OffsetRange]:
-    """Where the target should hold the `first` unread record: by its distance from the landing, and by its time.
+    """Return where the target should hold the `first` unread record: by its distance from the landing, and by its time.
     `by_time` is -1 if the target holds no record from that time on."""
     by_distance = expired.landed.record.offset + first.offset - expired.guess.offset
     places = [offset for offset in (by_distance, by_time) if offset >= 0]
@@ -131,7 +133,7 @@ def places_on_target(expired: Expired, first: RecordDigest, by_time: int) -> lis
 
 
 def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, PositionProof], int, int]:
-    """The proofs of the positions, and how many ranges and records were read for them."""
+    """Return the proofs of the positions, and how many ranges and records were read for them."""
     if not expired:
         return {}, 0, 0
     ranges = [(expiry.position.partition, expiry.unread) for expiry in expired]
@@ -226,7 +228,7 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
 
 
 def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, PositionProof], int, int]:
-    """The proofs, and how many ranges and records were read for those whose records the source has removed."""
+    """Return the proofs, and how many ranges and records were read for those whose records the source has removed."""
     proofs = {position: proof_at(position, around) for position, around in arounds.items()}
     expired = [
         Expired(position, proof, at.found, at.guess, at.source_log, at.target_log)
@@ -243,7 +245,9 @@ def _aborted(
     expected: Mapping[Position, "_Expected"],
     on_source: Mapping[TopicPartition, Sequence[RecordDigest]],
 ) -> dict[TopicPartition, frozenset[str]]:
-    """The digests of aborted source records near those landings that the source does not hold as committed records."""
+    """Return the digests of aborted source records near those landings that the source does not hold as committed
+    records.
+    """
     unknown = [
         position
         for position in positions
@@ -263,7 +267,7 @@ def _past_aborted(
     on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
     aborted: Mapping[TopicPartition, frozenset[str]],
 ) -> dict[Position, TranslatedRecord]:
-    """The landings on committed records, for the positions that landed on aborted ones."""
+    """Return the landings on committed records, for the positions that landed on aborted ones."""
     landings = {}
     for position in positions:
         translated, gone = expected[position].found, aborted.get(position.partition, frozenset())
@@ -278,7 +282,7 @@ def _past_aborted(
 def _joined(
     one: Mapping[TopicPartition, Sequence[RecordDigest]], other: Mapping[TopicPartition, Sequence[RecordDigest]]
 ) -> dict[TopicPartition, list[RecordDigest]]:
-    """The records of both readings, each once."""
+    """Return the records of both readings, each once."""
     return {
         partition: sorted({*one.get(partition, []), *other.get(partition, [])})
         for partition in one.keys() | other.keys()
@@ -299,7 +303,7 @@ def _expected(
     source_logs: Mapping[TopicPartition, OffsetRange],
     landings: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
-    """Where each position's record should be on the source. `landings` are known ones."""
+    """Return where each position's record should be on the source. `landings` are known ones."""
     guessed: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
     for position in positions:
         assert position.checkpoint is not None

@@ -21,7 +21,7 @@ class SyncsRead:
 
 
 def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
-    """The offset syncs of every source partition; none if the flow has none or their topic does not exist.
+    """Return the offset syncs of every source partition; none if the flow has none or their topic does not exist.
 
     `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
     """
@@ -52,7 +52,7 @@ class CheckpointsRead:
 
 
 def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> CheckpointsRead:
-    """The newest checkpoints by group and remote partition; none if their topic does not exist.
+    """Return the newest checkpoints by group and remote partition; none if their topic does not exist.
 
     `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
     """

@@ -38,13 +38,13 @@ class Candidates(NamedTuple):
     records: Sequence[RecordDigest]
 
     def between(self, start: int, end: int) -> int | None:
-        """How many records are at offsets [start, end); None if they were not read completely."""
+        """Return how many records are at offsets [start, end); None if they were not read completely."""
         if start < self.offsets.start or end > self.offsets.end:
             return None
         return sum(start <= record.offset < end for record in self.records)
 
     def within(self) -> list[RecordDigest]:
-        """The records in the range."""
+        """Return the records in the range."""
         return [record for record in self.records if self.offsets.start <= record.offset < self.offsets.end]
 
 
@@ -110,9 +110,10 @@ def translated_record(downstream: int, records: Sequence[RecordDigest]) -> Trans
 
 
 def source_range(guess: SourceGuess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
-    """The one small source range in which to look for the record: around the guess, around the first record with its
-    timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
-    starts there, so that skipped records can be counted."""
+    """Return the one small source range in which to look for the record: around the guess, around the first record with
+    its timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
+    starts there, so that skipped records can be counted.
+    """
     guesses = [offset for offset in (guess.offset if guess else None, by_time) if offset is not None and offset >= 0]
     if not guesses:
         return OffsetRange(log.start, log.start)
@@ -226,19 +227,19 @@ class Around:
 
 
 def is_unknown(translated: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
-    """Whether the record is not among the committed records of the source."""
+    """Return whether the record is not among the committed records of the source."""
     return translated is not None and all(record.digest != translated.record.digest for record in on_source)
 
 
 def committed_record(
     downstream: int, records: Sequence[RecordDigest], aborted: Collection[str]
 ) -> TranslatedRecord | None:
-    """The landing on a record that the source committed: no consumer of the source has read aborted records."""
+    """Return the landing on a record that the source committed: no consumer of the source has read aborted records."""
     return translated_record(downstream, [record for record in records if record.digest not in aborted])
 
 
 def proof_at(position: Position, around: Around) -> PositionProof:
-    """The proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
+    """Return the proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
 
     If the cleaner has removed the record at the translated offset, the one before it shows where the group is.
     """

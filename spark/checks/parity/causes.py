@@ -52,14 +52,14 @@ def with_replaced(
 
 
 def is_replaced(difference: Difference, sides: Sides) -> bool:
-    """Whether the surplus record belongs to a missing one, so that one finding covers both."""
+    """Return whether the surplus record belongs to a missing one, so that one finding covers both."""
     return sides.replaced and meaning(difference, replace(sides, guarded=False)) == meanings.EXTRA
 
 
 def source_was_recreated(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
-    """Whether a source log is not the one from which records were replicated, because the topic was deleted and created
-    again. It then ends before an offset that was replicated, or all its records are younger than an offset sync of an
-    offset that it still holds. The syncs were read before the log.
+    """Return whether a source log is not the one from which records were replicated, because the topic was deleted and
+    created again. It then ends before an offset that was replicated, or all its records are younger than an offset sync
+    of an offset that it still holds. The syncs were read before the log.
     """
     return any(
         sync.upstream >= log.end
@@ -146,7 +146,7 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
 
 
 def _is_due(key: Difference, tail: Difference) -> bool:
-    """Whether the records that are due explain the key. The source holds no record of a foreign key."""
+    """Return whether the records that are due explain the key. The source holds no record of a foreign key."""
     return key.kind != "newest-foreign" and key.first >= tail.first
 
 
@@ -155,8 +155,8 @@ def _is_outdated(difference: Difference) -> bool:
 
 
 def times_sent_again(history: SyncHistory) -> int:
-    """How often the flow went back to an offset that it had already replicated, as a restarted task does: the target
-    then advances further than the source.
+    """Return how often the flow went back to an offset that it had already replicated, as a restarted task does: the
+    target then advances further than the source.
     """
     return sum(
         after.upstream - before.upstream < after.downstream - before.downstream
@@ -167,7 +167,7 @@ def times_sent_again(history: SyncHistory) -> int:
 def known_starts(
     flow: FlowParameters, partitions: Iterable[TopicPartition], syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, int | None]:
-    """The source offset from which every record must be on the target; None if only the records can show it."""
+    """Return the source offset from which every record must be on the target; None if only the records can show it."""
     if flow.start_from == "earliest":
         return dict.fromkeys(partitions, 0)
     histories = {partition: syncs.get(partition, SyncHistory()) for partition in partitions}
@@ -175,7 +175,9 @@ def known_starts(
 
 
 def arrived(flow: FlowParameters, source: OffsetRange, target: OffsetRange, history: SyncHistory) -> bool:
-    """Whether the target may be complete, judged by its size, or by the newest sync if the flow starts at latest."""
+    """Return whether the target may be complete, judged by its size, or by the newest sync if the flow starts at
+    latest.
+    """
     if flow.start_from == "earliest":
         return target.size >= source.size
     sync = history.latest
@@ -208,7 +210,7 @@ def without_start(
 
 
 def owed_ends(differences: Iterable[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[TopicPartition, int]:
-    """By source partition, the target's end offset at which the missing records could have arrived."""
+    """Return, by source partition, the target's end offset at which the missing records could have arrived."""
     owed: dict[TopicPartition, int] = {}
     for difference in differences:
         # In a partition without a known start, a single record may be all that ever arrives.

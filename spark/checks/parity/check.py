@@ -118,7 +118,7 @@ def _coverage(
     differences: Sequence[Difference],
     sides: Mapping[TopicPartition, Sides],
 ) -> Coverage:
-    """The partitions that were judged, including those that the target lacks; looping topics count as judged."""
+    """Return the partitions that were judged, including those that the target lacks; looping topics count as judged."""
     changed = set(first_pass.disagreeing) - unread.keys() if not flow.parameters.comparable else set()
     unknown = {difference.partition for difference in differences if difference.kind == UNPROVEN} - unread.keys()
     by_compaction = undecided(differences, sides, meanings.COMPACTED) - unread.keys() - unknown
@@ -135,7 +135,7 @@ def _coverage(
 
 
 def counted(counts: Mapping[str, int | float], *, guarded: bool) -> str:
-    """The summary: what was read, and in how many partitions both sides have the same records."""
+    """Return the summary: what was read, and in how many partitions both sides have the same records."""
     same = int(counts["agreeingPartitions"])
     summary = (
         f"{counts['sourceRecords']} source and {numbered(int(counts['targetRecords']), 'target record[|s]')}; "
@@ -155,7 +155,7 @@ def counted(counts: Mapping[str, int | float], *, guarded: bool) -> str:
 
 
 def not_compared(first_pass: FirstPass) -> list[Finding]:
-    """The findings for a flow whose transforms may change and drop records: only counts are judged."""
+    """Return the findings for a flow whose transforms may change and drop records: only counts are judged."""
     source, target = first_pass.total(SOURCE).records, first_pass.total(TARGET).records
     if source and not target:
         return [error("nothing-arrived", f"the target holds none of the {source} source records: the flow's own "
@@ -182,7 +182,7 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
 
 
 def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:
-    """How many records the flow's filters drop, and an error for those that are on the target anyway."""
+    """Return how many records the flow's filters drop, and an error for those that are on the target anyway."""
     source, target = first_pass.total(SOURCE).filtered, first_pass.total(TARGET).filtered
     findings = []
     if source:
@@ -199,7 +199,7 @@ def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> lis
 
 
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
-    """An error if the source holds no records; a note if all its records came from the other direction."""
+    """Return an error if the source holds no records; a note if all its records came from the other direction."""
     source = first_pass.total(SOURCE)
     if source.records or first_pass.proven:
         return []

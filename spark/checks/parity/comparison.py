@@ -53,8 +53,8 @@ def compared(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
 ) -> RecordComparison:
-    """The comparison of the partitions that disagree, with both their logs afterwards. The syncs were read before, so a
-    target log that ends before the newest of them was recreated.
+    """Return the comparison of the partitions that disagree, with both their logs afterwards. The syncs were read
+    before, so a target log that ends before the newest of them was recreated.
     """
     if not first_pass.disagreeing:
         return RecordComparison([], {})
@@ -86,7 +86,7 @@ def _after_waiting(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> RecordComparison:
-    """The comparison, once the records that are still due have had time to arrive."""
+    """Return the comparison, once the records that are still due have had time to arrive."""
     partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
     if flow.parameters.start_from == "earliest":
@@ -108,7 +108,7 @@ def _differing(
     target_unread: Mapping[TopicPartition, OffsetRange],
     deadline_seconds: float,
 ) -> RecordComparison:
-    """One comparison of the partitions of `starts`, record by record."""
+    """Return one comparison of the partitions of `starts`, record by record."""
     partitions = list(starts)
     target_logs = logs_on_target(flow, partitions)
     # A transaction that was still open at one deadline does not get another.
@@ -165,7 +165,7 @@ def _differing(
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
-    """The partitions whose topics the source compacts."""
+    """Return the partitions whose topics the source compacts."""
     policies = flow.source.cleanup_policies({partition.topic for partition in partitions})
     return {partition for partition in partitions if "compact" in policies.get(partition.topic, "")}
 
@@ -199,7 +199,7 @@ def _sides_now(
 
 
 def _owed_by_count(first_pass: FirstPass) -> dict[TopicPartition, int]:
-    """By source partition, the target's end offset at which it could hold as many records as the source."""
+    """Return, by source partition, the target's end offset at which it could hold as many records as the source."""
     return {
         partition: first_pass.target_logs[partition].end
         + first_pass.source[partition].records

@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the records are, such as `partition 0 offsets 5 to 9`."""
+        """Return where the records are, such as `partition 0 offsets 5 to 9`."""
         offsets = f"offset {self.first}" if self.first == self.last else f"offsets {self.first} to {self.last}"
         return f"partition {self.partition.partition} {offsets}"
 
@@ -68,20 +68,21 @@ class Sides:
 
     @property
     def restarted(self) -> bool:
-        """Whether a restart explains duplicates, however many. A second connector that writes the flow's offset syncs
-        seems to begin again constantly.
+        """Return whether a restart explains duplicates, however many. A second connector that writes the flow's offset
+        syncs seems to begin again constantly.
         """
         return 0 < self.sent_again <= RESTARTS
 
     @property
     def held(self) -> int:
-        """How many records the target holds. Markers of the flow's own transactions take at most half of its offsets;
-        `target_records` were counted before the end was read."""
+        """Return how many records the target holds. Markers of the flow's own transactions take at most half of its
+        offsets; `target_records` were counted before the end was read.
+        """
         return max(self.target_records, self.target.size // 2) if self.exactly_once else self.target.size
 
     @property
     def remade(self) -> bool:
-        """Whether the target's log ends before a record that the flow once wrote to it."""
+        """Return whether the target's log ends before a record that the flow once wrote to it."""
         return self.target.end < self.written_end
 
 
@@ -134,7 +135,9 @@ _MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
 
 
 def _missing_head(difference: Difference, sides: Sides) -> meanings.Meaning:
-    """Whether the missing records have expired on the target: each took one of the offsets before its log start."""
+    """Return whether the missing records have expired on the target: each took one of the offsets before its log
+    start.
+    """
     return meanings.EXPIRED_ON_TARGET if difference.records <= sides.target.start else meanings.MISSING
 
 
@@ -157,7 +160,7 @@ def _of_newest(difference: Difference, sides: Sides) -> meanings.Meaning:
 
 
 def meaning(difference: Difference, sides: Sides) -> meanings.Meaning:
-    """What a difference means, given what both logs still hold and what may explain it."""
+    """Return what a difference means, given what both logs still hold and what may explain it."""
     kind = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(kind, kind)

@@ -43,7 +43,7 @@ class Earlier:
     def usable(
         self, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
     ) -> tuple[dict[TopicPartition, Proven], dict[TopicPartition, str]]:
-        """The partitions in which only what follows must be compared, and why the others need more."""
+        """Return the partitions in which only what follows must be compared, and why the others need more."""
         proven: dict[TopicPartition, Proven] = {}
         why: dict[TopicPartition, str] = {}
         if self.evidence is None or self.why_not:
@@ -65,8 +65,8 @@ NOTHING_EARLIER = Earlier()
 
 
 def why_not_flow(flow: FlowParameters, evidence: ParityEvidence | None, why_none: str) -> str:
-    """Why no partition of the flow can continue from the evidence of its newest verdict; empty if some may, or if no
-    verdict was ever published. `why_none` says why a verdict holds no evidence.
+    """Return why no partition of the flow can continue from the evidence of its newest verdict; empty if some may, or
+    if no verdict was ever published. `why_none` says why a verdict holds no evidence.
     """
     if evidence is None:
         # A flow that is always compared in full never stores any.
@@ -77,7 +77,7 @@ def why_not_flow(flow: FlowParameters, evidence: ParityEvidence | None, why_none
 
 
 def why_never(flow: FlowParameters) -> str:
-    """Why a flow is always compared in full; empty if it is not."""
+    """Return why a flow is always compared in full; empty if it is not."""
     if flow.guard is not None:
         return "both sides hold records of their own"
     if not flow.comparable or flow.drops:
@@ -98,7 +98,7 @@ def why_not_topic(before: ProvenTopic | None, now: TopicIdentity | None) -> str:
 
 
 def why_not(proven: Proven, source: OffsetRange, target: OffsetRange) -> str:
-    """Why what was proven about a partition does not count for these logs; empty if it does."""
+    """Return why what was proven about a partition does not count for these logs; empty if it does."""
     sides = ((source, proven.source_start, proven.source), (target, proven.target_start, proven.target))
     for log, start, position in sides:
         if log.end < position:
@@ -121,8 +121,8 @@ def by_sums(
     *,
     compacted: bool,
 ) -> Proven | None:
-    """What is proven about a partition whose sums are equal in the ranges that were `read` on source and target. These
-    begin where `before` ends, or else with the `logs`. None if there is nothing to continue from.
+    """Return what is proven about a partition whose sums are equal in the ranges that were `read` on source and target.
+    These begin where `before` ends, or else with the `logs`. None if there is nothing to continue from.
     """
     (source, target), (here, there) = read, sums
     if before is None:
@@ -144,9 +144,9 @@ def by_records(
     *,
     compacted: bool,
 ) -> Proven | None:
-    """What is proven about a partition that was compared record by record, and passed. `position` has an offset of the
-    source, the target offset at which the records before it end, and their number. `differences` are the numbers of
-    records by kind. None if one of these kinds may mean something else later.
+    """Return what is proven about a partition that was compared record by record, and passed. `position` has an offset
+    of the source, the target offset at which the records before it end, and their number. `differences` are the numbers
+    of records by kind. None if one of these kinds may mean something else later.
     """
     source, target, records = position
     duplicates = differences.get(_DUPLICATED, 0)
@@ -161,7 +161,7 @@ def by_records(
 def topics_proven(
     partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicIdentity]
 ) -> dict[str, ProvenTopic]:
-    """The proven partitions by topic, without topics whose id is not known."""
+    """Return the proven partitions by topic, without topics whose id is not known."""
     topics: dict[str, dict[int, Proven]] = {}
     for partition, proven in partitions.items():
         topics.setdefault(partition.topic, {})[partition.partition] = proven
@@ -173,7 +173,7 @@ def topics_proven(
 
 
 def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
-    """Whether any of these source logs certainly holds a record that was compared earlier: compaction may remove
+    """Return whether any of these source logs certainly holds a record that was compared earlier: compaction may remove
     all.
     """
     return any(log.start == evidence.source_start and not evidence.unmoved for evidence, log in proven)
@@ -184,8 +184,8 @@ _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 def topics_now(flow: OpenFlow) -> dict[str, TopicIdentity]:
-    """The replicated topics by their names on the source, without topics that have no id. None if the user may not see
-    their configuration.
+    """Return the replicated topics by their names on the source, without topics that have no id. None if the user may
+    not see their configuration.
     """
     remote = {name: flow.policy.remote(name) for name in flow.partitions}
     here = flow.source.describe(list(remote))

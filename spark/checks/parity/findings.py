@@ -24,14 +24,14 @@ from spark.checks.parity.first_pass import FirstPass
 def undecided(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: meanings.Meaning
 ) -> set[TopicPartition]:
-    """The partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
+    """Return the partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
     return {
         difference.partition for difference in differences if meaning(difference, sides[difference.partition]) in why
     }
 
 
 def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
-    """The number of records per topic that have not reached the target yet."""
+    """Return the number of records per topic that have not reached the target yet."""
     behind: dict[str, int] = {}
     for difference in differences:
         if meaning(difference, sides[difference.partition]) == meanings.LAGGING:
@@ -40,7 +40,7 @@ def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides
 
 
 def target_records(source_records: int, differences: Iterable[Difference]) -> int:
-    """How many records of a partition with `source_records` and these differences the target holds."""
+    """Return how many records of a partition with `source_records` and these differences the target holds."""
     return source_records + sum(
         -difference.records
         if difference.kind.startswith("missing") or difference.kind in UNREPLICATED | {"unmarked"}
@@ -65,7 +65,7 @@ def unread_on_source(
 def unread_on_target(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, OffsetRange]:
-    """By source partition, unreadable target offsets that may hold records which seem to be missing there."""
+    """Return, by source partition, unreadable target offsets that may hold records which seem to be missing there."""
     return {
         difference.partition: offsets
         for difference in differences
@@ -79,7 +79,9 @@ def parity_findings(
     sides: Mapping[TopicPartition, Sides],
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
-    """One finding per topic and meaning, which names partitions and offsets. `labels` replace the names of topics."""
+    """Return one finding per topic and meaning, which names partitions and offsets. `labels` replace the names of
+    topics.
+    """
     grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
     for difference in differences:
         if not is_replaced(difference, sides[difference.partition]):
@@ -128,7 +130,7 @@ class PartitionRecords:
 def final_partitions(
     first_pass: FirstPass, differences: Sequence[Difference]
 ) -> dict[TopicPartition, PartitionRecords]:
-    """The partitions after their comparison.
+    """Return the partitions after their comparison.
 
     A partition with offsets that could not be read does not count as equal. A partition that is equal from the start
     of the flow on counts as equal.
@@ -152,7 +154,7 @@ def final_partitions(
 
 
 def counted_partitions(first_pass: FirstPass) -> dict[TopicPartition, PartitionRecords]:
-    """The partitions if nothing is compared after the first pass."""
+    """Return the partitions if nothing is compared after the first pass."""
     unequal = {*first_pass.disagreeing, *first_pass.unread}
     return {
         partition: PartitionRecords(sums.records, first_pass.target[partition].records, partition not in unequal)
@@ -170,7 +172,7 @@ def totals(partitions: Iterable[PartitionRecords]) -> dict[str, int]:
 
 
 def topic_rows(partitions: Mapping[TopicPartition, PartitionRecords]) -> Rows:
-    """The topics by source name, those with most unequal partitions first."""
+    """Return the topics by source name, those with most unequal partitions first."""
     by_topic: dict[str, list[PartitionRecords]] = {}
     for partition, records in partitions.items():
         by_topic.setdefault(partition.topic, []).append(records)

@@ -43,7 +43,7 @@ class CommittedLogs:
 def committed_logs(
     flow: OpenFlow, cluster: FlowCluster, partitions: Iterable[TopicPartition], deadline_seconds: float
 ) -> CommittedLogs:
-    """The logs once every transaction that was open at first has ended, or at the deadline."""
+    """Return the logs once every transaction that was open at first has ended, or at the deadline."""
     wanted = list(partitions)
     written = cluster.ends(wanted)
     logs = cluster.logs(wanted, committed=True)
@@ -65,7 +65,7 @@ def committed_logs(
 def unread(
     logs: Mapping[TopicPartition, OffsetRange], written: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, OffsetRange]:
-    """The offsets that `logs` do not show as committed, up to `written`, an earlier high watermark."""
+    """Return the offsets that `logs` do not show as committed, up to `written`, an earlier high watermark."""
     return {
         partition: OffsetRange(logs[partition].end, end)
         for partition, end in written.items()
@@ -74,7 +74,9 @@ def unread(
 
 
 def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alias: str) -> list[Finding]:
-    """One error per topic of the cluster `alias` for offsets that could not be read; topics are named as there."""
+    """Return one error per topic of the cluster `alias` for offsets that could not be read; topics are named as
+    there.
+    """
     topics: dict[str, dict[int, OffsetRange]] = {}
     for partition, offsets in sorted(hidden.items()):
         topics.setdefault(partition.topic, {})[partition.partition] = offsets
@@ -130,7 +132,9 @@ class FirstPass:
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
-        """The partitions that a record-by-record comparison must judge: they differ, or may be in another order."""
+        """Return the partitions that a record-by-record comparison must judge: they differ, or may be in another
+        order.
+        """
         return [
             source_log
             for source_log in self.source_logs
@@ -140,8 +144,9 @@ class FirstPass:
 
     @property
     def with_other_marks(self) -> list[TopicPartition]:
-        """The partitions in which a record may carry a mark that no guard appended: what came from the target differs
-        from what the target wrote, or a record carries both marks."""
+        """Return the partitions in which a record may carry a mark that no guard appended: what came from the target
+        differs from what the target wrote, or a record carries both marks.
+        """
         partitions = []
         for partition, here in self.source.items():
             there = self.target[partition]
@@ -151,7 +156,7 @@ class FirstPass:
         return partitions
 
     def dense(self, partition: TopicPartition) -> bool:
-        """Whether the source holds a record at each of its offsets: no transactions and no compaction."""
+        """Return whether the source holds a record at each of its offsets: no transactions and no compaction."""
         log = self.source_read.get(partition, self.source_logs[partition])
         before = self.proven.get(partition)
         dense = self.source[partition].records + self.source[partition].aside == log.size
@@ -163,7 +168,7 @@ class FirstPass:
         return min((sums.oldest_ms for sums in self.target.values() if sums.oldest_ms is not None), default=None)
 
     def total(self, side: str) -> Sums:
-        """The counts of all partitions of a side, without digests."""
+        """Return the counts of all partitions of a side, without digests."""
         sums = (self.source if side == SOURCE else self.target).values()
         return Sums(
             sum(part.records for part in sums),
@@ -271,7 +276,8 @@ def _read(
 def _read_further(
     flow: OpenFlow, source_logs: Mapping[TopicPartition, OffsetRange], target_logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, OffsetRange]:
-    """The source logs of partitions whose target is longer, with as many offsets as it has, if the source has them.
+    """Return the source logs of partitions whose target is longer, with as many offsets as it has, if the source has
+    them.
 
     The length of a target means nothing in a guarded flow, which has records of its own there, or in an exactly-once
     flow, which has markers there.
@@ -286,7 +292,7 @@ def _read_further(
 
 
 def read_as_far(source: OffsetRange, target: OffsetRange, source_end: int) -> OffsetRange:
-    """The source's log up to as many offsets as the target has; the source ends at `source_end` now."""
+    """Return the source's log up to as many offsets as the target has; the source ends at `source_end` now."""
     return OffsetRange(source.start, max(source.end, min(source_end, source.start + target.size)))
 
 
@@ -323,7 +329,7 @@ def wait_for_target(
 
 
 def logs_on_target(flow: OpenFlow, partitions: list[TopicPartition]) -> dict[TopicPartition, OffsetRange]:
-    """The target's logs by source partition."""
+    """Return the target's logs by source partition."""
     remote = flow.policy.remote_partition
     logs = flow.target.logs([remote(partition) for partition in partitions], committed=True)
     return {partition: logs[remote(partition)] for partition in partitions}

@@ -23,7 +23,7 @@ def proven_topics(
     now: Mapping[str, TopicIdentity],
     now_seconds: int,
 ) -> dict[str, ProvenTopic]:
-    """Where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
+    """Return where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
     if why_never(flow):
         return {}
     differ, proofs = set(first_pass.disagreeing), {}
@@ -52,7 +52,7 @@ def proven_topics(
 
 
 def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
-    """How many source records earlier validations have compared, and what both sides have removed since."""
+    """Return how many source records earlier validations have compared, and what both sides have removed since."""
     proven = first_pass.proven
     return {
         "provenPartitions": len(proven),
@@ -67,7 +67,7 @@ def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
 
 
 def earlier_summary(first_pass: FirstPass) -> str:
-    """What the outcome relies on besides what was compared now; empty if nothing."""
+    """Return what the outcome relies on besides what was compared now; empty if nothing."""
     counts = earlier_counts(first_pass)
     if not first_pass.proven:
         return ""
@@ -96,8 +96,8 @@ def in_full_findings(first_pass: FirstPass) -> list[Finding]:
 
 
 def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
-    """The positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity did not
-    pass. Without parity, it is not known that the target holds the records in the same order.
+    """Return the positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity
+    did not pass. Without parity, it is not known that the target holds the records in the same order.
     """
     by_name = {check.name: check for check in checks}
     parity, offsets = by_name.get(CheckName.PARITY), by_name.get(CheckName.OFFSETS)
@@ -128,7 +128,7 @@ def spans(
     kinds: Mapping[TopicPartition, Mapping[str, int]],
     topics: Mapping[str, TopicIdentity],
 ) -> dict[str, SpannedTopic]:
-    """The spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
+    """Return the spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
     if why_never(flow):
         return {}
     differ, by_topic = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
@@ -152,7 +152,7 @@ def spans(
 
 
 def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:
-    """The span of a partition whose sums are equal, now and in what earlier validations have proven about it."""
+    """Return the span of a partition whose sums are equal, now and in what earlier validations have proven about it."""
     before = first_pass.proven.get(partition)
     target = first_pass.target_logs[partition]
     source = first_pass.source_read.get(partition, first_pass.source_logs[partition])

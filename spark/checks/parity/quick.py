@@ -49,7 +49,7 @@ class NewestRecords:
 
     @property
     def arrived(self) -> bool:
-        """Whether the offset syncs show that the whole source log was once on the target."""
+        """Return whether the offset syncs show that the whole source log was once on the target."""
         latest = self.history.latest
         if latest is None:
             return False
@@ -57,12 +57,12 @@ class NewestRecords:
 
     @property
     def certain(self) -> bool:
-        """Whether a record that was not found is certainly not on the target."""
+        """Return whether a record that was not found is certainly not on the target."""
         return self.whole and not self.compacted
 
 
 def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Sequence[RecordDigest]]:
-    """The source records that the target lacks or holds in another order, by what that means."""
+    """Return the source records that the target lacks or holds in another order, by what that means."""
     places: dict[str, list[int]] = {}
     for index, record in enumerate(tail.target):
         places.setdefault(record.digest, []).append(index)
@@ -89,7 +89,7 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
 
 
 def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
-    """What it means that these records are not on the target, by their index among the newest ones."""
+    """Return what it means that these records are not on the target, by their index among the newest ones."""
     if not absent:
         return {}
     if not tail.certain:
@@ -164,7 +164,7 @@ def _comparable(flow: OpenFlow) -> bool:
 def _tails(
     flow: OpenFlow, ends: Ends, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, NewestRecords]:
-    """The tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
+    """Return the tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
     newest = {
         partition: OffsetRange(log.end - TAIL, log.end).within(log)
         for partition, log in ends.source_logs.items()
@@ -211,7 +211,7 @@ def _wait_for_movement(
 def _on_target(
     flow: OpenFlow, on_source: Mapping[TopicPartition, list[RecordDigest]], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, tuple[list[RecordDigest], bool]]:
-    """The target's records, from the first that is not older than the source's on, and whether these are all."""
+    """Return the target's records, from the first that is not older than the source's on, and whether these are all."""
     remote = flow.policy.remote_partition
     oldest = {remote(partition): min(one.time_ms for one in every) for partition, every in on_source.items()}
     begins = flow.target.offsets_at(oldest, committed=True)
@@ -234,7 +234,7 @@ def _on_target(
 def _findings(
     flow: OpenFlow, by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]
 ) -> list[Finding]:
-    """One finding per topic and meaning."""
+    """Return one finding per topic and meaning."""
     grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[RecordDigest]]]] = {}
     for partition, by_meaning in by_partition.items():
         for what, records in by_meaning.items():

@@ -60,7 +60,7 @@ class Sums:
 
 
 def same_places(source: Sums, target: Sums) -> bool:
-    """Whether equal records are at the same distances on both sides, so that their order is the same.
+    """Return whether equal records are at the same distances on both sides, so that their order is the same.
 
     If each record of the target is `shift` offsets further on, the sum of digest times offset differs by `shift` times
     the sum of the digests. Markers and records sent again change the distances, and then this is False.
@@ -86,12 +86,14 @@ class LeftToSparkError(Exception):
 
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
-    """Whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates them."""
+    """Return whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates
+    them.
+    """
     return not flow.drops and sum(offsets.size for ranges in sides for offsets in ranges.values()) <= AT_MOST_RECORDS
 
 
 def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
-    """The sums of both sides by source partition, like `target`; raises LeftToSparkError."""
+    """Return the sums of both sides by source partition, like `target`; raises LeftToSparkError."""
     named = {flow.policy.remote_partition(partition): partition for partition in target}
     remote = {there: target[here] for there, here in named.items()}
 
@@ -105,7 +107,7 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
 
 
 def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
-    """The sums of each partition that holds a record. Raises LeftToSparkError."""
+    """Return the sums of each partition that holds a record. Raises LeftToSparkError."""
     added: dict[TopicPartition, _Adding] = defaultdict(_Adding)
     left, role_without_headers = AT_MOST_BYTES, role_of(side, flow.guard, ())
     try:
@@ -184,13 +186,13 @@ def both_clusters(flow: OpenFlow) -> str:
 
 
 def both_sides(flow: OpenFlow, source: Ranges, target: Ranges) -> DataFrame:
-    """The digests of both sides' records in one frame, so that a single Spark job reads them."""
+    """Return the digests of both sides' records in one frame, so that a single Spark job reads them."""
     here = flow.digests(flow.read(flow.source, source), SOURCE)
     return here.unionByName(flow.digests(flow.read(flow.target, _remote(flow, target)), TARGET))
 
 
 def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
-    """The sums of both sides by source partition, like `target`; none for a partition without records."""
+    """Return the sums of both sides by source partition, like `target`; none for a partition without records."""
     if not flow.spark.running and are_few(flow.parameters, source, target):
         with suppress(LeftToSparkError):
             return sums_of_few(flow, source, target)
@@ -220,7 +222,8 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
 
 
 def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, Named]:
-    """The sums of each partition, by the topic's name on its own cluster, and the source partition of each by side.
+    """Return the sums of each partition, by the topic's name on its own cluster, and the source partition of each by
+    side.
 
     Only the sums are renamed: renaming each record costs more than adding it up.
     """
