@@ -84,5 +84,5 @@ def conf_pair(given: str) -> tuple[str, str]:
 
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:
-    """What the arguments say about Spark."""
+    """Return what the arguments say about Spark."""
     return SessionOptions(arguments.master, arguments.jars_dir, arguments.driver_memory, dict(arguments.spark_conf))

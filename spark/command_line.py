@@ -57,8 +57,8 @@ def main(argv: list[str] | None = None, session: SessionOptions | None = None) -
 
 
 def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
-    """The function that makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job spends
-    minutes.
+    """Return the function that makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job
+    spends minutes.
     """
     try:
         from spark.report.page import page

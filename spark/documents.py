@@ -11,7 +11,7 @@ from components.kafka.patterns import pattern_error
 
 
 def read_document(path: Path) -> Parameters:
-    """The document in the file; raises CannotRunError."""
+    """Return the document in the file; raises CannotRunError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -27,7 +27,7 @@ def read_document(path: Path) -> Parameters:
 
 
 def parse_document(text: str, where: str) -> Parameters:
-    """The document in `text`. Raises CannotRunError, which names every wrong key but repeats no value."""
+    """Return the document in `text`. Raises CannotRunError, which names every wrong key but repeats no value."""
     try:
         document = Parameters.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
@@ -47,7 +47,7 @@ def parse_document(text: str, where: str) -> Parameters:
 
 
 def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters, ...]:
-    """The flow of that name, or every flow of that replication; every flow of the document when `name` is None.
+    """Return the flow of that name, or every flow of that replication; every flow of the document when `name` is None.
 
     Raises CannotRunError when there is none.
     """

@@ -31,7 +31,7 @@ _WRONG_USE = 2
 
 
 def stored_properties(text: str) -> dict[str, str]:
-    """The properties that a Java program has stored, one a line. Source: java.util.Properties.store.
+    """Return the properties that a Java program has stored, one a line. Source: java.util.Properties.store.
 
     Java does not escape characters that only Python takes for the end of a line, such as U+2028. Raises ValueError for
     a line that Java would not write.
@@ -52,7 +52,7 @@ def _unescaped(text: str) -> str:
 
 
 def session_options(settings: Mapping[str, str], address: str) -> SessionOptions:
-    """The session that was submitted, with its driver at this address; raises KeyError for a missing setting."""
+    """Return the session that was submitted, with its driver at this address; raises KeyError for a missing setting."""
     conf = {key: value for key, value in settings.items() if key not in _OF_THE_SUBMISSION}
     conf |= {"spark.driver.host": address, "spark.driver.bindAddress": address}
     return SessionOptions(settings[_MASTER], None, settings.get(_MEMORY, DRIVER_HEAP), conf)

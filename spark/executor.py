@@ -28,7 +28,7 @@ _WRONG_USE = 2
 
 
 def executor_command(variables: Mapping[str, str], spark_home: Path) -> list[str]:
-    """The command of an executor's JVM; raises KeyError, with the name of a variable that Spark did not set."""
+    """Return the command of an executor's JVM; raises KeyError, with the name of a variable that Spark did not set."""
     options = {int(match[1]): value for name, value in variables.items() if (match := _JAVA_OPTION.fullmatch(name))}
     home = variables.get("JAVA_HOME")
     memory = variables[_MEMORY]

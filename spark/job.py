@@ -75,7 +75,9 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
 def check_flow(
     flow: FlowParameters, spark: Spark, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
 ) -> FlowOutcome:
-    """The outcome of one of the document's `flows`; if a cluster cannot be reached, that is the flow's only error."""
+    """Return the outcome of one of the document's `flows`; if a cluster cannot be reached, that is the flow's only
+    error.
+    """
     began_at = _now()
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []
@@ -127,7 +129,7 @@ def _accepting(check: CheckOutcome, flow: FlowParameters) -> CheckOutcome:
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:
-    """The check's outcome, or the error that kept it from running."""
+    """Return the check's outcome, or the error that kept it from running."""
     try:
         return check.run(readings)
     except (CannotRunError, ClusterError) as error:

@@ -36,7 +36,7 @@ class Secret:
     value: bytes = field(repr=False)
 
     def text(self) -> str:
-        """The value as text, without the line break that editors and `echo` add."""
+        """Return the value as text, without the line break that editors and `echo` add."""
         try:
             return self.value.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
@@ -66,7 +66,7 @@ KeystoreToPem = Callable[[bytes, str, str, str], str]
 
 
 def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Resolve:
-    """A function that resolves references.
+    """Return a function that resolves references.
 
     It reads Secrets from the folder `secrets`, where a pod mounts them at NAMESPACE/NAME/KEY. Without that folder it
     reads them from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
@@ -88,7 +88,7 @@ def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Res
 
 
 def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem: KeystoreToPem) -> ClientOptions:
-    """The logins to `cluster`, with certificates inline so that executors need no file."""
+    """Return the logins to `cluster`, with certificates inline so that executors need no file."""
 
     def read(reference: CredentialReference) -> str:
         secret = resolve(reference)
@@ -109,7 +109,7 @@ def client_options(cluster: ClusterParameters, resolve: Resolve, keystore_to_pem
 
 
 def java_properties(config: ClientConfig) -> dict[str, str]:
-    """The same login for Kafka's Java client, which Spark's reader uses."""
+    """Return the same login for Kafka's Java client, which Spark's reader uses."""
     given = {key: str(value) for key, value in config.items()}
     properties = {"security.protocol": given["security.protocol"]}
     if "ssl.ca.pem" in given:
@@ -214,7 +214,8 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
 
 
 def keystore_to_pem(spark: Spark) -> KeystoreToPem:
-    """A function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no value.
+    """Return a function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no
+    value.
 
     Only Java reads JKS files, so this is all that the driver still asks the JVM for.
     """

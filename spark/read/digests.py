@@ -19,7 +19,7 @@ COMPARED, ASIDE, LOOPED, FILTERED = "compared", "aside", "looped", "filtered"
 
 
 def role_column(side: str, guard: GuardParameters | None) -> Column:
-    """The role of a record in a flow: COMPARED, ASIDE or LOOPED."""
+    """Return the role of a record in a flow: COMPARED, ASIDE or LOOPED."""
     if guard is None:
         return F.lit(COMPARED)
     if side == SOURCE:
@@ -28,7 +28,7 @@ def role_column(side: str, guard: GuardParameters | None) -> Column:
 
 
 def is_dropped(drops: Sequence[DropsParameters], remote: Column) -> Column:
-    """Whether any of the user's filters drops the record; `remote` is the name of its topic on the target."""
+    """Return whether any of the user's filters drops the record; `remote` is the name of its topic on the target."""
     dropped = F.lit(False)
     for drop in drops:
         dropped |= ~_met(drop, remote) if drop.negate else _met(drop, remote)
@@ -47,7 +47,7 @@ def _met(drops: DropsParameters, remote: Column) -> Column:
 
 
 def header_column(side: str, guard: GuardParameters | None) -> Column:
-    """The headers to compare: without the marks that the guards of both directions appended on the way.
+    """Return the headers to compare: without the marks that the guards of both directions appended on the way.
 
     A mark is the last header of its name and has no value. If the last one has a value, it is not the guard's and
     stays.
@@ -68,12 +68,12 @@ def _without_last(given: Column, name: str) -> Column:
 
 
 def without_headers(names: Sequence[str], given: Column) -> Column:
-    """The `given` headers without any of these `names`."""
+    """Return the `given` headers without any of these `names`."""
     return F.filter(given, lambda header: ~header["key"].isin(*names)) if names else given
 
 
 def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence[str], given: Headers) -> Headers:
-    """What `headers` and `without` leave of the `given` headers of one record."""
+    """Return what `headers` and `without` leave of the `given` headers of one record."""
     names, kept_headers = {name for name, _ in given}, given
     if guard is not None:
         newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
@@ -84,7 +84,7 @@ def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence
 
 
 def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
-    """The `role` of a record with the `given` headers."""
+    """Return the `role` of a record with the `given` headers."""
     if guard is None:
         return COMPARED
     names = {name for name, _ in given}
@@ -96,7 +96,7 @@ def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
 
 
 def _carries(name: str) -> Column:
-    """Whether a header has that name; false (not null) for a record without headers."""
+    """Return whether a header has that name; false (not null) for a record without headers."""
     return F.coalesce(F.array_contains(F.col("headers")["key"], name), F.lit(False))
 
 
@@ -106,7 +106,7 @@ PLACED_MODULUS = (1 << 31) - 1
 
 
 def record_digest(compared_headers: Column) -> Column:
-    """A 64-bit digest of a record's key, value, headers and timestamp (bigint).
+    """Return a 64-bit digest of a record's key, value, headers and timestamp (bigint).
 
     Null-safe: the hash skips nulls, so whether key and value are null is hashed as well. Headers are hashed together
     with their text form, which shows null header values. An expression over each header would do the same, but Spark
@@ -131,8 +131,8 @@ def digest_frame(
     *,
     own_names: bool = False,
 ) -> DataFrame:
-    """Records as side, role (see `guards`), topic (the source's name; with `own_names` that of the cluster), partition,
-    offset, time_ms, digest, key_digest (null without a key) and tombstone (whether there is no value).
+    """Return records as side, role (see `guards`), topic (the source's name; with `own_names` that of the cluster),
+    partition, offset, time_ms, digest, key_digest (null without a key) and tombstone (whether there is no value).
 
     On the target, topics that end in `prefixed` have `prefix` before the source's name. `changed_headers` are not
     compared, nor is any record that a filter `drops`.
@@ -163,12 +163,14 @@ def _role(
 
 
 def uncommitted(digests: DataFrame) -> DataFrame:
-    """The compared records of `digests`, read from the source as read_uncommitted, as a third side."""
+    """Return the compared records of `digests`, read from the source as read_uncommitted, as a third side."""
     return digests.where(F.col("role") == COMPARED).withColumn("side", F.lit(UNCOMMITTED))
 
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
-    """Records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same digest."""
+    """Return records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same
+    digest.
+    """
     return records.withColumn("compared", without_headers(marks, F.col("headers"))).select(
         F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
     )
@@ -181,7 +183,7 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
 
 
 def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
-    """The `partition_sums` of each side, with the column side.
+    """Return the `partition_sums` of each side, with the column side.
 
     Each side is added up separately: with the side in each record's key, the sums would cost 50 % more.
     """
@@ -235,7 +237,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 
 
 def _placed(half: Column, offset: Column) -> Column:
-    """A half of a digest times an offset, modulo PLACED_MODULUS; null without an offset.
+    """Return a half of a digest times an offset, modulo PLACED_MODULUS; null without an offset.
 
     32 bits times 31 bits fit a bigint.
     """
@@ -244,7 +246,7 @@ def _placed(half: Column, offset: Column) -> Column:
 
 
 def returned(digests: DataFrame, seen: DataFrame) -> DataFrame:
-    """How many new records are copies of old ones: columns records, distinct, new, returned.
+    """Return how many new records are copies of old ones: columns records, distinct, new, returned.
 
     Key side, topic, partition. `seen` has side, topic, partition, seen_end; records from offset seen_end on are new.
     """

@@ -72,7 +72,7 @@ class OpenFlow:
     def read(
         self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
     ) -> DataFrame:
-        """The records of `ranges`, in the form of `readers.records`. Those of many short partitions are read
+        """Return the records of `ranges`, in the form of `readers.records`. Those of many short partitions are read
         together.
         """
         short = short_partitions(ranges)
@@ -106,7 +106,7 @@ class OpenFlow:
         )
 
     def replicated_partitions(self) -> list[TopicPartition]:
-        """The selected partitions that exist on both clusters, named as on the source."""
+        """Return the selected partitions that exist on both clusters, named as on the source."""
         return [
             TopicPartition(topic, partition)
             for topic, count in sorted(self.partitions.items())

@@ -30,7 +30,9 @@ _ROWS_OF_A_TEXT = 1_000
 
 
 def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
-    """The rows, whose values JSON can hold, as a frame with the columns of `schema`, such as "topic string, at int"."""
+    """Return the rows, whose values JSON can hold, as a frame with the columns of `schema`, such as "topic string, at
+    int".
+    """
     names = [column.split()[0] for column in schema.split(", ")]
     objects = [dict(zip(names, row, strict=True)) for row in rows]
     pieces = (objects[first : first + _ROWS_OF_A_TEXT] for first in range(0, len(objects), _ROWS_OF_A_TEXT))
@@ -38,7 +40,9 @@ def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str)
 
 
 def frame_of_json(spark: SparkSession, texts: Iterable[str], schema: str) -> DataFrame:
-    """The rows of texts that are JSON lists of objects, as a frame with the columns of `schema`. Bytes are base64."""
+    """Return the rows of texts that are JSON lists of objects, as a frame with the columns of `schema`. Bytes are
+    base64.
+    """
     assert spark._jvm is not None
     # PySpark has no type for the JVM object behind its session.
     jvm: Any = spark._jvm
@@ -89,7 +93,7 @@ def records_frame(
     ranges: Mapping[TopicPartition, OffsetRange],
     isolation: str = "read_committed",
 ) -> DataFrame:
-    """The records of `ranges`, one range per partition. Records of aborted transactions are left out, unless
+    """Return the records of `ranges`, one range per partition. Records of aborted transactions are left out, unless
     `isolation` is read_uncommitted.
 
     Records that retention removes during the read are missing without an error: a check that counts records must
@@ -118,7 +122,7 @@ def records_frame(
 
 
 def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
-    """The rows of a small frame; raises CannotRunError."""
+    """Return the rows of a small frame; raises CannotRunError."""
     try:
         return frame.collect()
     except JavaError as error:
@@ -134,7 +138,7 @@ def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
 
 
 def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
-    """The error for an exception of Kafka's client in Spark. Its text never holds a credential."""
+    """Return the error for an exception of Kafka's client in Spark. Its text never holds a credential."""
     names: list[str] = []
     throwable = error.java_exception
     while throwable is not None and len(names) < _DEEPEST:
@@ -185,7 +189,7 @@ class LeftToSparkError(Exception):
 
 
 def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:
-    """Those of `ranges` that are read here: the shortest ones, unless they are few."""
+    """Return those of `ranges` that are read here: the shortest ones, unless they are few."""
     short: dict[TopicPartition, OffsetRange] = {}
     left = AT_MOST_RECORDS
     for partition, offsets in sorted(ranges.items(), key=lambda one: one[1].size):
@@ -198,7 +202,7 @@ def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[Topic
 
 
 def short_records(spark: SparkSession, records: Iterable[KafkaRecord], columns: Iterable[str]) -> DataFrame:
-    """A frame of the records, with these columns of `records_frame`; raises LeftToSparkError."""
+    """Return a frame of the records, with these columns of `records_frame`; raises LeftToSparkError."""
     try:
         frame = frame_of_json(spark, _texts(records), _SCHEMA)
     except ClusterError as error:
@@ -225,7 +229,7 @@ def _texts(records: Iterable[KafkaRecord]) -> Iterator[str]:
 
 
 def _record(record: KafkaRecord) -> dict[str, object]:
-    """The record as a row. Without headers they are null, as in Spark's reader."""
+    """Return the record as a row. Without headers they are null, as in Spark's reader."""
     return {
         "topic": record.partition.topic,
         "partition": record.partition.partition,
@@ -262,7 +266,7 @@ def estimates(
 
 
 def estimate(what: str, share: float, seconds: float) -> str:
-    """The sentence for a `share` of the work, between 0 and 1, that took this many seconds."""
+    """Return the sentence for a `share` of the work, between 0 and 1, that took this many seconds."""
     return f"{what}: {share:.0%}, about {seconds * (1 - share) / share:.0f} s left"
 
 
@@ -279,7 +283,7 @@ def _watch(spark: SparkSession, progress: Progress, what: str, every_seconds: fl
 
 
 def _share(spark: SparkSession) -> float:
-    """The share of the active stages' tasks that have ended; 0 if nothing runs or nothing has ended."""
+    """Return the share of the active stages' tasks that have ended; 0 if nothing runs or nothing has ended."""
     tracker = spark.sparkContext.statusTracker()
     stages = [info for stage_id in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage_id)) is not None]
     total = sum(stage.numTasks for stage in stages)

@@ -19,7 +19,9 @@ from spark.read.waiting import wait_until
 
 
 def api_client(kubeconfig: Path | None) -> client.ApiClient:
-    """A client configured by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service account."""
+    """Return a client configured by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service
+    account.
+    """
     try:
         configuration = client.Configuration()
         config.load_kube_config(str(kubeconfig) if kubeconfig else None, client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -52,7 +54,7 @@ _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirr
 
 
 def read_objects(flow: FlowParameters, kubeconfig: Path | None) -> dict[ConnectorParameters, Object]:
-    """The object of each of the flow's connectors, as Kubernetes has it now."""
+    """Return the object of each of the flow's connectors, as Kubernetes has it now."""
     wanted = flow.connectors or ()
     try:
         objects = client.CustomObjectsApi(api_client(kubeconfig))
@@ -100,7 +102,7 @@ def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
 
 
 def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
-    """The flow's earlier verdicts; the history says so if it cannot be read."""
+    """Return the flow's earlier verdicts; the history says so if it cannot be read."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
         published = published_data(core, config_map_name(flow.name), flow.namespace)
@@ -110,7 +112,7 @@ def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
 
 
 def before_of(data: Mapping[str, str]) -> Before:
-    """What the entries of the ConfigMap say."""
+    """Return what the entries of the ConfigMap say."""
     ids = read_topic_ids(data)
     try:
         evidence = read_evidence(data)
@@ -132,7 +134,7 @@ class Published:
 
 
 def published_data(core: client.CoreV1Api, name: str, namespace: str) -> Published | None:
-    """What a ConfigMap holds; None if it does not exist."""
+    """Return what a ConfigMap holds; None if it does not exist."""
     try:
         config_map = core.read_namespaced_config_map(name, namespace, _request_timeout=TIMEOUT_SECONDS)
     except client.ApiException as error:
@@ -150,7 +152,7 @@ _EVERY_SECONDS = 2.0
 def await_connectors(
     flows: Sequence[FlowParameters], kubeconfig: Path | None, deadline_seconds: float, progress: Callable[[str], object]
 ) -> bool:
-    """Whether the connectors of every flow run, waiting at most until the deadline.
+    """Return whether the connectors of every flow run, waiting at most until the deadline.
 
     If they do not, the job continues, and its checks say what is wrong. It does not wait for connectors that it may not
     read.
@@ -166,7 +168,7 @@ def await_connectors(
 
 
 def settled(live: Object) -> bool:
-    """Whether an object's connectors run according to its status, or cannot be read."""
+    """Return whether an object's connectors run according to its status, or cannot be read."""
     if live.refusal:
         return True
     return live.live is not None and _runs(live.live)

@@ -11,7 +11,7 @@ REACHED = "reached"
 
 
 def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
-    """The compared records of both sides, paired: the n-th record with a digest on the source and on the target.
+    """Return the compared records of both sides, paired: the n-th record with a digest on the source and on the target.
 
     `newest_first` counts from the end, for a flow whose target lacks the oldest copies by design.
 
@@ -40,7 +40,8 @@ def paired(digests: DataFrame, newest_first: bool = False) -> DataFrame:
 
 
 def differing_records(pairs: DataFrame, judged: DataFrame) -> DataFrame:
-    """What is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
+    """Return what is on one side only, by kind: key topic, partition, kind; columns records, first, last (offsets),
+    samples.
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way and are
     left out. Every source record from started on must be replicated; null means from the first record that both sides
@@ -64,7 +65,8 @@ def differing_records(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def summed(named: DataFrame) -> DataFrame:
-    """Records that have a kind, counted: key topic, partition, kind; columns records, first, last (offsets), samples.
+    """Return records that have a kind, counted: key topic, partition, kind; columns records, first, last (offsets),
+    samples.
 
     `named` has topic, partition, kind, offset, time_ms and digest.
     """
@@ -83,8 +85,9 @@ def summed(named: DataFrame) -> DataFrame:
 
 
 def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
-    """The records without a partner, up to `judged_end`, with columns to judge them by: known (the source has an equal
-    record), first_source, last_source and first_target (offsets of paired records), start."""
+    """Return the records without a partner, up to `judged_end`, with columns to judge them by: known (the source has an
+    equal record), first_source, last_source and first_target (offsets of paired records), start.
+    """
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
     where_else = ("unmarked_offset", "uncommitted_offset")
     source, target = F.col("source_offset"), F.col("target_offset")
@@ -124,7 +127,7 @@ def _kind() -> Column:
 
 
 def last_copies(pairs: DataFrame, judged: DataFrame) -> DataFrame:
-    """Where the source records before `proven_end` end on the target: key topic, partition, kind; columns as
+    """Return where the source records before `proven_end` end on the target: key topic, partition, kind; columns as
     `differences` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
 
     `judged` has topic, partition and proven_end.
@@ -146,7 +149,7 @@ def last_copies(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def reordered(pairs: DataFrame) -> DataFrame:
-    """The records that are out of order on the target, in the form of `differences`.
+    """Return the records that are out of order on the target, in the form of `differences`.
 
     A record is early if, on the target, it is before a record that it follows on the source, and late if it is after a
     record that it precedes on the source. Only the early ones or only the late ones count, whichever are fewer: if one
@@ -180,7 +183,7 @@ def reordered(pairs: DataFrame) -> DataFrame:
 
 
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
-    """The keys whose newest record differs, as `pairing.differences` has them: key topic, partition, kind.
+    """Return the keys whose newest record differs, as `pairing.differences` has them: key topic, partition, kind.
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way; those
     before started need not be replicated, and null means that the start is unknown. A side that holds a tombstone of a
@@ -240,7 +243,7 @@ MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND = "marked-on-source", "marked-on-
 
 
 def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
-    """Records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
+    """Return records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
 
     `logs` has topic, partition, source_start and target_start, the starts of both logs. Records from before the first
     one that both sides hold are left out if the other side has removed records. The kinds:

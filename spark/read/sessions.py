@@ -114,7 +114,7 @@ def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_secon
 
 
 def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
-    """The error of a session that has no executor."""
+    """Return the error of a session that has no executor."""
     return CannotRunError(
         "executors-missing",
         f"Spark has no executor: {why}",
@@ -126,7 +126,7 @@ def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
 
 
 def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
-    """The error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
+    """Return the error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
     # The first refusal by Kubernetes says more than Spark's last message, which only counts failures.
     return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
 
@@ -141,7 +141,7 @@ def _namespace(conf: Mapping[str, str]) -> str:
 
 
 def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
-    """The session's executor pods; none if Kubernetes does not answer."""
+    """Return the session's executor pods; none if Kubernetes does not answer."""
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
@@ -162,7 +162,7 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _reasons(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Why pods do not run, as their status says."""
+    """Yield why pods do not run, as their status says."""
     for pod in pods:
         status = pod.get("status") or {}
         reasons = list(_said(status))
@@ -203,16 +203,16 @@ class SessionOptions:
 
     @property
     def local(self) -> bool:
-        """Whether driver and executors are one process."""
+        """Return whether driver and executors are one process."""
         return re.fullmatch(r"local(\[.*\])?", self.master) is not None
 
     @property
     def executor_pods(self) -> bool:
-        """Whether the session itself starts its executors, as pods."""
+        """Return whether the session itself starts its executors, as pods."""
         return self.master.startswith("k8s://")
 
     def jars(self) -> tuple[Path, ...]:
-        """The jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
+        """Return the jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
         folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or SPARK.parent / ".local" / "lib" / "spark")
         if not list(folder.glob(_KAFKA_SOURCE_JAR)):
             raise CannotRunError(
@@ -283,7 +283,7 @@ def begin_jvm(options: SessionOptions) -> None:
 
 @contextmanager
 def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: None) -> Iterator[Spark]:
-    """The JVM that is running, or a new one. A session that starts in it is stopped at the end.
+    """Provide the JVM that is running, or a new one. A session that starts in it is stopped at the end.
 
     The session starts at once under spark-submit, if executors already wait for it, or if the JVM archives its classes
     for the next one, which may need those of Spark. Otherwise it starts when it is first needed: executor pods, for
@@ -312,7 +312,9 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
 
 @contextmanager
 def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """A new session, stopped at the end. Under spark-submit, master, jars and memory are those of spark-submit."""
+    """Provide a new session, stopped at the end. Under spark-submit, master, jars and memory are those of
+    spark-submit.
+    """
     submitted = _submitted()
     builder = SparkSession.builder.appName("replication-validation")
     for key, value in settings_of(options, submitted=submitted).items():
@@ -342,7 +344,7 @@ def _submitted() -> bool:
 
 
 def _keeps_classes() -> bool:
-    """Whether the JVM will write an archive of the classes that it has loaded, because there is none yet."""
+    """Return whether the JVM will write an archive of the classes that it has loaded, because there is none yet."""
     archive = _ARCHIVE.search(os.environ.get("SPARK_SUBMIT_OPTS", ""))
     return archive is not None and not Path(archive[1]).exists()
 
@@ -392,7 +394,7 @@ def _own_interrupts() -> Iterator[None]:
 
 
 def settings_of(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
-    """All settings of the session. Under spark-submit, master, memory and jars are spark-submit's."""
+    """Return all settings of the session. Under spark-submit, master, memory and jars are spark-submit's."""
     own = {} if submitted else _own_jvm(options)
     if _JAVA_OPTIONS in own and _JAVA_OPTIONS in options.conf:
         # The user chooses the collector: the JVM does not start with two.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def wait_until(probe: Callable[[], bool], deadline_seconds: float, every_seconds: float = 0.5) -> bool:
-    """Whether `probe` became true before the deadline; it is called at least once."""
+    """Return whether `probe` became true before the deadline; it is called at least once."""
     end = time.monotonic() + deadline_seconds
     pause = threading.Event()
     while True:

@@ -136,7 +136,7 @@ def _line(given: ChartSeries, unit: str, x: Callable[[float], float], y: Callabl
 
 
 def nice_step(least: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that is not below `least`; 1 if that is not positive."""
+    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `least`; 1 if that is not positive."""
     if least <= 0:
         return 1
     power = 10.0 ** math.floor(math.log10(least))
@@ -185,7 +185,7 @@ class Arrow:
 
     @property
     def tip(self) -> float:
-        """Where the shaft ends, so that the head ends at the cluster's line."""
+        """Return where the shaft ends, so that the head ends at the cluster's line."""
         return self.end - 9 if self.end > self.start else self.end + 9
 
 

@@ -58,12 +58,12 @@ class Failover:
 
     @property
     def why(self) -> tuple[str, ...]:
-        """Why it is not proven; empty if it is."""
+        """Return why it is not proven; empty if it is."""
         return tuple(dict.fromkeys(reason for _, figure in self.figures for reason in figure.why))
 
 
 def failovers(report: Report) -> tuple[Failover, ...]:
-    """One for each pair of clusters with a flow from one to the other, unproven ones first."""
+    """Return one for each pair of clusters with a flow from one to the other, unproven ones first."""
     flows: dict[tuple[str, str], list[FlowOutcome]] = {}
     for flow in report.flows:
         flows.setdefault((flow.source, flow.target), []).append(flow)
@@ -72,12 +72,12 @@ def failovers(report: Report) -> tuple[Failover, ...]:
 
 
 def failover_of(flow: FlowOutcome) -> Failover:
-    """A failover by this flow alone."""
+    """Return a failover by this flow alone."""
     return _failover(flow.source, flow.target, (flow,))
 
 
 def headline(report: Report) -> str:
-    """The first line of the page. It gives figures only if everything that it names was checked."""
+    """Return the first line of the page. It gives figures only if everything that it names was checked."""
     every_failover = failovers(report)
     why = [reason for failover in every_failover for reason in failover.why]
     if report.error is not None:
@@ -166,14 +166,16 @@ def _may_skip(flow: FlowOutcome) -> Iterator[str]:
 
 
 def _trusted(flow: FlowOutcome) -> Iterator[str]:
-    """The codes of findings that the topology tells the job not to judge."""
+    """Yield the codes of findings that the topology tells the job not to judge."""
     for check in flow.checks:
         yield from check.accepted
         yield from (finding.code for finding in check.findings if finding.code == _LEFT_OUT)
 
 
 def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> Iterator[str]:
-    """Why these checks of the flow prove nothing; with `whole`, also why any other check that ran did not pass."""
+    """Yield why these checks of the flow prove nothing; with `whole`, also why any other check that ran did not
+    pass.
+    """
     if flow.error is not None:
         yield f"{flow.name} could not be checked ({flow.error.code})"
         return
@@ -189,7 +191,7 @@ def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> I
 
 
 def _codes(check: CheckOutcome) -> list[str]:
-    """The codes that decide the verdict, at most three."""
+    """Return the codes that decide the verdict, at most three."""
     severity = FindingSeverity.FAIL if check.verdict is Verdict.FAIL else FindingSeverity.ERROR
     codes = list(dict.fromkeys(finding.code for finding in check.findings if finding.severity is severity))
     codes = codes or sorted(check.coverage.not_judged if check.coverage else ())
@@ -209,7 +211,7 @@ _DECIDING = {Verdict.FAIL: {FindingSeverity.FAIL}, Verdict.ERROR: {FindingSeveri
 
 
 def past_verdict(flow: FlowOutcome) -> PastVerdict:
-    """The outcome in few words: its verdict, what a failover would cost, what each check counted, and codes."""
+    """Return the outcome in few words: its verdict, what a failover would cost, what each check counted, and codes."""
     figures = failover_of(flow)
     return PastVerdict(
         time=flow.checked_at,
@@ -225,7 +227,7 @@ def past_verdict(flow: FlowOutcome) -> PastVerdict:
 
 
 def _finding_codes(flow: FlowOutcome) -> Iterator[str]:
-    """The codes of failures if there are any, else of what could not be judged."""
+    """Yield the codes of failures if there are any, else of what could not be judged."""
     if flow.error is not None:
         yield flow.error.code
     deciding = _DECIDING.get(flow.verdict, set())

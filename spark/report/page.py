@@ -79,7 +79,7 @@ class Table:
 
 
 def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})) -> str:
-    """The whole page as HTML. `histories` are the earlier verdicts by flow."""
+    """Return the whole page as HTML. `histories` are the earlier verdicts by flow."""
     blocks = [block for flow in report.flows for block in _blocks(flow)]
     environment = Environment(
         loader=PackageLoader("spark", "report"),
@@ -152,7 +152,7 @@ def _blocks(flow: FlowOutcome) -> Iterator[Block]:
 
 
 def _sentences(finding: Finding) -> tuple[str, str]:
-    """What was seen, and what to do about it."""
+    """Return what was seen, and what to do about it."""
     evidence, _, remedy = finding.message.partition(MARK)
     return evidence.strip(), remedy.strip()
 

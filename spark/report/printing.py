@@ -29,7 +29,7 @@ _UNFOLDED = 1 << 16
 
 
 def report_text(report: Report) -> str:
-    """What `print_report` prints, with each finding on one line, however long."""
+    """Return what `print_report` prints, with each finding on one line, however long."""
     text = StringIO()
     print_report(report, Console(file=text, width=_UNFOLDED, force_terminal=False))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
@@ -81,7 +81,7 @@ def _title(flow: FlowOutcome) -> str:
 
 
 def _verdict(flow: FlowOutcome) -> str:
-    """The verdict, with the depth of the validation unless it was full."""
+    """Return the verdict, with the depth of the validation unless it was full."""
     return flow.verdict.value if flow.depth is Depth.FULL else f"{flow.verdict.value} ({flow.depth.value})"
 
 
@@ -97,7 +97,7 @@ def _replication_line(replication: ReplicationOutcome) -> str:
 
 
 def _lines(findings: list[Finding]) -> list[str]:
-    """A line for each finding; consecutive findings with the same remedy show it once, after the last one."""
+    """Return a line for each finding; consecutive findings with the same remedy show it once, after the last one."""
     return [
         _line(finding, with_remedy=following is None or _remedy(following) != _remedy(finding))
         for finding, following in zip_longest(findings, findings[1:])

@@ -38,7 +38,8 @@ _APPLY, _MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
 def config_map(
     flow: FlowOutcome, before: Mapping[str, str] | None = None, version: str | None = None
 ) -> client.V1ConfigMap:
-    """The ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's report.
+    """Return the ConfigMap of one flow: verdict, digest of the deployed model, time of the check, and the flow's
+    report.
 
     `before` are the entries of the ConfigMap that this one replaces. Kubernetes refuses to replace it if its version is
     no longer `version`. A pass also says since when every verdict for this model has been a pass. If the earlier
@@ -55,7 +56,7 @@ def config_map(
 
 
 def stays(before: Mapping[str, str], flow: FlowOutcome) -> bool:
-    """Whether the verdict that another run published while this run was working stays the newest.
+    """Return whether the verdict that another run published while this run was working stays the newest.
 
     The verdict of the run that began later counts, because the other one may describe the state before a deployment.
     There are two exceptions for verdicts on the same model. A failure replaces a pass. An incremental run replaces only
@@ -90,7 +91,7 @@ def _config_map(flow: FlowOutcome, written: Mapping[str, str], version: str | No
 
 
 def _positions_before(flow: FlowOutcome, before: Mapping[str, str]) -> str | None:
-    """The positions that were proven earlier, if this outcome does not contradict them.
+    """Return the positions that were proven earlier, if this outcome does not contradict them.
 
     The first validation after the loss of the source proves nothing, and must not remove what a failover relies on.
     """

@@ -206,7 +206,7 @@ REMEDIES: Mapping[str, str] = {
 
 
 def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topology: str | None = None) -> CheckOutcome:
-    """The outcome, where each finding with a code in the table ends with its remedy.
+    """Return the outcome, where each finding with a code in the table ends with its remedy.
 
     `topology` is the file that was validated instead of a stack. Remedies then do not name a stack.
     """
