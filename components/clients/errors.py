@@ -47,8 +47,8 @@ class ClusterError(NoAnswerError):
 HEADER_UNREADABLE = "header-unreadable"
 
 
-class Meaning(NamedTuple):
-    """What an error means to somebody who runs a command."""
+class ErrorMeaning(NamedTuple):
+    """Explains an error to somebody who runs a command."""
 
     code: str
     what: str
@@ -56,89 +56,89 @@ class Meaning(NamedTuple):
     remedy: str
 
 
-_LOGIN_REFUSED = Meaning(
+_LOGIN_REFUSED = ErrorMeaning(
     "login-refused",
     "the cluster refuses the user name or the password",
     "There is no such user on the cluster, or the user has another password.",
     "correct the username or the credential that the parameter document refers to.",
 )
-_NO_SUCH_MECHANISM = Meaning(
+_NO_SUCH_MECHANISM = ErrorMeaning(
     "login-refused",
     "the cluster does not offer this SASL mechanism on this listener",
     "The authentication type belongs to another listener.",
     "set the authentication type that the listener offers.",
 )
-_UNTRUSTED = Meaning(
+_UNTRUSTED = ErrorMeaning(
     "tls-untrusted",
     "the TLS handshake failed",
     "The certificate is not signed by a trusted authority, it names another host, or the cluster refuses the client's "
     "certificate.",
     "set trust to the authority that signed this cluster's certificates.",
 )
-_TOPIC_GONE = Meaning(
+_TOPIC_GONE = ErrorMeaning(
     "topic-gone",
     "a topic or partition no longer exists",
     "Somebody deleted topics while the job was running.",
     "validate again when nobody deletes topics of the flow.",
 )
-_CONFIGURATION = Meaning(
+_CONFIGURATION = ErrorMeaning(
     "client-configuration",
     "the client's configuration is not accepted",
     "The address does not resolve, or the certificates or the key are not PEM, or the key is encrypted.",
     "correct bootstrapServers, or store PEM blocks; a private key must be PKCS#8 and not encrypted.",
 )
-_UNREACHABLE = Meaning(
+_UNREACHABLE = ErrorMeaning(
     "unreachable",
     "no broker answered in time",
     "No broker of the cluster has answered yet: the address or the security protocol is wrong, the network blocks the "
     "connection, or the brokers are down.",
     "check bootstrapServers, the network, that securityProtocol is that of the listener, and that the brokers run.",
 )
-_NOT_AS_ADVERTISED = Meaning(
+_NOT_AS_ADVERTISED = ErrorMeaning(
     "unreachable",
     "a broker answered at bootstrapServers, but none at the addresses that it advertises",
     "Clients use bootstrapServers only to learn the brokers' addresses.",
     "open these addresses to this machine, or correct advertised.listeners of the brokers.",
 )
-_BUSY = Meaning(
+_BUSY = ErrorMeaning(
     "brokers-busy",
     "the brokers did not answer in time",
     "They have answered before, so address and login are right: they are overloaded or restarting, or the connection "
     "broke.",
     "look at the load and the log of the brokers, and validate again; --flow NAME reads one flow at a time.",
 )
-_UNKNOWN = Meaning(
+_UNKNOWN = ErrorMeaning(
     "kafka-error",
     "Kafka's client reports an error that it does not explain",
     "Kafka's client reports an error that the job does not know.",
     "see the broker's log.",
 )
-_UNREADABLE = Meaning(
+_UNREADABLE = ErrorMeaning(
     HEADER_UNREADABLE,
     "a header's name is not UTF-8",
     "The client that reads single records takes names of headers as UTF-8 only.",
     "correct the producer; validate the flow again when retention has removed the record.",
 )
-_BY_CODE: "dict[int | None, Meaning]" = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: Meaning(
+_BY_CODE: "dict[int | None, ErrorMeaning]" = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: ErrorMeaning(
         "not-authorized",
         "the user may not describe or read a topic",
         "The job reads the flow's topics, their checkpoints and offset syncs.",
         "grant DESCRIBE, READ and DESCRIBE_CONFIGS on the flow's topics, checkpoints and offset syncs included.",
     ),
-    KafkaError.GROUP_AUTHORIZATION_FAILED: Meaning(
+    KafkaError.GROUP_AUTHORIZATION_FAILED: ErrorMeaning(
         "not-authorized",
         "the user may not describe a consumer group",
         "The job reads the committed offsets of the flow's groups.",
         "grant DESCRIBE on the flow's groups.",
     ),
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: Meaning(
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: ErrorMeaning(
         "not-authorized",
         "the user may not describe the cluster",
         "The job lists consumer groups.",
         "grant DESCRIBE on the groups that the job must see.",
     ),
-    KafkaError.SECURITY_DISABLED: Meaning(
+    KafkaError.SECURITY_DISABLED: ErrorMeaning(
         "authorizer-off",
         "the cluster has no authorizer",
         "Without an authorizer there are no ACLs to read.",
@@ -182,7 +182,7 @@ _TLS_ALERT = "SSL alert number"
 _BOOTSTRAP = "/bootstrap"
 
 
-def meaning_of(code: int | None) -> Meaning:
+def meaning_of(code: int | None) -> ErrorMeaning:
     """Return the meaning of a code of librdkafka for a cluster that has answered before."""
     return _BUSY if code in NO_ANSWER else _BY_CODE.get(code, _UNKNOWN)
 
@@ -198,7 +198,7 @@ class ClusterErrors:
         #: Whether any broker has answered, and whether one has at the address that it advertises.
         self.answered = self.reached = False
         self._broken, self._refusal = "", ""
-        self._refused: Meaning = _LOGIN_REFUSED
+        self._refused: ErrorMeaning = _LOGIN_REFUSED
         self._advertised_fails = self._unresolved = False
 
     def hear(self, error: KafkaError) -> None:
@@ -249,14 +249,14 @@ class ClusterErrors:
         """Return the error for a record that Kafka's own client can read, but librdkafka's Python client cannot."""
         return self._error(_UNREADABLE._replace(what=f"the record {record} has a header whose name is not UTF-8"))
 
-    def _silence(self) -> Meaning:
+    def _silence(self) -> ErrorMeaning:
         if not self.answered:
             return _CONFIGURATION if self._unresolved else _UNREACHABLE
         return _NOT_AS_ADVERTISED if self._advertised_fails and not self.reached else _BUSY
 
     def _error(
         self,
-        meaning: Meaning,
+        meaning: ErrorMeaning,
         told: str = "",
         sentence: str = "",
         *,
