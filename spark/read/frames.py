@@ -185,7 +185,7 @@ _SCHEMA = (
 
 
 class LeftToSparkError(Exception):
-    """The driver has no room for the records of short partitions, or one has a header whose name is not UTF-8."""
+    """The records are too large for the driver, or one has a header that only Java can read: Spark must read them."""
 
 
 def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[TopicPartition, OffsetRange]:

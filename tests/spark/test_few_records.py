@@ -15,11 +15,12 @@ from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.local.endpoints import Endpoints
 from spark.checks.parity import sums
-from spark.checks.parity.sums import BySide, LeftToSparkError, Sums, are_few, record_sums, same_places
+from spark.checks.parity.sums import BySide, Sums, are_few, record_sums, same_places
 from spark.job import Options, check_flow
 from spark.read import digests
 from spark.read.credentials import resolver
 from spark.read.digests import SOURCE, TARGET
+from spark.read.frames import LeftToSparkError
 from spark.read.sessions import Spark
 from tests.spark.documents import a_flow_document
 from tests.spark.outcomes import Check

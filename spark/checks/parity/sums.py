@@ -32,7 +32,7 @@ from spark.read.digests import (
     sums_by_side,
 )
 from spark.read.flows import FlowCluster, OpenFlow
-from spark.read.frames import estimates
+from spark.read.frames import LeftToSparkError, estimates
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,6 @@ BySide = dict[str, dict[TopicPartition, Sums]]
 AT_MOST_RECORDS = 500_000
 #: Keys, values and headers of one side.
 AT_MOST_BYTES = 64 * 1024 * 1024
-
-
-class LeftToSparkError(Exception):
-    """The records are too large, or one has a header that only Java can read."""
 
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
