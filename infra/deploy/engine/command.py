@@ -4,22 +4,34 @@ The Automation API does not wait for an interrupted engine. It closes the pipes 
 program whose resources the engine registers, and the engine then dies in the middle of an operation.
 """
 
+import getpass
 import os
+import re
 import signal
+import socket
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Self
 
+import psutil
 from pulumi import automation
 from pulumi.automation import CommandResult
 from pulumi.automation.errors import create_command_error
 
+from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+
 Say = Callable[[str], object]
 _LOOK_SECONDS = 1.0
+_ORPHAN_SECONDS = 60.0
+_CLOCK_TOLERANCE_SECONDS = 2.0
+#: A line for each lock of a stack. Source: Pulumi's DIY backend, checkForLock.
+_HOLDER = re.compile(r"created by ([^\s@]+)@(\S+) \(pid (\d+)\) at (\S+)")
 
 
 class EngineCommand(automation.PulumiCommand):
@@ -35,7 +47,26 @@ class EngineCommand(automation.PulumiCommand):
         on_output: Say | None = None,
         on_error: Say | None = None,
     ) -> CommandResult:
-        """Like `PulumiCommand.run`. After an interrupt, raises KeyboardInterrupt once the command has ended."""
+        """Like `PulumiCommand.run`. After an interrupt, raises KeyboardInterrupt once the command has ended.
+
+        If processes of this machine and user that have ended hold the stack, cancels what they began and runs again.
+        """
+        try:
+            return self._run(args, cwd, additional_env, on_output, on_error)
+        except automation.CommandError as error:
+            if not _have_ended(lock_holders(str(error))):
+                raise
+            self._run(["cancel", "--yes", *args[args.index("--stack") :][:2]], cwd, additional_env, on_output, on_error)
+            return self._run(args, cwd, additional_env, on_output, on_error)
+
+    def _run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: Say | None,
+        on_error: Say | None,
+    ) -> CommandResult:
         environment = {**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"}
         if Path(self.command).is_absolute():
             environment["PATH"] = os.pathsep.join([str(Path(self.command).parent), environment["PATH"]])
@@ -69,6 +100,52 @@ class EngineCommand(automation.PulumiCommand):
         if result.code != 0:
             raise create_command_error(result)
         return result
+
+
+@dataclass(frozen=True)
+class LockHolder:
+    """Who holds a stack, as the engine names it; `since` in seconds since the epoch."""
+
+    user: str
+    machine: str
+    pid: int
+    since: float
+
+    @property
+    def runs(self) -> bool:
+        """Whether it may still run. A process that started after the lock is another one with the same id."""
+        if (self.machine, self.user) != (socket.gethostname(), getpass.getuser()):
+            return True
+        try:
+            process = psutil.Process(self.pid)
+            is_younger = process.create_time() > self.since + _CLOCK_TOLERANCE_SECONDS
+            return not is_younger and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+
+def lock_holders(said: str) -> tuple[LockHolder, ...]:
+    """Return who holds the stack, from the error of an engine that found it locked."""
+    return tuple(
+        LockHolder(user, machine, int(pid), datetime.fromisoformat(since).timestamp())
+        for user, machine, pid, since in _HOLDER.findall(said)
+    )
+
+
+def _have_ended(holders: Sequence[LockHolder]) -> bool:
+    """Wait until none of them runs. An engine whose program was killed notices, saves the state and ends."""
+
+    def expect_ended() -> None:
+        if any(holder.runs for holder in holders):
+            raise NotYetError("another deployment runs")
+
+    if not holders or any(holder.machine != socket.gethostname() for holder in holders):
+        return False
+    try:
+        wait_for("another deployment to end", expect_ended, _ORPHAN_SECONDS)
+    except DeadlineError:
+        return False
+    return True
 
 
 def _lines(stream: IO[str] | None, say: Say | None) -> str:

@@ -1,7 +1,12 @@
 """Stacks in a folder that Pulumi keeps: one that is not there, and one that is locked."""
 
+import getpass
 import json
+import os
 import shutil
+import socket
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
-from infra.deploy.engine import deployment
+from infra.deploy.engine import command, deployment
 from infra.deploy.engine.stack import open_stack
 from infra.local.artifacts import ensure
 from infra.stack.settings import read_settings, stack_file
@@ -39,9 +44,9 @@ def test_reading_or_destroying_a_stack_that_was_never_deployed_changes_nothing(
     assert stack_file(STACK, STACKS).read_text() == before
 
 
-def test_a_lock_that_a_killed_engine_left_is_named_and_released_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the locks of a stack that is deployed from `tmp_path / "project"`."""
     ensure(Console(quiet=True))
     project, state = tmp_path / "project", tmp_path / "state"
     shutil.copytree(STACKS, project / "stacks")
@@ -51,18 +56,44 @@ def test_a_lock_that_a_killed_engine_left_is_named_and_released_on_request(
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{state}")
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
-    settings = read_settings(STACK, project / "stacks")
-    with open_stack(settings, configured=False) as stack:
-        locks = state / ".pulumi" / "locks" / "organization" / stack.workspace.project_settings().name / STACK
-    locks.mkdir(parents=True, exist_ok=True)
-    holder = {"pid": 1, "username": "ann", "hostname": "elsewhere", "timestamp": datetime.now(UTC).isoformat()}
+    with open_stack(read_settings(STACK, project / "stacks"), configured=False) as stack:
+        folder = state / ".pulumi" / "locks" / "organization" / stack.workspace.project_settings().name / STACK
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def hold(locks: Path, pid: int, user: str, machine: str) -> None:
+    holder = {"pid": pid, "username": user, "hostname": machine, "timestamp": datetime.now(UTC).isoformat()}
     (locks / "1.json").write_text(json.dumps(holder))
-    with (
-        pytest.raises(CannotRunError, match="replicate up prod-us-west-2 --unlock") as refused,
-        open_stack(settings, configured=False) as stack,
-    ):
+
+
+def refresh(tmp_path: Path, *, unlock: bool = False) -> None:
+    with open_stack(read_settings(STACK, tmp_path / "project" / "stacks"), configured=False, unlock=unlock) as stack:
         stack.refresh()
+
+
+def test_the_lock_of_another_machine_is_named_and_released_on_request(tmp_path: Path, locks: Path) -> None:
+    hold(locks, 1, "ann", "elsewhere")
+    with pytest.raises(CannotRunError, match="replicate up prod-us-west-2 --unlock") as refused:
+        refresh(tmp_path)
     assert "ann@elsewhere" in str(refused.value)
-    with open_stack(settings, configured=False, unlock=True) as stack:
-        stack.refresh()
+    refresh(tmp_path, unlock=True)
     assert not list(locks.glob("*.json"))
+
+
+def test_the_lock_of_an_engine_that_was_killed_here_is_released(tmp_path: Path, locks: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    hold(locks, ended.pid, getpass.getuser(), socket.gethostname())
+    refresh(tmp_path)
+    assert not list(locks.glob("*.json"))
+
+
+def test_the_lock_of_an_engine_that_runs_here_is_kept(
+    tmp_path: Path, locks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_ORPHAN_SECONDS", 0.1)
+    hold(locks, os.getpid(), getpass.getuser(), socket.gethostname())
+    with pytest.raises(CannotRunError, match=f"pid {os.getpid()}"):
+        refresh(tmp_path)
+    assert list(locks.glob("*.json"))
