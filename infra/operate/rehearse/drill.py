@@ -35,7 +35,7 @@ _BEFORE = 100_000
 
 @dataclass(frozen=True)
 class RecordCount:
-    """Numbers of records: those that the group had to read on the target, those that it skipped, those read again."""
+    """Says how many records the group had to read on the target, how many it skipped and how many it read again."""
 
     expected: int
     skipped: int
@@ -60,31 +60,31 @@ def count(
         consumed = _records(flow, on_source, move.source, OffsetRange(begin, move.committed))
         to_read = _records(flow, on_source, move.source, OffsetRange(move.committed, source_log.end))
     with target.stream(committed=isolation) as on_target:
-        found = _records(flow, on_target, move.target, OffsetRange(move.offset, end))
-    more = found - to_read
-    again = sum(number for each, number in more.items() if each in consumed)
-    return RecordCount(to_read.total(), (to_read - found).total(), again)
+        was_read = _records(flow, on_target, move.target, OffsetRange(move.offset, end))
+    more = was_read - to_read
+    again = sum(times for record, times in more.items() if record in consumed)
+    return RecordCount(to_read.total(), (to_read - was_read).total(), again)
 
 
 def _records(
     flow: FlowParameters, stream: RecordStream, partition: TopicPartition, offsets: OffsetRange
 ) -> Counter[bytes]:
-    """The records of a range by identity. Without the guard's mark, both clusters of a pair hold equal records."""
+    """Count a range's records by identity. Without the guard's mark, both clusters of a pair hold equal records."""
     marks = (flow.guard.filter, flow.guard.mark) if flow.guard else ()
-    found: Counter[bytes] = Counter()
+    records: Counter[bytes] = Counter()
     for message in stream.messages(partition, offsets):
         headers = cast(Headers, message.headers() or ())
         for mark in marks:
             headers = without_mark(headers, mark)
-        found[identity(message.key(), message.value(), headers, message.timestamp()[1])] += 1
-    return found
+        records[identity(message.key(), message.value(), headers, message.timestamp()[1])] += 1
+    return records
 
 
 _NAMED = 3
 
 
 def drill_group(flow: str) -> str:
-    """The group of a flow's drills."""
+    """Return the name of the group that drills of a flow use."""
     return f"replication-drill-{flow}"
 
 
@@ -117,7 +117,7 @@ class Drill:
         self.steps.append(DrillStep(name=name, seconds=round(time.monotonic() - began, 2)))
 
     def remove_group(self) -> None:
-        """On the source first: a flow that selects every group could otherwise sync its offsets again."""
+        """Remove the group, first on the source: a flow that selects every group could otherwise sync it again."""
         self.on_source.delete(self.group)
         self.on_target.delete(self.group)
 
@@ -143,15 +143,15 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
     flow, group = drill.flow, drill.group
     with drill.timed("group"):
         logs = _logs(flow, source, target)
-        chosen = {each: max(log.start, log.end - drill.records) for each, log in logs.items() if log.size}
+        chosen = {partition: max(log.start, log.end - drill.records) for partition, log in logs.items() if log.size}
         if not chosen:
             why = "A drill rehearses with records that exist, and no topic of the flow has one."
             what = "there is no record to rehearse with"
             raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
         drill.on_source.commit(group, chosen, f"replicate drill {flow.name}")
     with drill.timed("positions"):
-        (found,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [group], chosen)
-        moves = _moves(flow, found, source, target, say)
+        (facts,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [group], chosen)
+        moves = _moves(flow, facts, source, target, say)
     with drill.timed("commit"):
         commit_positions(drill.on_target, target, moves, f"replicate drill {flow.name}", say)
     with drill.timed("read"):
@@ -160,13 +160,14 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
 
 
 def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dict[TopicPartition, OffsetRange]:
-    """The source's partitions as they are when the drill begins. Raises RefusedError if one is not on the target."""
+    """Return the source's partitions as the drill begins. Raises RefusedError if one is not on the target."""
     policy = flow.replication_policy
     logs = source.logs(source.partitions(flow.replicated(source.topics())), committed=flow.exactly_once)
-    existing = set(target.partitions({policy.remote(each.topic) for each in logs}))
-    absent = sorted(each for each, log in logs.items() if log.size and policy.remote_partition(each) not in existing)
+    existing = set(target.partitions({policy.remote(partition.topic) for partition in logs}))
+    on_target = {partition: log for partition, log in logs.items() if policy.remote_partition(partition) in existing}
+    absent = sorted(partition for partition, log in logs.items() if log.size and partition not in on_target)
     if absent:
-        named = ", ".join(str(policy.remote_partition(each)) for each in absent[:_NAMED])
+        named = ", ".join(str(policy.remote_partition(partition)) for partition in absent[:_NAMED])
         others = f", and {number(len(absent) - _NAMED, 'other partition')}" if absent[_NAMED:] else ""
         raise RefusedError(
             "drill-without-partition",
@@ -175,14 +176,14 @@ def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dic
             f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow.",
             "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again.",
         )
-    return {each: log for each, log in logs.items() if policy.remote_partition(each) in existing}
+    return on_target
 
 
 def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[NewPosition]:
-    """The positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
+    """Return the positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
     wanted = {partition: {offset} for partition, offset in group.committed.items()}
     positions = read_positions(flow, source, target, wanted, say)
-    unproven = {each: why for each, why in positions.items() if isinstance(why, NotProvenError)}
+    unproven = {partition: why for partition, why in positions.items() if isinstance(why, NotProvenError)}
     if unproven:
         partition, unproved = next(iter(sorted(unproven.items())))
         raise _without_position(flow, f"its position in {partition} is not proven: {unproved}")
@@ -210,16 +211,16 @@ def _counted(
     replicated.
     """
     committed = target.committed([drill.group])[drill.group]
-    found = []
+    counts = []
     for place, move in enumerate(moves, start=1):
         say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
         at = NewPosition(move.group, move.source, move.committed, move.target, committed[move.target])
-        found.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
-    return found
+        counts.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
+    return counts
 
 
 def _settled(drill: Drill, look: Callable[[], RecordCount]) -> RecordCount:
-    """The count once no record is missing, or the last count before the time is up."""
+    """Return the count once no record is missing, or the last count before the time is up."""
     seen: list[RecordCount] = []
 
     def probe() -> RecordCount:
@@ -235,16 +236,16 @@ def _settled(drill: Drill, look: Callable[[], RecordCount]) -> RecordCount:
 
 
 def _record(drill: Drill, moves: list[NewPosition], counts: list[RecordCount]) -> DrillRecord:
-    announced, again = sum(each.read_again for each in moves), sum(each.read_again for each in counts)
-    at_least = any(each.bound == "at least" for each in moves)
-    skipped = sum(each.skipped for each in counts)
+    announced, again = sum(move.read_again for move in moves), sum(records.read_again for records in counts)
+    at_least = any(move.bound == "at least" for move in moves)
+    skipped = sum(records.skipped for records in counts)
     as_announced = again >= announced if at_least else again == announced
     return DrillRecord(
         flow=drill.flow.name,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         passed=skipped == 0 and as_announced,
         partitions=len(moves),
-        expected=sum(each.expected for each in counts),
+        expected=sum(records.expected for records in counts),
         skipped=skipped,
         announced=announced,
         announced_at_least=at_least,

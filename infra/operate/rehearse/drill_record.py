@@ -45,12 +45,12 @@ class DrillRecord(DocumentPart):
 
 
 def record_file(settings: StackSettings, flow: str) -> Path:
-    """The file of a flow's newest drill."""
+    """Return the file of a flow's newest drill."""
     return settings.stacks / "drills" / f"{settings.stack}.{flow}.json"
 
 
 def read_record(settings: StackSettings, flow: str) -> DrillRecord | None:
-    """The newest drill; None if there was none. Raises CannotRunError for a malformed file."""
+    """Return the newest drill; None if there was none. Raises CannotRunError for a malformed file."""
     path = record_file(settings, flow)
     if not path.is_file():
         return None

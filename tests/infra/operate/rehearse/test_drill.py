@@ -48,8 +48,8 @@ COMMITTED = [f"useast: {GROUP} committed", f"uswest: {GROUP} committed"]
 def a_night_of(flow: ResolvedFlow, remote: str = REMOTE.topic) -> Night:
     """Twelve replicated records; the group of the drill has read seven, and two of these were sent again."""
     source, target = Cluster(), Cluster()
-    source.hold("orders", [(each, "") for each in range(12)])
-    target.hold(remote, [(each, "") for each in [*range(12), 3, 4]])
+    source.hold("orders", [(value, "") for value in range(12)])
+    target.hold(remote, [(value, "") for value in [*range(12), 3, 4]])
     return a_night(flow, source, target, {"checkout-app": {ORDERS: 4}})
 
 
@@ -82,10 +82,10 @@ def test_a_drill_skips_nothing_and_reads_again_as_many_records_as_announced(
     said = capsys.readouterr().out
     assert "✓ 5 records in 1 partition to read: 0 skipped, 2 read again (2 announced)" in said
     assert done == [*DELETED, *COMMITTED, *DELETED]
-    found = read_record(settings, "orders")
-    assert found is not None
-    assert (found.passed, found.expected, found.skipped, found.announced, found.read_again) == (True, 5, 0, 2, 2)
-    assert [step.name for step in found.steps] == ["group", "positions", "commit", "read"]
+    record = read_record(settings, "orders")
+    assert record is not None
+    assert (record.passed, record.expected, record.skipped, record.announced, record.read_again) == (True, 5, 0, 2, 2)
+    assert [step.name for step in record.steps] == ["group", "positions", "commit", "read"]
 
 
 def test_a_drill_of_a_pair_reads_again_at_least_as_many_records_as_announced(
@@ -108,7 +108,7 @@ def test_real_groups_and_connectors_are_not_touched(settings: StackSettings) -> 
     done: list[str] = []
     rehearse(a_drill(night, done), settings)
     assert patched == []
-    assert [each for each in done if GROUP not in each] == []
+    assert [action for action in done if GROUP not in action] == []
     assert night.positions(REMOTE) == {}
 
 
@@ -119,9 +119,9 @@ def test_a_record_that_does_not_arrive_fails_the_drill_and_counts_as_skipped(set
     said = r"drill-failed: of 6 records in 1 partition: 1 skipped, 2 read again \(2 announced\)"
     with pytest.raises(RefusedError, match=said):
         rehearse(a_drill(night, done, records=6), settings)
-    found = read_record(settings, "orders")
-    assert found is not None
-    assert (found.passed, found.skipped) == (False, 1)
+    record = read_record(settings, "orders")
+    assert record is not None
+    assert (record.passed, record.skipped) == (False, 1)
     assert done[-2:] == DELETED
 
 

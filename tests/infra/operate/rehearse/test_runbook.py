@@ -44,7 +44,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "mirrorMaker2": a_flow(kind="mirrorMaker2"),
 }
 PAGES = [("stack", name) for name in stack_names(STACKS)] + [("kind", name) for name in KINDS]
-each_page = pytest.mark.parametrize("subject", PAGES, ids=[" ".join(each) for each in PAGES])
+each_page = pytest.mark.parametrize("subject", PAGES, ids=[" ".join(subject) for subject in PAGES])
 
 
 def a_page(folder: Path, kind: str, **top: Any) -> str:
@@ -61,9 +61,9 @@ def page_of(subject: tuple[str, str], folder: Path) -> str:
 
 def part(page: str, title: str) -> str:
     """A section, without the line breaks."""
-    found = re.search(rf"^## {title}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
-    assert found, title
-    return " ".join(found[1].split())
+    section = re.search(rf"^## {title}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section, title
+    return " ".join(section[1].split())
 
 
 def commands(page: str) -> Iterator[Command]:
@@ -79,11 +79,11 @@ def commands(page: str) -> Iterator[Command]:
 def test_replicate_accepts_every_command_of_the_runbook_as_printed(
     subject: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = list(commands(page_of(subject, tmp_path)))
+    printed = list(commands(page_of(subject, tmp_path)))
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("REPLICATE_LOCAL", str(tmp_path))
-    assert len(found) > 15
-    for command in found:
+    assert len(printed) > 15
+    for command in printed:
         if command.words[0] == "replicate":
             replicate_takes(command)
         else:
@@ -97,8 +97,9 @@ def test_the_page_is_reproducible_and_its_contents_list_every_situation(
     page = page_of(subject, tmp_path)
     assert page == page_of(subject, tmp_path)
     links = set(re.findall(r"\(#([^)]+)\)", page))
-    titles = {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in re.findall("(?m)^##+ (.+)$", page)}
-    assert links <= titles
+    headings = re.findall("(?m)^##+ (.+)$", page)
+    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert links <= anchors
     contents = re.findall(r"(?m)^- \[.+\?\]\(#(.+)\)$", page)
     assert len(contents) == len(re.findall("(?m)^## ", page)) - 1 > 10
 
@@ -202,9 +203,9 @@ def test_the_runbook_says_who_publishes_the_validations_that_a_lost_source_needs
 
 
 def test_the_runbook_does_not_prepare_exactly_once_a_second_time(tmp_path: Path) -> None:
-    found = part(a_page(tmp_path, "prepared"), "Switch exactly-once on")
-    assert "exactlyOnce: enabled` in" in found
-    assert "exactlyOnce: preparing` in" not in found
+    section = part(a_page(tmp_path, "prepared"), "Switch exactly-once on")
+    assert "exactlyOnce: enabled` in" in section
+    assert "exactlyOnce: preparing` in" not in section
 
 
 def test_the_runbook_shows_references_to_credentials_and_never_their_values(tmp_path: Path) -> None:
