@@ -155,7 +155,7 @@ def test_a_mirror_that_the_operator_refuses_as_a_whole_cannot_be_moved(tmp_path:
         (a_group_without_offsets_on_the_source, "unknown-group", "no committed offset on the topics of flow `orders`"),
         (a_group_without_offsets_on_the_target, "unknown-group", "no committed offset on the remote topics of flow"),
         (a_folder_to_export_to_that_does_not_exist, "not-exported", "missing/records.jsonl: No such file or directory"),
-        (a_program_that_fails, "step-failed", "fetching jars failed after"),
+        pytest.param(a_program_that_fails, "step-failed", "fetching jars failed after", marks=pytest.mark.process),
         (an_engine_that_cannot_open_the_stack, "engine-failed", "passphrase must be set"),
         (a_connector_that_somebody_else_changes, "changed-meanwhile", "somebody changed it at the same time"),
         (a_file_of_topics_that_does_not_exist, "no-topic-list", "there is no such file"),

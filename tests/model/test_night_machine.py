@@ -43,7 +43,7 @@ BUGS: dict[str, tuple[type[Any], Replaced]] = {
         Night,
         (PartitionBack, "continues_at", lambda back, there, _: (back._consumed_until(back.positions[there], 0), 0)),
     ),
-    "the first record of the new origin is left out": (Return, (flow_back, "beginning", begins_too_late)),
+    "the first record of the new origin is left out": (Return, (flow_back, "flow_back_start", begins_too_late)),
     "a second copy on the source is expected to return": (Return, (SourceWalk, "skip_repeated", lambda *_: False)),
 }
 
