@@ -24,7 +24,7 @@ from components.topology.in_cluster import InCluster
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from infra.commands.app import COMMANDS, app
-from infra.deploy.promotion.rule.plan import Plan
+from infra.deploy.promotion.rule.plan import PromotionPlan
 from tests import problem_catalogue
 from tests.builders import a_flow, a_topology
 from tests.infra.onboard.importing import table as imports
@@ -67,7 +67,7 @@ _MODELS: Mapping[str, tuple[str, ...]] = {
     "A transform": ("Transform",),
     "A converter": ("Converter",),
     "`monitoring`": ("MonitoringSettings",),
-    "A promotion plan": ("Plan",),
+    "A promotion plan": ("PromotionPlan",),
     "An environment of a plan": ("Environment",),
     "A wave of an environment": ("Wave",),
     "`inCluster` in `replication:validation` of a stack file": ("InCluster",),
@@ -114,7 +114,7 @@ def _option(parameter: Any, context: Any) -> tuple[str, str, str]:
 
 def keys_page() -> str:
     """Return the page of all keys."""
-    known = {one.__name__: one for root in (Topology, Plan, InCluster) for one in _reached(root)}
+    known = {one.__name__: one for root in (Topology, PromotionPlan, InCluster) for one in _reached(root)}
     own = {known[name] for names in _MODELS.values() for name in names}
     parts = [_KEYS]
     for title, names in _MODELS.items():

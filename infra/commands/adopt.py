@@ -18,7 +18,7 @@ from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings
 
 if TYPE_CHECKING:
-    from infra.deploy.adoption.plan import Plan
+    from infra.deploy.adoption.plan import AdoptionPlan
 
 
 def _agreements(given: list[str] | None) -> list[str]:
@@ -69,10 +69,10 @@ def adopt(
     Example: `replicate adopt prod-us-west-2 --agree restart:orders`
     """
     # They load Pulumi, which takes longer than TAB may.
-    from infra.deploy.adoption.carry_out import Moved, Moving, take_over
+    from infra.deploy.adoption.carry_out import MoveResult, MoveRun, take_over
     from infra.deploy.adoption.facts import read_facts
     from infra.deploy.adoption.plan import planned
-    from infra.deploy.adoption.text import document_of, print_left, print_moved, print_plan
+    from infra.deploy.adoption.text import document_of, print_move_results, print_plan, print_remains
     from infra.deploy.engine import deployment
 
     settings = read_settings(stack, project.stacks)
@@ -81,11 +81,11 @@ def adopt(
         deployment.require_deployable(opened)
     plan = planned(read_facts(settings), agree or [], mirrors or [])
 
-    def carry_out(say: Callable[[str], object]) -> tuple[Mapping[str, int], Sequence[Moved]]:
-        moved: Sequence[Moved] = ()
-        if any(move.waiting for move in plan.moves.found):
+    def carry_out(say: Callable[[str], object]) -> tuple[Mapping[str, int], Sequence[MoveResult]]:
+        moved: Sequence[MoveResult] = ()
+        if any(move.waiting for move in plan.moves.mirrors):
             agreed, now = frozenset(agree or ()), datetime.now(UTC)
-            changes, moved = Moving(settings, plan, who(), now, ready_seconds, agreed, say).run()
+            changes, moved = MoveRun(settings, plan, who(), now, ready_seconds, agreed, say).run()
         else:
             changes = take_over(settings, plan, say)
         with err.status("waiting for connectors to be ready") as status:
@@ -102,7 +102,7 @@ def adopt(
         print_plan(plan, out)
         if plan.is_done:
             out.print(f"[green]✓[/] {escape(stack)} already manages everything, and everything is as declared")
-            print_left(plan, out)
+            print_remains(plan, out)
             return
         print_problems(plan.problems, err)
     if plan.problems:
@@ -118,15 +118,18 @@ def adopt(
         confirm_or_end(_question(plan))
     changes, moved = carry_out(typer.echo)
     print_changes(changes)
-    print_moved(moved, out)
+    print_move_results(moved, out)
     out.print(f"[green]✓[/] {escape(stack)} manages everything, and every connector is ready")
-    print_left(plan, out)
+    print_remains(plan, out)
     out.print(f"Now prove it: replicate validate {escape(stack)}", soft_wrap=True)
 
 
-def _question(plan: "Plan") -> str:
-    moves = [move.title for move in plan.moves.found if move.waiting]
-    steps = [f"Take over {number(len(plan.taken), 'object')}", *(f"stop {move} and copy its offsets" for move in moves)]
+def _question(plan: "AdoptionPlan") -> str:
+    moves = [move.title for move in plan.moves.mirrors if move.waiting]
+    steps = [
+        f"Take over {number(len(plan.unmanaged), 'object')}",
+        *(f"stop {move} and copy its offsets" for move in moves),
+    ]
     return f"{', '.join(steps)}, and deploy {plan.stack}?"
 
 

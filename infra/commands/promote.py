@@ -69,9 +69,9 @@ def promote(
         raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
     # It loads Pulumi, which takes longer than TAB may.
     from infra.deploy.promotion.run import promotion
-    from infra.deploy.promotion.run.promotion import Promotion, Request
+    from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
 
-    request = Request(
+    request = PromotionRequest(
         project.stacks,
         to,
         who or getpass.getuser(),

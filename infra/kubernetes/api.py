@@ -152,7 +152,7 @@ class KubernetesApi:
             if not error.forbidden:
                 raise
         within = namespaces if self.is_namespaced(api_version, kind) else ()
-        lists = (self.list_all(api_version, kind, label_selector=label_selector, namespace=each) for each in within)
+        lists = (self.list_all(api_version, kind, label_selector=label_selector, namespace=name) for name in within)
         return [item for items in lists for item in items]
 
     def create(self, item: Object, *, dry_run: bool = False) -> Object:
@@ -236,9 +236,9 @@ class KubernetesApi:
     def _plural(self, api_version: str, kind: str) -> tuple[str, bool]:
         """Plural name of a kind, and whether it is namespaced; the server is asked once for each kind."""
         if (api_version, kind) not in self._plurals:
-            for each in self._served(api_version):
-                if "/" not in each["name"]:
-                    self._plurals[api_version, each["kind"]] = each["name"], each["namespaced"]
+            for resource in self._served(api_version):
+                if "/" not in resource["name"]:
+                    self._plurals[api_version, resource["kind"]] = resource["name"], resource["namespaced"]
         if (api_version, kind) not in self._plurals:
             message = f"the API server does not serve {kind} in {api_version}: is its CRD installed?"
             raise ApiError(404, "NotFound", message)

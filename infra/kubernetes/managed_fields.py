@@ -66,28 +66,32 @@ def owners_of(live: Manifest, path: Path) -> list[FieldOwner]:
     return [owner for owner, fields in _managed(live) if _owns(fields, path)]
 
 
+def _since(owner: FieldOwner) -> str:
+    return owner.since
+
+
 def owned_parts(live: Manifest) -> dict[FieldOwner, tuple[str, ...]]:
     """What each owner owns of an object, by the first two path steps, such as `spec.config`, except the status."""
-    found: dict[str, tuple[FieldOwner, dict[str, None]]] = {}
+    by_manager: dict[str, tuple[FieldOwner, dict[str, None]]] = {}
     for owner, fields in _managed(live):
-        newest, parts = found.get(owner.manager, (owner, {}))
+        newest, parts = by_manager.get(owner.manager, (owner, {}))
         parts |= dict.fromkeys(_parts(fields))
-        found[owner.manager] = (max(newest, owner, key=lambda each: each.since), parts)
-    return {owner: tuple(parts) for owner, parts in found.values()}
+        by_manager[owner.manager] = (max(newest, owner, key=_since), parts)
+    return {owner: tuple(parts) for owner, parts in by_manager.values()}
 
 
 def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
     for first, below in fields.items():
-        inner = [each.removeprefix("f:") for each in below if each.startswith("f:")]
-        yield from (f"{first.removeprefix('f:')}.{each}" for each in inner)
+        inner = [key.removeprefix("f:") for key in below if key.startswith("f:")]
+        yield from (f"{first.removeprefix('f:')}.{key}" for key in inner)
         if not inner:
             yield first.removeprefix("f:")
 
 
 def newest_writer(live: Manifest, field: str) -> FieldOwner | None:
     """Who last wrote any part of a top-level field, except the status."""
-    found = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
-    return max(found, key=lambda owner: owner.since, default=None)
+    writers = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
+    return max(writers, key=_since, default=None)
 
 
 def status_time(live: Manifest) -> str:
@@ -105,19 +109,19 @@ def yielding(live: Manifest) -> list[dict[str, Any]]:
     """The managedFields of an object after every owner that does not stay has yielded to Pulumi; `Owner.yields` says
     how.
     """
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for entry in live["metadata"].get("managedFields") or []:
         owner = FieldOwner(entry.get("manager", ""), entry.get("time", ""))
         if entry.get("subresource") or owner.stays or owner.yields:
-            found.append(entry)
+            entries.append(entry)
             continue
         other = {**entry, "manager": _EARLIER, "operation": "Update"}
-        same = next((each for each in found if _writer(each) == _writer(other)), None)
+        same = next((entry for entry in entries if _writer(entry) == _writer(other)), None)
         if same is not None:
-            found.remove(same)
+            entries.remove(same)
             other["fieldsV1"] = union(same["fieldsV1"], other["fieldsV1"])
-        found.append(other)
-    return found
+        entries.append(other)
+    return entries
 
 
 def _writer(entry: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -83,7 +83,7 @@ def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> N
 def condition(live: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """The condition of this type; empty without one."""
     conditions = (live.get("status") or {}).get("conditions") or []
-    return next((each for each in conditions if each["type"] == kind), {})
+    return next((entry for entry in conditions if entry["type"] == kind), {})
 
 
 KINDS = ("PodMonitor", "PrometheusRule")
@@ -139,13 +139,14 @@ def require_no_unfinished_move(api: KubernetesApi, stack: str, flows: Sequence[R
     ours = {(flow.namespace, flow.name) for flow in flows}
     namespaces = sorted({namespace for namespace, _ in ours})
     with asking_kubernetes("the connectors of the stack", _UNFINISHED_MOVE, "let your user list KafkaConnectors."):
-        found = api.list_where_allowed(flows[0].strimzi.api_version, "KafkaConnector", namespaces, label_selector=OURS)
-    held = [each for each in found if _flow_of(each["metadata"]) in ours and waits_for_offsets(each)]
-    if held:
-        mirror = str(held[0]["metadata"]["annotations"][ANNOTATION])
+        version = flows[0].strimzi.api_version
+        connectors = api.list_where_allowed(version, "KafkaConnector", namespaces, label_selector=OURS)
+    waiting = [live for live in connectors if _flow_of(live["metadata"]) in ours and waits_for_offsets(live)]
+    if waiting:
+        mirror = str(waiting[0]["metadata"]["annotations"][ANNOTATION])
         raise RefusedError(
             "move-unfinished",
-            f"{', '.join(str(reference(each)) for each in held)} waits for the offsets of {mirror}",
+            f"{', '.join(str(reference(live)) for live in waiting)} waits for the offsets of {mirror}",
             f"stack {stack}",
             _UNFINISHED_MOVE,
             f"`replicate adopt {stack} --from {mirror.split()[-1]}` continues the move. To give it up, run "

@@ -96,7 +96,9 @@ def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
         return Readiness(title, False, "the operator has not restarted it yet")
     if condition(live, "Ready").get("status") == "True":
         failed = [
-            failure.of(found.get("name", title)) for found in reported_connectors(live) for failure in failures(found)
+            failure.of(connector.get("name", title))
+            for connector in reported_connectors(live)
+            for failure in failures(connector)
         ]
         return Readiness(title, not failed, "; ".join(failed))
     said = condition(live, "NotReady")

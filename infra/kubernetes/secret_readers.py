@@ -19,14 +19,14 @@ Versions = Mapping[Named, str]
 
 def secret_versions(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Versions:
     """The `resourceVersion` of each Secret that connectors read and that exists."""
-    found = {}
-    for named in sorted({each for _, read in _readers(flows) for each in read}):
+    versions = {}
+    for named in sorted({secret for _, secrets in _readers(flows) for secret in secrets}):
         target = Reference("v1", "Secret", named.namespace, named.name)
         with asking_kubernetes(str(target), "Connectors read it.", f"let your user `get` the {target}."):
             live = api.get(target)
         if live is not None:
-            found[named] = str(live["metadata"]["resourceVersion"])
-    return found
+            versions[named] = str(live["metadata"]["resourceVersion"])
+    return versions
 
 
 def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow], before: Versions) -> Iterator[str]:
@@ -39,7 +39,7 @@ def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow], before: V
             item = {"apiVersion": body["apiVersion"], "kind": body["kind"]}
             with asking_kubernetes(str(reference(body)), "It reads a Secret that changed.", "let your user patch it."):
                 api.apply({**item, "metadata": {**metadata, "annotations": RESTART}})
-            names = ", ".join(f"`{each.name}`" for each in because)
+            names = ", ".join(f"`{secret.name}`" for secret in because)
             yield f"connector {metadata['name']} restarts: it read Secret {names} before the change"
 
 
@@ -49,4 +49,4 @@ def _readers(flows: Sequence[ResolvedFlow]) -> Iterator[tuple[Manifest, set[Name
         for planned in deployment.objects:
             if planned.kind == "KafkaConnector":
                 named = references(json.dumps(planned.manifest["spec"]), planned.manifest["metadata"]["namespace"])
-                yield planned.manifest, {each for each in named if each.kind == "Secret"}
+                yield planned.manifest, {target for target in named if target.kind == "Secret"}

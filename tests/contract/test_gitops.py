@@ -85,7 +85,7 @@ class GitOps:
                 self.kubectl.apply({**item, "stringData": dict.fromkeys(secret["keys"], "hunter2")})
 
     def promote(self, to: str | None = None) -> int:
-        request = promotion.Request(self.stacks, to, "ann")
+        request = promotion.PromotionRequest(self.stacks, to, "ann")
         run = promotion.Promotion(required_plan(self.stacks), request, Console(quiet=True), lambda _: None)
         return promotion.promote(run)
 

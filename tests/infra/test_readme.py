@@ -18,7 +18,7 @@ from components.contract.problems import Problem
 from components.topology.model import Topology
 from components.topology.parsing import parse_model, parse_topology
 from infra.commands.app import app
-from infra.deploy.promotion.rule.plan import Plan, check_plan
+from infra.deploy.promotion.rule.plan import PromotionPlan, check_plan
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.stack.settings import read_settings, stack_names
 from infra.stack.stack_checks import problems
@@ -73,7 +73,7 @@ def yaml_problems(document: Any, folder: Path) -> list[Problem]:
         case {"apiVersion": _, "kind": _, "metadata": _}:
             return []
         case {"environments": _}:
-            plan = parse_model(Plan, document)
+            plan = parse_model(PromotionPlan, document)
             stacks = [stack for environment in plan.environments for wave in environment.waves for stack in wave.stacks]
             return list(check_plan(plan, stacks))
         case {"config": _}:

@@ -9,12 +9,12 @@ from pydantic import BaseModel
 
 from components.topology.in_cluster import InCluster
 from components.topology.model import Topology
-from infra.deploy.promotion.rule.plan import Plan
+from infra.deploy.promotion.rule.plan import PromotionPlan
 from infra.stack.settings import SETTINGS
 from tests.reference import ALERTS_PAGE, KEYS_PAGE, PAGES, alerts
 from tests.repository import ROOT, STACKS
 
-SCHEMAS: dict[str, type[BaseModel]] = {"topology": Topology, "plan": Plan, "inCluster": InCluster}
+SCHEMAS: dict[str, type[BaseModel]] = {"topology": Topology, "plan": PromotionPlan, "inCluster": InCluster}
 #: Strimzi's and Kubernetes' own objects, whose fields the project passes through.
 _PASSED_THROUGH = ("Template", "PodTemplate", "ContainerTemplate", "Resources")
 

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from components.contract.problems import ReplicationError
 from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.run.promotion import Promotion, Request, promote
+from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest, promote
 from infra.kubernetes.api import KubernetesApi, reference
 from infra.stack.settings import StackSettings, read_settings
 from infra.validate.run import JOB, ValidationRun, run_validation
@@ -54,7 +54,7 @@ class Regions:
         (self.stacks / "promotion.yaml").write_text(yaml.safe_dump(plan))
 
     def promote(self, to: str) -> int:
-        request = Request(self.stacks, to, "tester", catch_up_seconds=CATCH_UP_SECONDS)
+        request = PromotionRequest(self.stacks, to, "tester", catch_up_seconds=CATCH_UP_SECONDS)
         return promote(Promotion(required_plan(self.stacks), request, Console(highlight=False), lambda _: None))
 
     def refused(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ import yaml
 
 from components.contract.problems import CannotRunError
 from components.contract.report import Verdict
-from infra.deploy.adoption.carry_out import Moving
+from infra.deploy.adoption.carry_out import MoveRun
 from infra.deploy.engine import deployment
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import Example, end_offsets, make_example_traffic, produce
@@ -76,7 +76,7 @@ def interrupted_before(step: str) -> Iterator[None]:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Moving, step, interrupted)
+        patch.setattr(MoveRun, step, interrupted)
         yield
 
 

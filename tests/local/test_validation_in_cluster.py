@@ -22,7 +22,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule.plan import required_plan
 from infra.deploy.promotion.run import promotion
 from infra.deploy.promotion.run.jobs_in_cluster import await_jobs
-from infra.deploy.promotion.run.promotion import Promotion, Request
+from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
@@ -60,7 +60,7 @@ RECORDS = 2000
 
 def promote(stacks: Path) -> tuple[int, str]:
     out = io.StringIO()
-    request = Request(stacks, STACK, "tester")
+    request = PromotionRequest(stacks, STACK, "tester")
     console = Console(file=out, highlight=False, width=200)
     return promotion.promote(Promotion(required_plan(stacks), request, console, lambda _: None)), out.getvalue()
 

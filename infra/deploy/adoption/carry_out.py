@@ -18,7 +18,7 @@ from components.kafka.mirror_records import replicated_offsets
 from components.kafka.positions import TopicPartition
 from components.render.kafka_connectors import waiting_for_offsets
 from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
-from infra.deploy.adoption.plan import Plan
+from infra.deploy.adoption.plan import AdoptionPlan
 from infra.deploy.engine import deployment
 from infra.deploy.engine.command import Say
 from infra.deploy.engine.deployment import Change, import_objects
@@ -41,7 +41,7 @@ _WHY = "Adoption makes the tools that wrote an object yield to Pulumi."
 _PERMISSION = "let the account of the stack's Kubernetes context patch what `replicate render` writes."
 
 
-def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | None = None) -> Mapping[str, int]:
+def take_over(settings: StackSettings, plan: AdoptionPlan, say: Say, change: Change | None = None) -> Mapping[str, int]:
     """Do what the plan says; returns the number of objects by what the deployment did to them.
 
     `change` is applied to each object before it is deployed.
@@ -49,9 +49,9 @@ def take_over(settings: StackSettings, plan: Plan, say: Say, change: Change | No
     deployment.prepare(settings, say)
     with api_client(settings, stack_environment(settings).kubernetes_access()) as api:
         with asking_kubernetes(f"stack {settings.stack}", _WHY, _PERMISSION):
-            for each in plan.taken:
-                make_yield(api, each)
-        import_objects(settings, api, plan.taken, say, change)
+            for target in plan.unmanaged:
+                make_yield(api, target)
+        import_objects(settings, api, plan.unmanaged, say, change)
     return deployment.up(settings, say, change=change, moving=change is not None)
 
 
@@ -85,8 +85,8 @@ _STORED_SECONDS = 90.0
 
 
 @dataclass(frozen=True)
-class Moved:
-    """A moved mirror, how many of its offsets were copied, and the topics without copied offsets."""
+class MoveResult:
+    """Name a moved mirror, how many of its offsets were copied, and the topics without copied offsets."""
 
     move: MirrorMove
     offsets: int
@@ -94,24 +94,24 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Moving:
-    """One call that moves mirrors; `by` is the caller, `seconds` how long each step of the operator may take."""
+class MoveRun:
+    """Moves mirrors in one call; `by` is the caller, `seconds` how long each step of the operator may take."""
 
     settings: StackSettings
-    plan: Plan
+    plan: AdoptionPlan
     by: str
     now: datetime
     seconds: float
     agreed: frozenset[str]
     say: Say
 
-    def run(self) -> tuple[Mapping[str, int], list[Moved]]:
-        """Returns what the last deployment changed, and each mirror's copied offsets. Raises CannotRunError, after
+    def run(self) -> tuple[Mapping[str, int], list[MoveResult]]:
+        """Return what the last deployment changed, and each mirror's copied offsets. Raises CannotRunError, after
         which the flows copy nothing, and a mirror may have stopped.
         """
-        moves = [each for each in self.plan.moves.found if each.waiting]
+        moves = [move for move in self.plan.moves.mirrors if move.waiting]
         take_over(self.settings, self.plan, self.say, _holding_back(moves))
-        found = []
+        results = []
         with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
                 readers = {flow.name: OffsetsReader.of(stack, stack.flow(flow.name)) for flow in move.flows}
@@ -120,10 +120,10 @@ class Moving:
                 self._require_no_step_back(move, readers)
                 self._stop(api, move)
                 self._wait_ended(move, readers)
-                found.append(self._carry(api, move, readers))
+                results.append(self._carry(api, move, readers))
             for move in moves:
                 self._require_stopped(api, move)
-        return deployment.up(self.settings, self.say, moving=True), found
+        return deployment.up(self.settings, self.say, moving=True), results
 
     def _wait_created(self, api: KubernetesApi, move: MirrorMove) -> None:
         self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
@@ -144,8 +144,8 @@ class Moving:
         reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
 
         def unended(connector: str) -> list[int]:
-            read = _asked(reader, move.topic("status"))
-            return unended_tasks(((each.key, each.value) for each in read), connector)
+            records = _records(reader, move.topic("status"))
+            return unended_tasks(((record.key, record.value) for record in records), connector)
 
         try:
             wait_until_ended(unended, [move.connector], self.seconds)
@@ -177,9 +177,9 @@ class Moving:
             wait_for(f"{move.connector} to store offsets", probe, min(self.seconds, _STORED_SECONDS), _POLL_SECONDS)
 
     def _mirrored(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
-        """The offsets of the mirror's source connector. Raises CannotRunError if there is none, unless it is agreed."""
-        found, agreement = _offsets(move, readers), f"re-read:{move.flows[0].name}"
-        if not found and agreement not in self.agreed:
+        """Return the offsets of the mirror's source connector. Raises CannotRunError for none, unless it is agreed."""
+        offsets, agreement = _offsets(move, readers), f"re-read:{move.flows[0].name}"
+        if not offsets and agreement not in self.agreed:
             raise CannotRunError(
                 "no-offsets",
                 f"`{move.topic('offset')}` on {move.target} has no offset of {move.connector}",
@@ -188,13 +188,13 @@ class Moving:
                 "compare the address of the target with the one in the resource; if it has really copied nothing, add "
                 f"`--agree {agreement}`.",
             )
-        return found
+        return offsets
 
     def _require_no_step_back(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """A flow may have copied further than its mirror, if it ran before and its connectors were deleted."""
         mirrored = self._mirrored(move, readers)
         for name, reader in readers.items():
-            connectors = _waiting_connectors(move, reader, {each.topic for each in mirrored})
+            connectors = _waiting_connectors(move, reader, {partition.topic for partition in mirrored})
             changes = offset_moves(mirrored, connectors, reader.stored())
             back, agreement = [change for change in changes if change.again], f"re-read:{name}"
             if back and agreement not in self.agreed:
@@ -209,11 +209,11 @@ class Moving:
                     f"where the flow was. If you want the records to be copied again, add `--agree {agreement}`.",
                 )
 
-    def _carry(self, api: KubernetesApi, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> Moved:
+    def _carry(self, api: KubernetesApi, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> MoveResult:
         """Give each source connector of the flows the offsets of the topics that it selects."""
         mirrored = self._mirrored(move, readers)
-        topics = {each.topic for each in mirrored}
-        taken: set[str] = set()
+        topics = {partition.topic for partition in mirrored}
+        selected: set[str] = set()
         for name, reader in readers.items():
             waiting = [place for place in reader.places if place in move.waiting]
             for place in waiting:
@@ -225,9 +225,9 @@ class Moving:
                 self.say(f"copying {number(len(changes), 'offset')} to {', '.join(dict.fromkeys(own.values()))}")
                 run = Run(api, reader, request, "alter", self.seconds, _unsaid)
                 run.set(waiting, partial(list, changes))
-            taken |= _connectors(reader, topics).keys()
-        carried = [each for each in mirrored if each.topic in taken]
-        return Moved(move, len(carried), tuple(sorted(topics - taken)))
+            selected |= _connectors(reader, topics).keys()
+        count = sum(partition.topic in selected for partition in mirrored)
+        return MoveResult(move, count, tuple(sorted(topics - selected)))
 
     def _require_stopped(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
@@ -242,9 +242,9 @@ class Moving:
 
 
 def _offsets(move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
-    """What the mirror's source connector has stored on the target, if the topology names the right cluster."""
-    read = _asked(next(iter(readers.values())), move.topic("offset"))
-    return replicated_offsets(read, {move.connector}, move.source)
+    """Return what the mirror's source connector has stored on the target, if the topology names the right cluster."""
+    records = _records(next(iter(readers.values())), move.topic("offset"))
+    return replicated_offsets(records, {move.connector}, move.source)
 
 
 def _connectors(reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
@@ -253,7 +253,7 @@ def _connectors(reader: OffsetsReader, topics: Collection[str]) -> dict[str, str
 
 def _waiting_connectors(move: MirrorMove, reader: OffsetsReader, topics: Collection[str]) -> dict[str, str]:
     waiting = {place.name for place in move.waiting}
-    return {topic: each for topic, each in _connectors(reader, topics).items() if each in waiting}
+    return {topic: name for topic, name in _connectors(reader, topics).items() if name in waiting}
 
 
 def _holding_back(moves: list[MirrorMove]) -> Change:
@@ -274,7 +274,7 @@ def _names(move: MirrorMove) -> str:
     return ", ".join(flow.name for flow in move.flows)
 
 
-def _asked(reader: OffsetsReader, topic: str) -> Any:
+def _records(reader: OffsetsReader, topic: str) -> Any:
     try:
         return reader.readers.of(reader.parameters.target).records(topic)
     except NoAnswerError as error:

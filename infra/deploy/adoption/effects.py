@@ -1,4 +1,4 @@
-"""What adoption means for replication: effects on records and offsets, and restarts. Pure. Whether records and offsets
+"""Judges what adoption means: effects on records and offsets, and restarts. Pure. Whether records and offsets
 continue is judged as `replicate import` does, with Kafka's defaults filled in. Restarts are judged by the text that
 Connect receives: any different text restarts a connector, even one with the same effect.
 """
@@ -16,7 +16,7 @@ from components.flows.operators import REPLICATING_KINDS, WORKER_KINDS
 from components.properties.values import value_text
 from components.render.deployments import Deployment
 from components.render.planned_objects import PART_OF, Manifest
-from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.facts import AdoptionFacts, data_of_config_maps
 from infra.kubernetes.managed_fields import Path, owners_of
 from infra.onboard.importing.deployment_changes import changes_of_import
 from infra.onboard.importing.flows import Imported
@@ -35,32 +35,32 @@ _OF_METADATA = ("name", "namespace", "labels", "annotations")
 
 
 def before_take_over(live: Manifest, declared: Manifest) -> Manifest:
-    """The fields of a live object that the stack declares or that adoption removes, written as the stack does."""
+    """Return the fields of a live object that the stack declares or that adoption removes, as the stack writes them."""
     body = as_declared(live, declared)
     metadata = {key: body["metadata"][key] for key in _OF_METADATA if key in body["metadata"]}
     known = {key: value for key, value in body.items() if key != "status"}
-    found: Manifest = _kept(live, {**known, "metadata": metadata}, declared, ())
-    return found
+    compared: Manifest = _compared(live, {**known, "metadata": metadata}, declared, ())
+    return compared
 
 
-def _kept(whole: Manifest, value: Any, declared: Any, path: Path) -> Any:
+def _compared(whole: Manifest, value: Any, declared: Any, path: Path) -> Any:
     if not isinstance(value, Mapping) or not isinstance(declared, Mapping):
         return value
-    kept = {}
+    compared = {}
     for key, inner in value.items():
         here = (*path, key)
         if key in declared:
-            kept[key] = _kept(whole, inner, declared[key], here)
-        elif (left := _removed(whole, inner, here)) is not None:
-            kept[key] = left
-    return kept
+            compared[key] = _compared(whole, inner, declared[key], here)
+        elif (removed := _removed(whole, inner, here)) is not None:
+            compared[key] = removed
+    return compared
 
 
 def _removed(whole: Manifest, value: Any, path: Path) -> Any:
-    """What adoption removes of an undeclared field; None if nothing."""
+    """Return what adoption removes of an undeclared field; None if nothing."""
     if isinstance(value, Mapping) and value:
-        inner = {key: left for key, each in value.items() if (left := _removed(whole, each, (*path, key))) is not None}
-        return inner or None
+        parts = {key: _removed(whole, inner, (*path, key)) for key, inner in value.items()}
+        return {key: removed for key, removed in parts.items() if removed is not None} or None
     owners = owners_of(whole, path)
     if path == _NAME_OF_NAMESPACE or not owners or any(owner.stays for owner in owners):
         return None
@@ -75,24 +75,28 @@ _NOT_HERE = frozenset({"namespace-created"})
 _NOT_PASSED_ON = re.compile(r"app\.kubernetes\.io/(?!part-of$).*")
 
 
-def effects_of(facts: Facts, waiting: Collection[str] = ()) -> tuple[Effect, ...]:
-    """The effects of adoption on the flows that already run, most severe first; those of `waiting` do not run yet."""
+def effects_of(facts: AdoptionFacts, waiting: Collection[str] = ()) -> tuple[Effect, ...]:
+    """Return the effects of adoption on flows that already run, most severe first; `waiting` do not run yet."""
     running = {
         name: deployment
         for name, deployment in facts.declared.deployments.items()
         if not any(flow.name in waiting for flow in deployment.flows)
     }
-    found = [each for name, deployment in running.items() for each in _of(facts, name, deployment)]
-    found += [effect for name in facts.declared.others for effect in _of_users(facts, name)]
-    return tuple(sorted(set(found), key=lambda each: (-each.severity.rank, each.flow, each.code, each.what)))
+    effects = [effect for name, deployment in running.items() for effect in _of(facts, name, deployment)]
+    effects += [effect for name in facts.declared.others for effect in _of_users(facts, name)]
+    return tuple(sorted(set(effects), key=_order))
 
 
-def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
+def _order(effect: Effect) -> tuple[int, str, str, str]:
+    return -effect.severity.rank, effect.flow, effect.code, effect.what
+
+
+def _of(facts: AdoptionFacts, name: str, deployment: Deployment) -> Iterator[Effect]:
     declared = facts.declared.objects(name)
-    live = {key: body for each, key, _, body in facts.objects() if each == name and body is not None}
+    live = {key: body for owner, key, _, body in facts.objects() if owner == name and body is not None}
     if not any(body["kind"] in WORKER_KINDS for body in live.values()):
         return
-    yield from (each for each in _proven(facts, deployment, live) if each.code not in _BY_TEXT | _NOT_HERE)
+    yield from (effect for effect in _proven(facts, deployment, live) if effect.code not in _BY_TEXT | _NOT_HERE)
     flows = facts.declared.flows(name)
     before = {key: _readable(before_take_over(body, declared[key]), declared[key]) for key, body in live.items()}
     change = StackChange((deployment_state(name, before, flows),), (deployment_state(name, declared, flows),))
@@ -102,10 +106,13 @@ def _of(facts: Facts, name: str, deployment: Deployment) -> Iterator[Effect]:
             yield from _passed_on(deployment.flows[0].name, body, declared[key])
 
 
-def _of_users(facts: Facts, name: str) -> Iterator[Effect]:
-    """Effects on the KafkaUsers that exist."""
-    pairs = [(key, body, live) for each, key, body, live in facts.objects() if each == name and live is not None]
-    users = [pair for pair in pairs if pair[1]["kind"] == "KafkaUser"]
+def _of_users(facts: AdoptionFacts, name: str) -> Iterator[Effect]:
+    """Yield effects on the KafkaUsers that exist."""
+    users = [
+        (key, body, live)
+        for owner, key, body, live in facts.objects()
+        if owner == name and live is not None and body["kind"] == "KafkaUser"
+    ]
     before = {key: _readable(before_take_over(live, body), body) for key, body, live in users}
     after = {key: body for key, body, _ in users}
     yield from namespace_and_user_effects(
@@ -113,7 +120,7 @@ def _of_users(facts: Facts, name: str) -> Iterator[Effect]:
     )
 
 
-def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Effect]:
+def _proven(facts: AdoptionFacts, deployment: Deployment, live: Objects) -> Sequence[Effect]:
     documents = [
         body for key, body in live.items() if body["kind"] in REPLICATING_KINDS and not key.endswith("-heartbeats")
     ]
@@ -122,7 +129,7 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
     read = read_documents("the cluster", documents).objects
     flow = deployment.flows[0].name
     if len(read) < len(documents):
-        lost = sorted({document["metadata"]["name"] for document in documents} - {each.name for each in read})
+        lost = sorted({document["metadata"]["name"] for document in documents} - {document.name for document in read})
         what = (
             f"it is not known whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
         )
@@ -132,18 +139,15 @@ def _proven(facts: Facts, deployment: Deployment, live: Objects) -> Sequence[Eff
     return changes_of_import(imported, deployment, _placeholders(facts, read)).effects
 
 
-def _placeholders(facts: Facts, read: Sequence[ReadObject]) -> Placeholders:
-    workers = next(each for each in read if each.kind in WORKER_KINDS)
-    config_maps = [*facts.config_maps, *(each for each in facts.live.values() if each["kind"] == "ConfigMap")]
-    data = {
-        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): dict(config_map.get("data") or {})
-        for config_map in config_maps
-    }
-    return Placeholders(workers.namespace, providers_of(workers.spec.get("config") or {}), data)
+def _placeholders(facts: AdoptionFacts, read: Sequence[ReadObject]) -> Placeholders:
+    workers = next(document for document in read if document.kind in WORKER_KINDS)
+    config_maps = [*facts.config_maps, *(body for body in facts.live.values() if body["kind"] == "ConfigMap")]
+    providers = providers_of(workers.spec.get("config") or {})
+    return Placeholders(workers.namespace, providers, data_of_config_maps(config_maps))
 
 
 def _readable(before: Manifest, declared: Manifest) -> Manifest:
-    """A live object in the form that effects read: it names its flow, and equal values have equal types."""
+    """Return a live object in the form that effects read: it names its flow, and equal values have equal types."""
     body: Manifest = _same_types(before, declared)
     metadata = body["metadata"]
     own = {PART_OF: declared["metadata"]["labels"][PART_OF]}
@@ -160,26 +164,26 @@ def _readable(before: Manifest, declared: Manifest) -> Manifest:
 
 def _with_config(mirror: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: {"config": {}, **each} if key.endswith("Connector") and isinstance(each, Mapping) else each
-        for key, each in mirror.items()
+        key: {"config": {}, **field} if key.endswith("Connector") and isinstance(field, Mapping) else field
+        for key, field in mirror.items()
     }
 
 
 def _same_types(value: Any, declared: Any) -> Any:
-    """A value whose scalars have the declared type if they read the same, because Connect gets text."""
+    """Return a value whose scalars have the declared type if they read the same, because Connect gets text."""
     if isinstance(value, Mapping) and isinstance(declared, Mapping):
-        return {key: _same_types(each, declared.get(key)) for key, each in value.items()}
+        return {key: _same_types(inner, declared.get(key)) for key, inner in value.items()}
     if isinstance(value, list) and isinstance(declared, list):
         names, wanted = named_entries(value), named_entries(declared)
         if names is not None and wanted is not None:
-            return [_same_types(each, wanted.get(name)) for name, each in names.items()]
+            return [_same_types(entry, wanted.get(name)) for name, entry in names.items()]
         return value
     scalars = isinstance(value, str | int | float) and isinstance(declared, str | int | float)
     return declared if scalars and value_text(value) == value_text(declared) else value
 
 
 def _passed_on(flow: str, live: Manifest, declared: Manifest) -> Iterator[Effect]:
-    """Workers whose labels change: the operator gives their pods the same labels, so it replaces the pods."""
+    """Yield an effect if the labels of workers change: the operator gives them to the pods, so it replaces the pods."""
     old, new = (
         {
             name: value

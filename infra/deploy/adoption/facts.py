@@ -1,6 +1,6 @@
-"""What adoption needs to know: what the stack declares, what is in the cluster, and what Pulumi knows. Only reads."""
+"""Reads what a stack declares, what its cluster holds, and what Pulumi knows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.flows.operators import REPLICATING_KINDS, strimzi
@@ -22,8 +22,8 @@ _PERMISSION = (
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What was seen. `live` holds the declared objects that exist; for Secrets, only the fact that they exist.
+class AdoptionFacts:
+    """Hold what was read. `live` holds the declared objects that exist; for Secrets, only the fact that they exist.
 
     `known` are those in Pulumi's state. `others` may copy records and are not declared; they were looked for in the
     whole cluster, or in the namespaces of `searched`. `config_maps` are those that live objects read.
@@ -42,25 +42,29 @@ class Facts:
 
     @property
     def config_map_data(self) -> dict[tuple[str, str], dict[str, str]]:
-        """The data of ConfigMaps by namespace and name."""
-        places = (
-            ((config_map["metadata"]["namespace"], config_map["metadata"]["name"]), config_map)
-            for config_map in self.config_maps
-        )
-        return {place: dict(each.get("data") or {}) for place, each in places}
+        """Return the data of the ConfigMaps that live objects read."""
+        return data_of_config_maps(self.config_maps)
 
     def deployments(self) -> Iterator[tuple[str, Objects]]:
-        """Every deployment with the objects that it declares, by role and part."""
+        """Yield every deployment with the objects that it declares, by role and part."""
         return ((name, self.declared.objects(name)) for name in self.declared.names)
 
     def objects(self) -> Iterator[tuple[str, str, Manifest, Manifest | None]]:
-        """The deployment, role and part of each declared object, what is declared, and what exists."""
+        """Yield the deployment, role and part of each declared object, what is declared, and what exists."""
         for name, objects in self.deployments():
             for key, body in objects.items():
                 yield name, key, body, self.live.get(identity(body))
 
 
-def read_facts(settings: StackSettings) -> Facts:
+def data_of_config_maps(config_maps: Iterable[Manifest]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the data of ConfigMaps by namespace and name."""
+    return {
+        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): dict(config_map.get("data") or {})
+        for config_map in config_maps
+    }
+
+
+def read_facts(settings: StackSettings) -> AdoptionFacts:
     """Read everything. Raises CannotRunError if the cluster or Pulumi's state cannot be read."""
     declared = current_snapshot(settings.stack, settings.stacks, like_rendered=True)
     known = frozenset(
@@ -74,13 +78,13 @@ def read_facts(settings: StackSettings) -> Facts:
     ):
         not_served = frozenset(_not_served(api, bodies))
         seen = [body for body in bodies if (body["apiVersion"], body["kind"]) not in not_served]
-        live = {identity(body): found for body in seen if (found := _live(api, body)) is not None}
+        live = {identity(body): current for body in seen if (current := _live(api, body)) is not None}
         searched = _allowed(api, version, bodies)
         others = [other for other in _others(api, version, searched) if identity(other) not in live]
         mirrors = [other for other in others if other["kind"] == "KafkaMirrorMaker2"]
         config_maps = config_maps_of(api, [*live.values(), *mirrors])
         without = frozenset(_missing_namespaces(api, bodies))
-    return Facts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
+    return AdoptionFacts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
 
 
 def _not_served(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
@@ -94,16 +98,16 @@ def _not_served(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[tupl
 
 
 def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
-    found = api.get(reference(body))
-    if found is None or found["kind"] != "Secret":
-        return found
+    live = api.get(reference(body))
+    if live is None or live["kind"] != "Secret":
+        return live
     # Its values never leave this function.
-    metadata = {key: found["metadata"].get(key) for key in ("name", "namespace", "labels", "managedFields")}
-    return {"apiVersion": found["apiVersion"], "kind": "Secret", "metadata": metadata}
+    metadata = {key: live["metadata"].get(key) for key in ("name", "namespace", "labels", "managedFields")}
+    return {"apiVersion": live["apiVersion"], "kind": "Secret", "metadata": metadata}
 
 
 def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
-    """The namespaces to look in: those of the stack if the account may not list everything, otherwise none."""
+    """Return the namespaces to look in: those of the stack if the account may not list everything, otherwise none."""
     try:
         api.list_all(version, REPLICATING_KINDS[0])
     except ApiError as error:

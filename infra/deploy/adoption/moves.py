@@ -1,4 +1,4 @@
-"""Which mirrors of KafkaMirrorMaker2s become flows of a stack, and which offsets go to which connector. Pure."""
+"""Decides which mirrors of KafkaMirrorMaker2s become flows, and which offsets go to which connector. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import nearest
 from components.render.kafka_connectors import waits_for_offsets
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.facts import AdoptionFacts
 from infra.kubernetes.api import Reference, reference
 from infra.onboard.importing.effective import group_names
 from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
@@ -35,11 +35,12 @@ Fields = Mapping[str, Any]
 def flows_of_mirror(
     mirror: Fields, source: Fields, flows: Sequence[ResolvedFlow], placeholders: Placeholders
 ) -> tuple[ResolvedFlow, ...]:
-    """The flows that may share a topic with the mirror; undecided cases count as sharing.
+    """Return the flows that may share a topic with the mirror; undecided cases count as sharing.
 
     `source` is the mirror's source cluster in the resource.
     """
-    config = next((each for role, each in effective_configs(mirror, source, placeholders) if role == "source"), {})
+    configs = effective_configs(mirror, source, placeholders)
+    config = next((config for role, config in configs if role == "source"), {})
     return tuple(flow for flow in flows if not isinstance(_overlap(config, flow), Disjoint))
 
 
@@ -51,8 +52,8 @@ def _overlap(config: Mapping[str, str], flow: ResolvedFlow) -> object:
 
 
 def _patterns(text: str, unknown: tuple[str, ...]) -> tuple[str, ...]:
-    """The entries of a list, or `unknown` if it is not known, because a placeholder in it has no value here."""
-    entries = tuple(each.strip() for each in text.split(",") if each.strip())
+    """Return the entries of a list, or `unknown` if it is not known, because a placeholder in it has no value here."""
+    entries = tuple(entry.strip() for entry in text.split(",") if entry.strip())
     return unknown if "${" in text or any(pattern_error(entry) for entry in entries) else entries
 
 
@@ -60,27 +61,29 @@ Mirrored = Mapping[TopicPartition, int]
 
 
 def connectors_of(flow: FlowParameters, sources: Collection[str], topics: Collection[str]) -> dict[str, str]:
-    """Which of a flow's source connectors replicates each topic. The first one replicates heartbeats."""
+    """Map each topic to the source connector of a flow that replicates it. The first one replicates heartbeats."""
     parts = [(flow.part_selection(part), part.connector) for part in flow.parts]
     every = next(iter(sources), "")
     chosen = parts or [(flow.topic_selection, every)]
-    found = {topic: name for topic in topics for selection, name in chosen if topic in selection}
-    found |= {topic: every for topic in topics if is_heartbeat_topic(topic, flow.separator)}
-    return {topic: name for topic, name in found.items() if name in sources}
+    by_topic = {topic: name for topic in topics for selection, name in chosen if topic in selection}
+    by_topic |= {topic: every for topic in topics if is_heartbeat_topic(topic, flow.separator)}
+    return {topic: name for topic, name in by_topic.items() if name in sources}
 
 
 def offset_moves(mirrored: Mirrored, connectors: Mapping[str, str], stored: Stored) -> list[OffsetChange]:
-    """What Connect must still store for the connectors. `mirrored` are the offsets of the mirror, `connectors` names
-    the connector of each topic, and `stored` are the offsets that Connect has. Offsets that Connect has but the mirror
+    """Return what Connect must still store. `mirrored` are the offsets of the mirror, `connectors` names the
+    connector of each topic, and `stored` are the offsets that Connect has. Offsets that Connect has but the mirror
     lacks are left over from an earlier connector, and are deleted.
     """
     wanted: dict[tuple[str, TopicPartition], int | None] = {
-        (connectors[each.topic], each): offset for each, offset in mirrored.items() if each.topic in connectors
+        (connectors[partition.topic], partition): offset
+        for partition, offset in mirrored.items()
+        if partition.topic in connectors
     }
-    left = {place: None for place in stored if place[0] in {*connectors.values()} and place not in wanted}
+    outdated = {place: None for place in stored if place[0] in {*connectors.values()} and place not in wanted}
     return [
         OffsetChange(connector, partition, _next(stored.get((connector, partition))), _next(offset), offset)
-        for (connector, partition), offset in sorted({**left, **wanted}.items())
+        for (connector, partition), offset in sorted({**outdated, **wanted}.items())
         if stored.get((connector, partition)) != offset
     ]
 
@@ -129,18 +132,18 @@ class MirrorMove:
 
 @dataclass(frozen=True)
 class MirrorMoves:
-    """Which parts of the named `resources` move, which stay as they are, and which cannot move and why."""
+    """Tell which `mirrors` of the named `resources` move, which no flow matches, and why others cannot move."""
 
-    found: tuple[MirrorMove, ...] = ()
-    staying: tuple[str, ...] = ()
+    mirrors: tuple[MirrorMove, ...] = ()
+    unmatched: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     resources: frozenset[Reference] = frozenset()
 
 
-def moves_of(facts: Facts, names: Sequence[str]) -> MirrorMoves:
-    """The mirrors of the KafkaMirrorMaker2s `NAME` or `NAMESPACE/NAME` that a flow of the stack replaces."""
-    found: list[MirrorMove] = []
-    staying: list[str] = []
+def moves_of(facts: AdoptionFacts, names: Sequence[str]) -> MirrorMoves:
+    """Find the mirrors of the KafkaMirrorMaker2s `NAME` or `NAMESPACE/NAME` that a flow of the stack replaces."""
+    mirrors: list[MirrorMove] = []
+    unmatched: list[str] = []
     problems: list[Problem] = []
     resources: list[Reference] = []
     for name in dict.fromkeys(names):
@@ -149,24 +152,24 @@ def moves_of(facts: Facts, names: Sequence[str]) -> MirrorMoves:
             problems.append(live)
             continue
         resources.append(reference(live))
-        made = list(_moves(facts, live))
-        found += [each for each in made if isinstance(each, MirrorMove)]
-        staying += [each for each in made if isinstance(each, str)]
-        problems += [each for each in made if isinstance(each, Problem)]
-        if not any(isinstance(each, MirrorMove | Problem) for each in made):
+        outcomes = list(_moves(facts, live))
+        mirrors += [outcome for outcome in outcomes if isinstance(outcome, MirrorMove)]
+        unmatched += [outcome for outcome in outcomes if isinstance(outcome, str)]
+        problems += [outcome for outcome in outcomes if isinstance(outcome, Problem)]
+        if all(isinstance(outcome, str) for outcome in outcomes):
             problems.append(_nothing_to_move(facts, live))
-    return MirrorMoves(tuple(found), tuple(staying), tuple(problems), frozenset(resources))
+    return MirrorMoves(tuple(mirrors), tuple(unmatched), tuple(problems), frozenset(resources))
 
 
-def _named(facts: Facts, name: str) -> Manifest | Problem:
-    bodies = [each for each in (*facts.others, *facts.live.values()) if each["kind"] == _KIND]
+def _named(facts: AdoptionFacts, name: str) -> Manifest | Problem:
+    bodies = [body for body in (*facts.others, *facts.live.values()) if body["kind"] == _KIND]
     known = {f"{body['metadata']['namespace']}/{body['metadata']['name']}": body for body in bodies}
-    found = [each for place, each in known.items() if name in (place, place.partition("/")[2])]
+    matches = [body for place, body in known.items() if name in (place, place.partition("/")[2])]
     where = ", ".join(facts.searched) or "the whole cluster"
-    if len(found) == 1:
-        return _declared(facts, found[0]) or found[0]
-    if found:
-        what = f"{len(found)} KafkaMirrorMaker2s are called `{name}`"
+    if len(matches) == 1:
+        return _declared(facts, matches[0]) or matches[0]
+    if matches:
+        what = f"{len(matches)} KafkaMirrorMaker2s are called `{name}`"
         why = "Without a namespace, the command does not know which of them to move."
         return Problem("--from", "mirror-ambiguous", what, why, f"name one of {', '.join(sorted(known))}.")
     similar = nearest(name, [*known, *(place.partition("/")[2] for place in known)])
@@ -182,7 +185,7 @@ def _named(facts: Facts, name: str) -> Manifest | Problem:
     return Problem("--from", "mirror-not-found", what, f"It was looked for in {where}.", remedy)
 
 
-def _declared(facts: Facts, live: Manifest) -> Problem | None:
+def _declared(facts: AdoptionFacts, live: Manifest) -> Problem | None:
     where, stack = str(reference(live)), facts.stack
     if any(identity(body) == identity(live) for _, _, body, _ in facts.objects()):
         why = "The stack declares it as a KafkaMirrorMaker2, so there is no flow to move it to."
@@ -205,8 +208,8 @@ def _declared(facts: Facts, live: Manifest) -> Problem | None:
     return None
 
 
-def _moves(facts: Facts, live: Manifest) -> Iterator[MirrorMove | Problem | str]:
-    """For each mirror: what it becomes, why it cannot move, or its name if no flow of the stack matches it."""
+def _moves(facts: AdoptionFacts, live: Manifest) -> Iterator[MirrorMove | Problem | str]:
+    """Yield for each mirror its move, why it cannot move, or its name if no flow of the stack matches it."""
     normal = ends_of_mirrors(ReadObject("the cluster", live))
     if not isinstance(normal, tuple):
         yield Problem(str(reference(live)), "mirror-refused", "nothing of it runs", normal.why, normal.remedy)
@@ -227,13 +230,13 @@ def _moves(facts: Facts, live: Manifest) -> Iterator[MirrorMove | Problem | str]
             yield "->".join(ends)
 
 
-def _placeholders(facts: Facts, live: Manifest, target: Fields) -> Placeholders:
+def _placeholders(facts: AdoptionFacts, live: Manifest, target: Fields) -> Placeholders:
     providers = providers_of(target.get("config") or {})
     return Placeholders(live["metadata"]["namespace"], providers, facts.config_map_data)
 
 
 def _move(
-    facts: Facts, live: Manifest, index: int, ends: tuple[str, str], flows: tuple[ResolvedFlow, ...]
+    facts: AdoptionFacts, live: Manifest, index: int, ends: tuple[str, str], flows: tuple[ResolvedFlow, ...]
 ) -> MirrorMove:
     resource, mirror = reference(live), live["spec"]["mirrors"][index]
     names = {role: f"{'->'.join(ends)}.{CONNECTOR_CLASSES[role].rpartition('.')[2]}" for role in _ROLES}
@@ -244,7 +247,7 @@ def _move(
     return MirrorMove(live, index, *ends, flows, places, waiting)
 
 
-def _waits(facts: Facts, resource: Reference) -> bool:
+def _waits(facts: AdoptionFacts, resource: Reference) -> bool:
     live = facts.live.get((resource.kind, resource.namespace or "", resource.name))
     return live is None or waits_for_offsets(live)
 
@@ -268,7 +271,7 @@ def _other_alias(live: Manifest, ends: tuple[str, str], flow: ResolvedFlow) -> P
     )
 
 
-def _nothing_to_move(facts: Facts, live: Manifest) -> Problem:
+def _nothing_to_move(facts: AdoptionFacts, live: Manifest) -> Problem:
     return Problem(
         str(reference(live)),
         "nothing-to-move",

@@ -1,4 +1,4 @@
-"""What adoption would do to each object, and what it refuses or needs agreement for. Pure."""
+"""Plans what adoption does to each object, and what it refuses or needs agreement for. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from components.changes.effect import Effect
 from components.contract.problems import Problem
 from components.render.planned_objects import Manifest
 from infra.deploy.adoption.effects import before_take_over, effects_of
-from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.facts import AdoptionFacts
 from infra.deploy.adoption.moves import MirrorMove, MirrorMoves, moves_of
-from infra.deploy.adoption.refusals import Refusal, refusals_of, refusals_of_moves
+from infra.deploy.adoption.refusals import AdoptionRefusal, refusals_of, refusals_of_moves
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import FieldOwner, owned_parts, replacing_fields
 from infra.onboard.importing.deployment_changes import effects_of_move
@@ -18,7 +18,7 @@ from infra.review.object_changes import FieldChange, field_changes, identity
 
 
 class Fate(StrEnum):
-    """What happens to one object that the stack declares."""
+    """Name what happens to one object that the stack declares."""
 
     CREATED = "created"
     EQUAL = "equal"
@@ -28,7 +28,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class PlannedTakeOver:
-    """What happens to one object: which fields change, who owns which parts, and whether Pulumi knows it already."""
+    """Describe what happens to one object: which fields change, who owns which parts, whether Pulumi knows it."""
 
     object: Reference
     fate: Fate
@@ -38,56 +38,56 @@ class PlannedTakeOver:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A whole adoption. `refusals` are those not agreed to; `unused` are agreements that match nothing. `searched` are
-    the namespaces that were searched for other copying resources, if not the whole cluster. `moves` are the mirrors
+class AdoptionPlan:
+    """Describe an adoption. `refusals` are those not agreed to; `unused` agreements match nothing. `searched` are the
+    namespaces that were searched for other copying resources, if not the whole cluster. `moves` are the mirrors
     that become flows.
     """
 
     stack: str
     objects: tuple[PlannedTakeOver, ...]
     effects: tuple[Effect, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[AdoptionRefusal, ...]
     unused: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
     moves: MirrorMoves = field(default_factory=MirrorMoves)
 
     @property
-    def taken(self) -> tuple[Reference, ...]:
-        """The objects that Pulumi does not know yet and that exist."""
-        return tuple(each.object for each in self.objects if each.fate is not Fate.CREATED and not each.known)
+    def unmanaged(self) -> tuple[Reference, ...]:
+        """Return the objects that Pulumi does not know yet and that exist."""
+        return tuple(entry.object for entry in self.objects if entry.fate is not Fate.CREATED and not entry.known)
 
     @property
     def exists(self) -> bool:
         """Whether there is anything to adopt or move."""
-        return bool(self.moves.found) or any(each.fate is not Fate.CREATED for each in self.objects)
+        return bool(self.moves.mirrors) or any(entry.fate is not Fate.CREATED for entry in self.objects)
 
     @property
     def is_done(self) -> bool:
         """Whether the stack manages everything, and everything is as declared."""
-        waiting = any(each.waiting for each in self.moves.found)
-        return not waiting and all(each.known and each.fate is Fate.EQUAL for each in self.objects)
+        waiting = any(move.waiting for move in self.moves.mirrors)
+        return not waiting and all(entry.known and entry.fate is Fate.EQUAL for entry in self.objects)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         return tuple(refusal.problem for refusal in self.refusals)
 
 
-def planned(facts: Facts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> Plan:
-    """The plan for what was seen, with these agreements; KafkaMirrorMaker2s with these names become flows."""
+def planned(facts: AdoptionFacts, agreed: Collection[str], mirrors: Sequence[str] = ()) -> AdoptionPlan:
+    """Plan for what was seen, with these agreements; KafkaMirrorMaker2s with these names become flows."""
     moves = moves_of(facts, mirrors)
     objects = tuple(_planned(body, live, facts) for _, _, body, live in facts.objects())
-    waiting = {flow.name for each in moves.found if each.waiting for flow in each.flows}
-    effects = effects_of(facts, waiting)
-    effects += tuple(effect for each in moves.found if each.waiting for effect in _effects_of(facts, each))
-    replaced = [each.object for each in objects if each.fate is Fate.REPLACED]
+    unfinished = [move for move in moves.mirrors if move.waiting]
+    effects = effects_of(facts, {flow.name for move in unfinished for flow in move.flows})
+    effects += tuple(effect for move in unfinished for effect in _effects_of(facts, move))
+    replaced = [entry.object for entry in objects if entry.fate is Fate.REPLACED]
     refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
-    left = tuple(refusal for refusal in refusals if refusal.agreement not in agreed)
+    open_refusals = tuple(refusal for refusal in refusals if refusal.agreement not in agreed)
     unused = tuple(sorted(set(agreed) - {refusal.agreement for refusal in refusals}))
-    return Plan(facts.stack, objects, effects, left, unused, facts.searched, moves)
+    return AdoptionPlan(facts.stack, objects, effects, open_refusals, unused, facts.searched, moves)
 
 
-def _effects_of(facts: Facts, move: MirrorMove) -> tuple[Effect, ...]:
+def _effects_of(facts: AdoptionFacts, move: MirrorMove) -> tuple[Effect, ...]:
     names = {flow.name for flow in move.flows}
     chosen = [
         deployment
@@ -97,7 +97,7 @@ def _effects_of(facts: Facts, move: MirrorMove) -> tuple[Effect, ...]:
     return effects_of_move(move.live, move.index, chosen, facts.config_map_data)
 
 
-def _planned(declared: Manifest, live: Manifest | None, facts: Facts) -> PlannedTakeOver:
+def _planned(declared: Manifest, live: Manifest | None, facts: AdoptionFacts) -> PlannedTakeOver:
     target, known = reference(declared), identity(declared) in facts.known
     if live is None:
         return PlannedTakeOver(target, Fate.CREATED, known=known)
@@ -115,7 +115,7 @@ def _is_replaced(before: Manifest, declared: Manifest) -> bool:
 
 
 def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
-    found: object = body
+    value: object = body
     for step in path:
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

@@ -1,4 +1,4 @@
-"""Why adoption is refused, and which agreements allow it. Pure."""
+"""Says why adoption is refused, and which agreements allow it. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from components.flows.operators import PAUSE, WORKER_KINDS
 from components.kafka.connectors import failures, is_observed
 from components.render.kafka_connectors import ANNOTATION
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import Facts
+from infra.deploy.adoption.facts import AdoptionFacts
 from infra.deploy.adoption.moves import MirrorMove, MirrorMoves
 from infra.kubernetes.api import Reference, reference
 from infra.kubernetes.managed_fields import PULUMI, owners
@@ -23,7 +23,7 @@ from infra.review.object_changes import identity
 RELEASED, REPLACED = "released", "replaced"
 #: What can be agreed to: an effect of this severity on a flow, a replaced object, or that a tool has released an
 #: object.
-AGREEMENTS = (*(each.value for each in Impact if each is not Impact.NONE), REPLACED, RELEASED)
+AGREEMENTS = (*(impact.value for impact in Impact if impact is not Impact.NONE), REPLACED, RELEASED)
 
 _WHY = {
     Impact.RESTART: "Replication would stop for seconds, or for minutes while workers restart.",
@@ -33,15 +33,15 @@ _WHY = {
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why adoption is refused; `agreement` is what to pass to `--agree` to do it anyway, "" if nothing helps."""
+class AdoptionRefusal:
+    """Say why adoption is refused; `agreement` is what to pass to `--agree` to do it anyway, "" if nothing helps."""
 
     problem: Problem
     agreement: str = ""
 
 
-def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
-    """A refusal for each severity of the effects on a flow."""
+def not_agreed(effects: Sequence[Effect]) -> Iterator[AdoptionRefusal]:
+    """Yield a refusal for each severity of the effects on a flow."""
     grave: dict[tuple[str, Impact], list[str]] = defaultdict(list)
     for effect in effects:
         if effect.severity is not Impact.NONE:
@@ -55,17 +55,17 @@ def not_agreed(effects: Sequence[Effect]) -> Iterator[Refusal]:
             _WHY[severity],
             f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
         )
-        yield Refusal(problem, agreement)
+        yield AdoptionRefusal(problem, agreement)
 
 
 #: What GitOps tools leave on an object that they apply, and the tool's name.
-_MARKS = {
+_TOOL_OF_KEY = {
     "argocd.argoproj.io/tracking-id": "argocd",
     "argocd.argoproj.io/instance": "argocd",
     "kustomize.toolkit.fluxcd.io/name": "kustomize-controller",
     "helm.toolkit.fluxcd.io/name": "helm-controller",
 }
-_LET_GO = {
+_RELEASE = {
     "argocd": (
         "make Argo CD release it first, without deleting it: `kubectl delete application NAME -n argocd "
         "--cascade=orphan`"
@@ -81,8 +81,8 @@ _LET_GO = {
 }
 
 
-def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:
-    """A refusal for each tool that deploys some of these objects."""
+def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[AdoptionRefusal]:
+    """Yield a refusal for each tool that deploys some of these objects."""
     by_tool: dict[str, list[str]] = defaultdict(list)
     for body in live:
         for tool in sorted(set(_tools(body))):
@@ -104,44 +104,43 @@ def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[Refusal]:
                 "gitops-manages",
                 f"{tool} applies it",
                 "It would change the object back to what is in Git, or delete it.",
-                f"{_LET_GO[tool]}. Then pass `--agree {agreement}`.",
+                f"{_RELEASE[tool]}. Then pass `--agree {agreement}`.",
             )
-        yield Refusal(problem, agreement)
+        yield AdoptionRefusal(problem, agreement)
 
 
 def _tools(live: Manifest) -> Iterator[str]:
-    """Other tools that deploy a live object, as far as the object shows them."""
+    """Yield other tools that deploy a live object, as far as the object shows them."""
     for owner in owners(live):
         if owner.by_gitops:
-            yield next(tool for tool in _LET_GO if owner.manager.startswith(tool))
+            yield next(tool for tool in _RELEASE if owner.manager.startswith(tool))
         elif owner.manager.startswith(PULUMI):
             yield PULUMI
     metadata = live["metadata"]
     for name in {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}:
-        if name in _MARKS:
-            yield _MARKS[name]
+        if name in _TOOL_OF_KEY:
+            yield _TOOL_OF_KEY[name]
 
 
 def refusals_of(
-    facts: Facts, effects: Sequence[Effect], replaced: Sequence[Reference], moved: Collection[Reference] = ()
-) -> Iterator[Refusal]:
-    """Everything that prevents the adoption of what was seen. The KafkaMirrorMaker2s of `moved` do not: they stop
+    facts: AdoptionFacts, effects: Sequence[Effect], replaced: Sequence[Reference], mirrors: Collection[Reference] = ()
+) -> Iterator[AdoptionRefusal]:
+    """Yield everything that prevents the adoption of what was seen. Those of `mirrors` do not: they stop
     before the stack copies their topics.
     """
     yield from _not_possible(facts)
-    yield from _copied_elsewhere(facts, moved)
+    yield from _copied_elsewhere(facts, mirrors)
+    unmanaged = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
     yield from _of_objects(facts)
-    taken = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
-    yield from managed_elsewhere([*taken, *(other for other in facts.others if reference(other) in moved)])
+    yield from managed_elsewhere([*unmanaged, *(other for other in facts.others if reference(other) in mirrors)])
     yield from not_agreed(effects)
-    for each in replaced:
-        yield _replaced(each)
+    yield from map(_replaced, replaced)
 
 
-def _not_possible(facts: Facts) -> Iterator[Refusal]:
+def _not_possible(facts: AdoptionFacts) -> Iterator[AdoptionRefusal]:
     where = f"stack {facts.stack}"
     for version, kind in sorted(facts.not_served):
-        yield Refusal(
+        yield AdoptionRefusal(
             Problem(
                 where,
                 "kind-not-served",
@@ -151,7 +150,7 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
             )
         )
     for name in sorted(facts.without_namespace):
-        yield Refusal(
+        yield AdoptionRefusal(
             Problem(
                 where,
                 "namespace-missing",
@@ -162,16 +161,16 @@ def _not_possible(facts: Facts) -> Iterator[Refusal]:
         )
 
 
-def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Refusal]:
-    """Flows that would be created although something else copies between the same clusters."""
-    running = {ends: body for body in facts.others if reference(body) not in moved for ends in _ends(body)}
+def _copied_elsewhere(facts: AdoptionFacts, mirrors: Collection[Reference]) -> Iterator[AdoptionRefusal]:
+    """Yield refusals of flows that would be created although something else copies between the same clusters."""
+    running = {ends: body for body in facts.others if reference(body) not in mirrors for ends in _ends(body)}
     groups = {group: body for body in facts.others if (group := _group(body)) is not None}
     for name, deployment in facts.declared.deployments.items():
         objects = facts.declared.objects(name)
         if any(identity(body) in facts.live for body in objects.values() if body["kind"] in WORKER_KINDS):
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
-        ends = {each for connector in state.connectors if (each := _addresses(connector.config)) is not None}
+        ends = {pair for connector in state.connectors if (pair := _addresses(connector.config)) is not None}
         for other in sorted({reference(running[end]) for end in ends & running.keys()}, key=str):
             yield _beside(facts.stack, deployment.flows[0].name, other)
         for workers in state.workers:
@@ -179,7 +178,7 @@ def _copied_elsewhere(facts: Facts, moved: Collection[Reference]) -> Iterator[Re
                 yield _same_group(groups[workers.target_address, workers.group], workers.group)
 
 
-def _beside(stack: str, flow: str, other: Reference) -> Refusal:
+def _beside(stack: str, flow: str, other: Reference) -> AdoptionRefusal:
     agreement = f"{Impact.RE_READ}:{flow}"
     mirror = f"{other.namespace}/{other.name}" if other.kind == WORKER_KINDS[1] else "NAMESPACE/NAME"
     problem = Problem(
@@ -192,11 +191,11 @@ def _beside(stack: str, flow: str, other: Reference) -> Refusal:
         f"with every other `--from` of the stack. If {other} copies other topics than this flow, pass `--agree "
         f"{agreement}` instead.",
     )
-    return Refusal(problem, agreement)
+    return AdoptionRefusal(problem, agreement)
 
 
-def _same_group(other: Manifest, group: str) -> Refusal:
-    return Refusal(
+def _same_group(other: Manifest, group: str) -> AdoptionRefusal:
+    return AdoptionRefusal(
         Problem(
             str(reference(other)),
             "worker-group-taken",
@@ -208,7 +207,7 @@ def _same_group(other: Manifest, group: str) -> Refusal:
 
 
 def _group(body: Manifest) -> tuple[str, str] | None:
-    """Address of the cluster and name of the worker group of a KafkaConnect or KafkaMirrorMaker2."""
+    """Return the address of the cluster and the name of the worker group of a KafkaConnect or KafkaMirrorMaker2."""
     if body["kind"] not in WORKER_KINDS:
         return None
     spec = body["spec"]
@@ -218,10 +217,10 @@ def _group(body: Manifest) -> tuple[str, str] | None:
 
 
 def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
-    """Addresses of source and target of each mirror, and of a connector that sets them itself."""
+    """Yield the addresses of source and target of each mirror, and of a connector that sets them itself."""
     spec = body["spec"]
-    if body["kind"] == "KafkaConnector" and (found := _addresses(spec.get("config") or {})) is not None:
-        yield found
+    if body["kind"] == "KafkaConnector" and (ends := _addresses(spec.get("config") or {})) is not None:
+        yield ends
     clusters: Mapping[str, Manifest] = {str(cluster.get("alias")): cluster for cluster in spec.get("clusters") or []}
     for mirror in spec.get("mirrors") or []:
         source = mirror.get("source") or clusters.get(str(mirror.get("sourceCluster")), {})
@@ -230,17 +229,17 @@ def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def _addresses(config: Mapping[str, str]) -> tuple[str, str] | None:
-    found = [config.get(f"{side}.cluster.bootstrap.servers") for side in ("source", "target")]
-    return (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+    source, target = (config.get(f"{side}.cluster.bootstrap.servers") for side in ("source", "target"))
+    return (source, target) if source is not None and target is not None else None
 
 
-def _of_objects(facts: Facts) -> Iterator[Refusal]:
+def _of_objects(facts: AdoptionFacts) -> Iterator[AdoptionRefusal]:
     for _, _, declared, live in facts.objects():
         if live is None or identity(declared) in facts.known:
             continue
         where, metadata = str(reference(live)), live["metadata"]
         if live["kind"] == "Secret":
-            yield Refusal(
+            yield AdoptionRefusal(
                 Problem(
                     where,
                     "secret-exists",
@@ -250,7 +249,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 )
             )
         if metadata.get("deletionTimestamp"):
-            yield Refusal(
+            yield AdoptionRefusal(
                 Problem(
                     where,
                     "being-deleted",
@@ -260,7 +259,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 )
             )
         for owner in metadata.get("ownerReferences") or []:
-            yield Refusal(
+            yield AdoptionRefusal(
                 Problem(
                     where,
                     "owned-by-object",
@@ -270,7 +269,7 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
                 )
             )
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
-            yield Refusal(
+            yield AdoptionRefusal(
                 Problem(
                     where,
                     "reconciliation-held",
@@ -283,25 +282,25 @@ def _of_objects(facts: Facts) -> Iterator[Refusal]:
             )
 
 
-def _replaced(each: Reference) -> Refusal:
-    agreement = f"{REPLACED}:{each.name}"
+def _replaced(target: Reference) -> AdoptionRefusal:
+    agreement = f"{REPLACED}:{target.name}"
     problem = Problem(
-        str(each),
+        str(target),
         "would-be-replaced",
         "Pulumi cannot change it in place: it is deleted and created again",
         "In between it does not exist, and anything that reads it then fails.",
         f"change it to what the stack declares, or pass `--agree {agreement}`.",
     )
-    return Refusal(problem, agreement)
+    return AdoptionRefusal(problem, agreement)
 
 
-def refusals_of_moves(facts: Facts, moves: MirrorMoves) -> Iterator[Refusal]:
-    """Everything that prevents the moves, apart from differences between the mirror and the flow."""
-    found = [*moves.problems]
-    for each in moves.found:
-        found += [*_of_resource(each), *_of_connectors(each), *_running_twice(facts, each)]
-        found += _of_other_mirrors(facts, each, moves)
-    yield from (Refusal(each) for each in dict.fromkeys(found))
+def refusals_of_moves(facts: AdoptionFacts, moves: MirrorMoves) -> Iterator[AdoptionRefusal]:
+    """Yield everything that prevents the moves, apart from differences between the mirror and the flow."""
+    problems = [*moves.problems]
+    for move in moves.mirrors:
+        problems += [*_of_resource(move), *_of_connectors(move), *_running_twice(facts, move)]
+        problems += _of_other_mirrors(facts, move, moves)
+    yield from map(AdoptionRefusal, dict.fromkeys(problems))
 
 
 def _of_resource(move: MirrorMove) -> Iterator[Problem]:
@@ -314,7 +313,7 @@ def _of_resource(move: MirrorMove) -> Iterator[Problem]:
             "reconciliation-held",
             f"the annotation `{PAUSE}` keeps the operator from reconciling it",
             why,
-            f"find out why it is there, and remove it: `{_annotate(move)} {PAUSE}-`.",
+            f"find out why it is there, and remove it: `{_annotate(move.live)} {PAUSE}-`.",
         )
     if OFFSETS in annotations:
         yield Problem(
@@ -322,7 +321,7 @@ def _of_resource(move: MirrorMove) -> Iterator[Problem]:
             "offsets-armed",
             f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set",
             "The operator changes the offsets as soon as the connector is stopped, before they are copied.",
-            f"remove the annotation if nobody needs it: `{_annotate(move)} {OFFSETS}-`.",
+            f"remove the annotation if nobody needs it: `{_annotate(move.live)} {OFFSETS}-`.",
         )
     if metadata.get("deletionTimestamp"):
         yield Problem(
@@ -361,7 +360,7 @@ def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
                 "The operator does not stop a failed connector, and a failed task has not stored its last offsets, "
                 "so the flow would copy some records again.",
                 "correct the cause and restart it, then run the command again: `"
-                f"{_annotate(move)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
+                f"{_annotate(move.live)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
             )
     if not is_observed(move.live):
         yield Problem(
@@ -373,8 +372,8 @@ def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
         )
 
 
-def _running_twice(facts: Facts, move: MirrorMove) -> Iterator[Problem]:
-    """The flow has started although the mirror still copies."""
+def _running_twice(facts: AdoptionFacts, move: MirrorMove) -> Iterator[Problem]:
+    """Yield a problem if the flow has started although the mirror still copies."""
     if all(wanted_state(move.live, place) == "stopped" for place in move.places):
         return
     for flow in move.flows:
@@ -391,9 +390,9 @@ def _running_twice(facts: Facts, move: MirrorMove) -> Iterator[Problem]:
                 )
 
 
-def _of_other_mirrors(facts: Facts, move: MirrorMove, moves: MirrorMoves) -> Iterator[Problem]:
-    """The offsets of the mirror would replace those of another mirror."""
-    for other in moves.found:
+def _of_other_mirrors(facts: AdoptionFacts, move: MirrorMove, moves: MirrorMoves) -> Iterator[Problem]:
+    """Yield a problem if the offsets of the mirror would replace those of another mirror."""
+    for other in moves.mirrors:
         if other is not move and {*other.waiting} & {*move.waiting}:
             yield Problem(
                 str(move.resource),
@@ -430,5 +429,6 @@ def _task(connector: str, task: int | None) -> str:
     return f"='{connector}'" if task is None else f"-task='{connector}:{task}'"
 
 
-def _annotate(move: MirrorMove) -> str:
-    return f"kubectl annotate kafkamirrormaker2 {move.resource.name} -n {move.resource.namespace}"
+def _annotate(live: Manifest) -> str:
+    metadata = live["metadata"]
+    return f"kubectl annotate {live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')}"

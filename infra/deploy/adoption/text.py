@@ -10,15 +10,15 @@ from rich.markup import escape
 
 from components.changes.effect import gravest, listed
 from components.contract.wording import named, number
-from infra.deploy.adoption.carry_out import Moved
+from infra.deploy.adoption.carry_out import MoveResult
 from infra.deploy.adoption.moves import MirrorMove
-from infra.deploy.adoption.plan import Fate, Plan, PlannedTakeOver
-from infra.deploy.adoption.refusals import Refusal
+from infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
+from infra.deploy.adoption.refusals import AdoptionRefusal
 from infra.kubernetes.managed_fields import FieldOwner
 from infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
-_MARKS = {
+_SYMBOLS = {
     Fate.CREATED: "[green]+[/]",
     Fate.EQUAL: "=",
     Fate.CHANGED: "[yellow]~[/]",
@@ -33,48 +33,49 @@ _WORDS = {
 _SHOWN = 5
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: AdoptionPlan, console: Console) -> None:
     """Print everything of a plan except its refusals."""
     print_fact(console, f"[bold]{escape(plan.stack)}[/]: {_counts(plan.objects)}")
-    for each in plan.objects:
-        known = ", Pulumi knows it" if each.known else ""
-        print_fact(console, f"{_MARKS[each.fate]} {escape(str(each.object))}: {_WORDS[each.fate]}{known}", 2)
-        for field in each.fields:
+    for planned in plan.objects:
+        known = ", Pulumi knows it" if planned.known else ""
+        text = f"{_SYMBOLS[planned.fate]} {escape(str(planned.object))}: {_WORDS[planned.fate]}{known}"
+        print_fact(console, text, 2)
+        for field in planned.fields:
             print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
-        for owner, parts in () if each.known else each.owners.items():
+        for owner, parts in () if planned.known else planned.owners.items():
             print_fact(console, f"[dim]{escape(_owned(owner, parts))}[/]", 6)
     for effect in plan.effects:
         text = f"{escape(f'{effect.flow}: {effect.what}')} [dim]({effect.code})[/]"
         print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
-    for move in plan.moves.found:
+    for move in plan.moves.mirrors:
         for line in _move_lines(move):
             print_fact(console, escape(line), 2)
     for note in _notes(plan):
         print_fact(console, escape(note), 2)
 
 
-def print_moved(moved: Sequence[Moved], console: Console) -> None:
+def print_move_results(results: Sequence[MoveResult], console: Console) -> None:
     """Print how many offsets were copied, and the topics without copied offsets."""
-    for each in moved:
-        names = ", ".join(flow.name for flow in each.move.flows)
-        line = f"{each.move.title}: {number(each.offsets, 'offset')} copied to {names}, and read back from Connect"
+    for result in results:
+        names = ", ".join(flow.name for flow in result.move.flows)
+        line = f"{result.move.title}: {number(result.offsets, 'offset')} copied to {names}, and read back from Connect"
         console.print(f"[green]✓[/] {escape(line)}", soft_wrap=True)
-        if each.left_out:
-            left = f"  Not copied, because {names} does not replicate them: {listed(each.left_out)}"
-            console.print(escape(left), soft_wrap=True)
+        if result.left_out:
+            rest = f"  Not copied, because {names} does not replicate them: {listed(result.left_out)}"
+            console.print(escape(rest), soft_wrap=True)
 
 
-def print_left(plan: Plan, console: Console) -> None:
+def print_remains(plan: AdoptionPlan, console: Console) -> None:
     """Print what remains of the KafkaMirrorMaker2s, and how to delete it."""
-    for resource in dict.fromkeys(each.resource for each in plan.moves.found):
-        moved = [each for each in plan.moves.found if each.resource == resource]
-        if len(moved) == len(moved[0].live["spec"]["mirrors"]):
+    for resource in dict.fromkeys(move.resource for move in plan.moves.mirrors):
+        moves = [move for move in plan.moves.mirrors if move.resource == resource]
+        if len(moves) == len(moves[0].live["spec"]["mirrors"]):
             how = f"kubectl delete kafkamirrormaker2 {resource.name} -n {resource.namespace}"
             console.print(escape(f"{resource} is stopped. Delete it once the proof passes: {how}"), soft_wrap=True)
         else:
-            names = ", ".join(f"{each.source}->{each.target}" for each in moved)
-            left = f"{names} of {resource} is stopped, and its other mirrors run. Remove it from `spec.mirrors`."
-            console.print(escape(left), soft_wrap=True)
+            names = ", ".join(f"{move.source}->{move.target}" for move in moves)
+            remedy = f"{names} of {resource} is stopped, and its other mirrors run. Remove it from `spec.mirrors`."
+            console.print(escape(remedy), soft_wrap=True)
 
 
 def _move_lines(move: MirrorMove) -> Iterator[str]:
@@ -96,10 +97,10 @@ def _move_lines(move: MirrorMove) -> Iterator[str]:
 
 
 def _counts(objects: Sequence[PlannedTakeOver]) -> str:
-    known = sum(each.known for each in objects)
-    counts = Counter(each.fate for each in objects)
-    found = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
-    return f"{number(len(objects), 'object')}: {', '.join(found)}; Pulumi knows {known}"
+    known = sum(planned.known for planned in objects)
+    counts = Counter(planned.fate for planned in objects)
+    texts = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
+    return f"{number(len(objects), 'object')}: {', '.join(texts)}; Pulumi knows {known}"
 
 
 def _owned(owner: FieldOwner, parts: Sequence[str]) -> str:
@@ -107,28 +108,28 @@ def _owned(owner: FieldOwner, parts: Sequence[str]) -> str:
     return f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
 
 
-def _notes(plan: Plan) -> Iterator[str]:
-    if not plan.taken:
+def _notes(plan: AdoptionPlan) -> Iterator[str]:
+    if not plan.unmanaged:
         return
     yield (
         f"From now on `replicate up {plan.stack}` changes these objects, `replicate destroy {plan.stack}` deletes "
         "them, and the fields of the tools above belong to Pulumi."
     )
-    for each in plan.objects:
-        if each.object.kind == "Namespace" and each.object in plan.taken:
+    for target in plan.unmanaged:
+        if target.kind == "Namespace":
             yield (
-                f"`replicate destroy` also deletes namespace {each.object.name} and everything in it, whoever created "
+                f"`replicate destroy` also deletes namespace {target.name} and everything in it, whoever created "
                 "it. To leave the namespace out, set `namespace: {create: false}` (`createNamespaces: false` for a "
                 "pair) in the topology before you adopt. After the adoption, that change would make `replicate up` "
                 "delete the namespace."
             )
-    if any(owner.manager == "helm" for each in plan.objects for owner in each.owners):
+    if any(owner.manager == "helm" for planned in plan.objects for owner in planned.owners):
         yield (
             "Helm still has these objects in a release: `helm upgrade` would change them and `helm uninstall` delete "
             "them. Make Helm forget the release: `kubectl delete secret -l owner=helm,name=RELEASE`."
         )
-    for staying in plan.moves.staying:
-        yield f"No flow of {plan.stack} copies topics of mirror {staying}, so the mirror stays as it is."
+    for mirror in plan.moves.unmatched:
+        yield f"No flow of {plan.stack} copies topics of mirror {mirror}, so the mirror stays as it is."
     if plan.searched:
         yield (
             "Other resources that copy between the same clusters were looked for only in "
@@ -141,7 +142,7 @@ def _notes(plan: Plan) -> Iterator[str]:
 VERSION = 1
 
 
-def document_of(plan: Plan, changes: Mapping[str, int] | None = None) -> dict[str, Any]:
+def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) -> dict[str, Any]:
     """The plan with its refusals; `changes` counts the objects by what the deployment did, None before it."""
     return {
         "version": VERSION,
@@ -152,14 +153,14 @@ def document_of(plan: Plan, changes: Mapping[str, int] | None = None) -> dict[st
         "severity": gravest(effect.severity for effect in plan.effects).value,
         "moves": [
             {
-                "mirror": f"{each.source}->{each.target}",
-                "resource": str(each.resource),
-                "flows": [flow.name for flow in each.flows],
-                "waiting": [place.name for place in each.waiting],
+                "mirror": f"{move.source}->{move.target}",
+                "resource": str(move.resource),
+                "flows": [flow.name for flow in move.flows],
+                "waiting": [place.name for place in move.waiting],
             }
-            for each in plan.moves.found
+            for move in plan.moves.mirrors
         ],
-        "objects": [_object(each) for each in plan.objects],
+        "objects": [_object(planned) for planned in plan.objects],
         "effects": [asdict(effect) for effect in plan.effects],
         "refusals": [_refusal(refusal) for refusal in plan.refusals],
         "unusedAgreements": list(plan.unused),
@@ -181,7 +182,7 @@ def _object(planned: PlannedTakeOver) -> dict[str, Any]:
     }
 
 
-def _refusal(refusal: Refusal) -> dict[str, Any]:
+def _refusal(refusal: AdoptionRefusal) -> dict[str, Any]:
     problem = refusal.problem
     return {
         "code": problem.code,

@@ -86,7 +86,8 @@ class EngineCommand(automation.PulumiCommand):
         ):
             interrupts.pass_on_to(process)
             outputs = [
-                readers.submit(_lines, *each) for each in ((process.stdout, on_output), (process.stderr, on_error))
+                readers.submit(_lines, stream, say)
+                for stream, say in ((process.stdout, on_output), (process.stderr, on_error))
             ]
             while process.returncode is None:
                 # Python runs a signal handler between two looks; during one endless wait, it would not run.

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 from components.contract.problems import RefusedError
 from infra.commands.app import app
-from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.plan import Plan
+from infra.deploy.adoption.facts import AdoptionFacts
+from infra.deploy.adoption.plan import AdoptionPlan
 from infra.deploy.engine import deployment
 from infra.deploy.engine.command import Say
 from infra.stack.settings import StackSettings
@@ -24,13 +24,13 @@ class Stack:
 
     def __init__(self, folder: Path) -> None:
         self.stacks = folder / "stacks"
-        self.facts: Facts = facts(declared(folder))
+        self.facts: AdoptionFacts = facts(declared(folder))
         self.taken = 0
 
-    def take_over(self, _: StackSettings, plan: Plan, say: Say) -> Mapping[str, int]:
+    def take_over(self, _: StackSettings, plan: AdoptionPlan, say: Say) -> Mapping[str, int]:
         say("a line of the engine")
         self.taken += 1
-        return {"import": len(plan.taken)}
+        return {"import": len(plan.unmanaged)}
 
     def adopt(self, *words: str) -> Result:
         return CliRunner().invoke(app, ["adopt", "test", "--json", "--stacks", str(self.stacks), *words])
@@ -79,7 +79,7 @@ def test_a_refused_adoption_is_carried_out_only_with_its_agreement(stack: Stack,
 
 
 def test_nothing_to_adopt_is_an_error_although_the_document_is_printed(stack: Stack) -> None:
-    stack.facts = Facts("test", stack.facts.declared, {}, frozenset())
+    stack.facts = AdoptionFacts("test", stack.facts.declared, {}, frozenset())
     result = stack.adopt("--yes")
     assert isinstance(result.exception, RefusedError)
     assert result.exception.code == "nothing-to-adopt"

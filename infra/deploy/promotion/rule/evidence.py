@@ -14,8 +14,8 @@ from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.flows.resolved import ResolvedFlow, flow_digest, model_digest
 from components.render.planned_objects import OURS
 from components.topology.model import Topology
-from infra.deploy.promotion.rule.plan import Plan, Predecessor, evidence_name, predecessors, read_plan
-from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowState, Proof, StackState, reasons_against
+from infra.deploy.promotion.rule.plan import Predecessor, PromotionPlan, evidence_name, predecessors, read_plan
+from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowProof, FlowState, StackState, reasons_against
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings
 
@@ -32,7 +32,7 @@ class FlowEvidence:
     """One flow: its namespace, and the proof of its validation without `passing_since`."""
 
     namespace: str
-    proof: Proof
+    proof: FlowProof
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _flow(document: Mapping[str, Any]) -> FlowEvidence:
     at = time_of(document["validatedAt"])
     if document["verdict"] not in _VERDICTS:
         raise ValueError(f"`{document['verdict']}` is not a verdict")
-    return FlowEvidence(document["namespace"], Proof(document["digest"], document["verdict"], at, checks=checks))
+    return FlowEvidence(document["namespace"], FlowProof(document["digest"], document["verdict"], at, checks=checks))
 
 
 def time_of(text: str) -> datetime:
@@ -148,7 +148,7 @@ class StackCluster:
 
         self._api = api_client(settings, stack_environment(settings).kubernetes_access())
 
-    def validation(self, flow: str, namespace: str) -> Proof | None:
+    def validation(self, flow: str, namespace: str) -> FlowProof | None:
         """The newest published validation of a flow."""
         name = config_map_name(flow)
         data = self._config_map(name, namespace)
@@ -200,8 +200,8 @@ class StackCluster:
         from infra.kubernetes.api import Reference
 
         with self._asking(f"configmap {namespace}/{name}"):
-            found = self._api.get(Reference("v1", "ConfigMap", namespace, name))
-        return None if found is None else entries(found)
+            config_map = self._api.get(Reference("v1", "ConfigMap", namespace, name))
+        return None if config_map is None else entries(config_map)
 
     def _where(self, what: str) -> str:
         return f"stack {self._settings.stack}, {what}"
@@ -216,11 +216,11 @@ class StackCluster:
         )
 
 
-def proof_of(data: Mapping[str, str]) -> Proof:
+def proof_of(data: Mapping[str, str]) -> FlowProof:
     """The proof in a published ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
     published = read_verdict(data)
     since = published.passing_since
-    return Proof(
+    return FlowProof(
         published.digest,
         published.verdict,
         # If something changed during a run, the run has at least partly judged the earlier state.
@@ -265,7 +265,7 @@ class KnownStack:
 
 
 def known_from_outputs(
-    settings: StackSettings, outputs: Mapping[str, Any], cluster: "StackCluster", evidence_namespace: str
+    settings: StackSettings, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
 ) -> KnownStack:
     """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
     deployed = outputs.get("replications", {})
@@ -276,7 +276,7 @@ def known_from_outputs(
 
 
 def known_as_declared(
-    settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: "StackCluster", evidence_namespace: str
+    settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: StackCluster, evidence_namespace: str
 ) -> KnownStack:
     """What the cluster says about a stack that is known to match the render of its files."""
     states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
@@ -284,7 +284,7 @@ def known_as_declared(
     return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
 
 
-def known_from_evidence(settings: StackSettings, cluster: "StackCluster", evidence_namespace: str) -> KnownStack:
+def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
     """What the cluster alone says about a stack, without Pulumi's state."""
     stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
     if evidence is None:
@@ -296,11 +296,13 @@ def known_from_evidence(settings: StackSettings, cluster: "StackCluster", eviden
 
 def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
     """The codes of the findings that each flow of a topology accepts, by the flow's name."""
-    return {flow.name: frozenset(each.finding for each in flow.settings.validation.accept) for flow in expand(topology)}
+    return {
+        flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept) for flow in expand(topology)
+    }
 
 
 def _known(
-    state: StackState, evidence: Evidence | None, cluster: "StackCluster", accepted: Mapping[str, frozenset[str]]
+    state: StackState, evidence: Evidence | None, cluster: StackCluster, accepted: Mapping[str, frozenset[str]]
 ) -> KnownStack:
     """Complete the state with what the cluster says about its flows, and with what each accepts."""
     proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
@@ -354,7 +356,7 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     )
 
 
-def _problems(before: Predecessor, plan: Plan, settings: StackSettings) -> tuple[Problem, ...]:
+def _problems(before: Predecessor, plan: PromotionPlan, settings: StackSettings) -> tuple[Problem, ...]:
     # The Kubernetes client has 240 modules, and most deployments have no predecessor.
     pass
 

@@ -50,7 +50,7 @@ class Environment(Model):
     )
 
 
-class Plan(Model):
+class PromotionPlan(Model):
     """The order in which stacks are promoted, and where the evidence is recorded."""
 
     evidence_namespace: str = Field(
@@ -68,7 +68,7 @@ class Predecessor:
     soak_minutes: float
 
 
-def read_plan(stacks: Path) -> Plan | None:
+def read_plan(stacks: Path) -> PromotionPlan | None:
     """The checked plan of a folder of stacks; None if the folder has no plan.
 
     Raises ReplicationError for its mistakes, CannotRunError or OSError if there is a plan that cannot be read.
@@ -77,7 +77,7 @@ def read_plan(stacks: Path) -> Plan | None:
     if not os.path.lexists(file):
         return None
     try:
-        plan = parse_model(Plan, load_yaml(file))
+        plan = parse_model(PromotionPlan, load_yaml(file))
         raise_errors(check_plan(plan, stack_names(stacks)))
     except ReplicationError as error:
         raise ReplicationError(placed(error.problems, file)) from None
@@ -96,11 +96,11 @@ def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
     except ReplicationError as error:
         return {FILE_NAME: list(error.problems)}
     left_out = check_left_out(plan, topologies_of_clusters(stacks)) if plan is not None else ()
-    found = list(placed(left_out, stacks / FILE_NAME))
-    return {FILE_NAME: found} if found else {}
+    problems = list(placed(left_out, stacks / FILE_NAME))
+    return {FILE_NAME: problems} if problems else {}
 
 
-def required_plan(stacks: Path) -> Plan:
+def required_plan(stacks: Path) -> PromotionPlan:
     """The plan of a folder of stacks; raises CannotRunError if the folder has none."""
     plan = read_plan(stacks)
     if plan is None:
@@ -114,7 +114,7 @@ def required_plan(stacks: Path) -> Plan:
     return plan
 
 
-def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
+def check_plan(plan: PromotionPlan, known: Collection[str]) -> Iterator[Problem]:
     """Every mistake in a plan; `known` are the stacks that have a file."""
     if not is_label(plan.evidence_namespace):
         yield _not_kubernetes("evidenceNamespace", plan.evidence_namespace, "a namespace")
@@ -150,7 +150,7 @@ def check_plan(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
         first.setdefault(stack, where)
 
 
-def check_left_out(plan: Plan, topologies: Mapping[str, str]) -> Iterator[Problem]:
+def check_left_out(plan: PromotionPlan, topologies: Mapping[str, str]) -> Iterator[Problem]:
     """Every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
     named = stacks_in_order(plan)
     promoted = {topologies[stack]: stack for stack in reversed(named) if stack in topologies}
@@ -167,7 +167,7 @@ def check_left_out(plan: Plan, topologies: Mapping[str, str]) -> Iterator[Proble
             )
 
 
-def _environment_problems(plan: Plan) -> Iterator[Problem]:
+def _environment_problems(plan: PromotionPlan) -> Iterator[Problem]:
     names: set[str] = set()
     for index, environment in enumerate(plan.environments):
         where = f"environments.{index}"
@@ -209,7 +209,7 @@ def _not_kubernetes(where: str, name: str, what: str) -> Problem:
     )
 
 
-def _places(plan: Plan) -> Iterator[tuple[str, str]]:
+def _places(plan: PromotionPlan) -> Iterator[tuple[str, str]]:
     for index, environment in enumerate(plan.environments):
         for number, wave in enumerate(environment.waves):
             for position, stack in enumerate(wave.stacks):
@@ -221,12 +221,12 @@ def evidence_name(stack: str) -> str:
     return f"{_PREFIX}{stack}"
 
 
-def stacks_in_order(plan: Plan) -> tuple[str, ...]:
+def stacks_in_order(plan: PromotionPlan) -> tuple[str, ...]:
     """Every stack of a plan, in the order of promotion."""
     return tuple(stack for _, stack in _places(plan))
 
 
-def stacks_in_environment(plan: Plan, name: str | None, stacks: Path) -> tuple[str, ...]:
+def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -> tuple[str, ...]:
     """The stacks of one environment in the order of promotion, or of all environments if `name` is None.
 
     `stacks` is the plan's folder. Raises CannotRunError for an unknown name.
@@ -240,21 +240,21 @@ def stacks_in_environment(plan: Plan, name: str | None, stacks: Path) -> tuple[s
         "unknown-environment",
         f"the promotion plan has no environment `{name}`",
         plan_place(stacks),
-        f"The environments are: {', '.join(each.name for each in plan.environments)}.",
+        f"The environments are: {', '.join(environment.name for environment in plan.environments)}.",
         "name one of these.",
     )
 
 
-def predecessors(plan: Plan, stack: str) -> tuple[Predecessor, ...]:
+def predecessors(plan: PromotionPlan, stack: str) -> tuple[Predecessor, ...]:
     """The stacks of the wave before that of `stack`; none for the first wave, or if the plan lacks the stack."""
     waves = [wave for environment in plan.environments for wave in environment.waves]
     for before, wave in pairwise(waves):
         if stack in wave.stacks:
-            return tuple(Predecessor(each, before.soak_minutes) for each in before.stacks)
+            return tuple(Predecessor(name, before.soak_minutes) for name in before.stacks)
     return ()
 
 
-def environment_of(plan: Plan, stack: str) -> Environment | None:
+def environment_of(plan: PromotionPlan, stack: str) -> Environment | None:
     """The environment that a stack belongs to."""
     return next(
         (environment for environment in plan.environments if any(stack in wave.stacks for wave in environment.waves)),
@@ -264,4 +264,4 @@ def environment_of(plan: Plan, stack: str) -> Environment | None:
 
 def plan_schema() -> str:
     """JSON Schema of promotion.yaml, as text."""
-    return schema_text(Plan)
+    return schema_text(PromotionPlan)

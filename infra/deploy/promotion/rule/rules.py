@@ -24,7 +24,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
-class Proof:
+class FlowProof:
     """What the validation job published about a flow, with its checks by name.
 
     `at` is when the run began. `passing_since` is when the first run of the latest unbroken series of passing
@@ -55,7 +55,7 @@ class FlowState:
     namespace: str
     digest: str
     changed_at: datetime | None = None
-    proof: Proof | None = None
+    proof: FlowProof | None = None
     changed_by: str = ""
     accepts: frozenset[str] = frozenset()
 
@@ -98,7 +98,7 @@ class StackState:
     def proven_since(self) -> datetime | None:
         """The time since which the stack has been proven, if it is proven."""
         recorded, changed = self.recorded_since, self.changed_at
-        begun = max((each for flow in self.flows if (each := flow.passing_since) is not None), default=None)
+        begun = max((since for flow in self.flows if (since := flow.passing_since) is not None), default=None)
         if recorded is not None and (changed is None or recorded > changed) and (begun is None or recorded >= begun):
             return recorded
         return max((flow.proven_since for flow in self.flows if flow.proven_since is not None), default=None)
@@ -113,12 +113,12 @@ def reasons_against(
     """
     if code := _missing_model(state, model_digest):
         return (_problem(code, state=state, wanted=model_digest),)
-    found = [problem for flow in state.flows for problem in _against_flow(state, flow, now)]
+    problems = [problem for flow in state.flows for problem in _against_flow(state, flow, now)]
     since, soak = state.proven_since, timedelta(minutes=soak_minutes)
-    if not found and now is not None and since is not None and since + soak > now:
+    if not problems and now is not None and since is not None and since + soak > now:
         left, times = _duration(since + soak - now), {"since": _time(since), "until": _time(since + soak)}
-        found.append(_problem("predecessor-soaking", state=state, minutes=soak_minutes, left=left, **times))
-    return tuple(sorted(found))
+        problems.append(_problem("predecessor-soaking", state=state, minutes=soak_minutes, left=left, **times))
+    return tuple(sorted(problems))
 
 
 def _missing_model(state: StackState, model_digest: str) -> str | None:

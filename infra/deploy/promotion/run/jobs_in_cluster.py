@@ -74,14 +74,14 @@ def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
                 f"{condition.get('reason', 'Failed')}: {condition.get('message', '')}".rstrip(": ") if failed else ""
             )
             return JobEnd(job, _time(status.get("startTime")), failure)
-    active, failed = (int(status.get(each) or 0) for each in ("active", "failed"))
+    active, failed = (int(status.get(field) or 0) for field in ("active", "failed"))
     raise NotYetError(f"{job.name} has {number(active, 'active pod')} and {number(failed, 'failed pod')}")
 
 
 def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
     """The start is that of the last try. Source: Spark operator, api/v1beta2, SparkApplicationStatus."""
-    found: Mapping[str, Any] = status.get("applicationState") or {}
-    state, said = found.get("state") or "NEW", _first_error(found.get("errorMessage") or "")
+    application: Mapping[str, Any] = status.get("applicationState") or {}
+    state, said = application.get("state") or "NEW", _first_error(application.get("errorMessage") or "")
     if state not in ("COMPLETED", "FAILED"):
         raise NotYetError(f"{job.name} is {state}: {said}".rstrip(": "))
     failure = f"{state}: {said}".rstrip(": ") if state == "FAILED" else ""
@@ -146,13 +146,13 @@ def await_jobs(
     assert asked is not None, "the stack validates in its cluster"
     runs = RUNS[asked.workload]
     planned = stack_validation(settings, flows)
-    wanted = {each.part: reference(each.manifest) for each in planned if each.kind in RUNS_ONCE}
+    wanted = {run.part: reference(run.manifest) for run in planned if run.kind in RUNS_ONCE}
     secrets = {
-        flow.name: [reference(each.manifest) for each in deployment.objects if each.kind == "Secret"]
+        flow.name: [reference(planned.manifest) for planned in deployment.objects if planned.kind == "Secret"]
         for deployment in deployments(flows)
         for flow in deployment.flows
     }
-    found: dict[str, JobEnd] = {}
+    ends: dict[str, JobEnd] = {}
     stack = settings.stack
     with asking_kubernetes(
         f"stack {stack}",
@@ -164,9 +164,9 @@ def await_jobs(
 
         def probe() -> None:
             for flow, job in wanted.items():
-                if flow not in found:
-                    found[flow] = _end(api, job, flow, stack)
-                    say(f"{stack}: {job.name} {'failed' if found[flow].failure else 'is complete'}")
+                if flow not in ends:
+                    ends[flow] = _end(api, job, flow, stack)
+                    say(f"{stack}: {job.name} {'failed' if ends[flow].failure else 'is complete'}")
 
         for job in wanted.values():
             say(f"{stack}: waiting for {asked.workload} {job.identifier}")
@@ -185,24 +185,20 @@ def await_jobs(
                 f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
                 f"{stack}` again.",
             ) from error
-        return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in found.items()}
+        return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in ends.items()}
 
 
 def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
     """The last write among these Secrets; None if none exists."""
-    live = ((secret, api.get(secret)) for secret in secrets)
-    return max((SecretWrite(each, _written(body)) for each, body in live if body is not None), key=_at, default=None)
+    writes = (SecretWrite(secret, _written(body)) for secret in secrets if (body := api.get(secret)) is not None)
+    return max(writes, key=lambda write: write.at, default=None)
 
 
 def _written(body: Object) -> datetime:
     """When somebody last wrote the values of a Secret; a label of a backup tool does not count."""
-    found = [each for field in ("data", "stringData") if (each := newest_writer(body, field)) is not None]
-    times = [each.since for each in found or owners(body) if each.since]
+    writers = [writer for field in ("data", "stringData") if (writer := newest_writer(body, field)) is not None]
+    times = [writer.since for writer in writers or owners(body) if writer.since]
     return datetime.fromisoformat(max(times, default=body["metadata"]["creationTimestamp"]))
-
-
-def _at(write: SecretWrite) -> datetime:
-    return write.at
 
 
 def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
@@ -308,19 +304,19 @@ def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
 
 def differences(compared: Comparison) -> Iterator[Problem]:
     """Which differences from the cluster prevent a validation from proving this revision. Pure."""
-    drift = [each for each in compared.drift if each.code not in _NO_DIFFERENCE]
-    explained = {each.where for each in drift}
-    undeleted = {each.flow for each in drift if each.code == CODE}
+    drift = [change for change in compared.drift if change.code not in _NO_DIFFERENCE]
+    explained = {change.where for change in drift}
+    undeleted = {change.flow for change in drift if change.code == CODE}
     changes = [
-        each
+        rendered
         for change in compared.objects
-        if change.deployment not in undeleted and (each := _of_render(change)) is not None
+        if change.deployment not in undeleted and (rendered := _of_render(change)) is not None
     ]
-    left = [each for each in changes if _named(each) not in explained]
-    missing = [each for each in left if each.change is ChangeKind.ADDED]
+    unexplained = [change for change in changes if _named(change) not in explained]
+    missing = [change for change in unexplained if change.change is ChangeKind.ADDED]
     again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
     where = f"stack {compared.stack}"
-    if any(each.kind != "Secret" for each in missing) and len(missing) == len(changes) and not drift:
+    if any(change.kind != "Secret" for change in missing) and len(missing) == len(changes) and not drift:
         yield Problem(
             where,
             "not-applied",
@@ -328,36 +324,38 @@ def differences(compared: Comparison) -> Iterator[Problem]:
             "Nothing replicates without them, so nothing can be proven.",
             f"commit what `replicate render {compared.stack} --out DIR` writes, {again}",
         )
-    elif left and all(each.kind == "Secret" and each.change is not ChangeKind.REMOVED for each in left):
+    elif unexplained and all(
+        change.kind == "Secret" and change.change is not ChangeKind.REMOVED for change in unexplained
+    ):
         yield Problem(
             where,
             "secret-not-applied",
-            f"the cluster lacks Secrets, or keys in them: {_list(left)}",
+            f"the cluster lacks Secrets, or keys in them: {_list(unexplained)}",
             "Connectors cannot log in without them, and `replicate render` does not write Secrets.",
             "create them with whatever manages your credentials: `required-secrets.yaml` of "
             f"`replicate render {compared.stack} --out DIR` lists their keys.",
         )
-    elif left:
+    elif unexplained:
         yield Problem(
             where,
             "other-revision-applied",
-            f"the cluster differs from what this revision renders: {_list(left)}",
+            f"the cluster differs from what this revision renders: {_list(unexplained)}",
             "A validation would prove what runs, but this revision declares something else.",
             f"commit what `replicate render {compared.stack} --out DIR` writes, {again} If the cluster is right, "
             "check out the revision that was applied.",
         )
-    for found in drift:
-        by = f" (by {' at '.join(filter(None, (found.by, found.since)))})" if found.by else ""
-        place = f"{where}, {found.where}"
-        if found.code == CODE:
+    for edit in drift:
+        by = f" (by {' at '.join(filter(None, (edit.by, edit.since)))})" if edit.by else ""
+        place = f"{where}, {edit.where}"
+        if edit.code == CODE:
             why = (
                 "A validation of this revision does not check this replication, so it could pass although the "
                 "replication still runs."
             )
-            yield Problem(place, "not-deleted", found.what, why, found.remedy)
+            yield Problem(place, "not-deleted", edit.what, why, edit.remedy)
         else:
             why = "A validation would prove something that no revision declares."
-            yield Problem(place, "applied-and-edited", f"{found.code}: {found.what}{by}", why, found.remedy)
+            yield Problem(place, "applied-and-edited", f"{edit.code}: {edit.what}{by}", why, edit.remedy)
 
 
 def _of_render(change: ObjectChange) -> ObjectChange | None:

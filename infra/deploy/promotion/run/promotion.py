@@ -26,7 +26,13 @@ from infra.deploy.promotion.rule.evidence import (
     known_from_outputs,
     unproven,
 )
-from infra.deploy.promotion.rule.plan import Plan, environment_of, evidence_name, plan_place, stacks_in_environment
+from infra.deploy.promotion.rule.plan import (
+    PromotionPlan,
+    environment_of,
+    evidence_name,
+    plan_place,
+    stacks_in_environment,
+)
 from infra.deploy.promotion.rule.rules import PASS, StackState, reasons_against
 from infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jobs, exit_code_of
 from infra.stack.environment import stack_environment
@@ -66,7 +72,7 @@ _PULUMI = "pulumi"
 
 
 @dataclass(frozen=True)
-class Request:
+class PromotionRequest:
     """The user's request: the last stack to promote, as whom, and why to skip the rule. With `environment`, only its
     stacks are promoted; the stacks before them must already be proven. `spark` says where validations run.
     """
@@ -85,8 +91,8 @@ class Request:
 class Promotion:
     """One run. `confirm` asks before each deployment, and does not return if the answer is no."""
 
-    plan: Plan
-    request: Request
+    plan: PromotionPlan
+    request: PromotionRequest
     console: Console
     confirm: Callable[[str], None]
 
@@ -115,7 +121,7 @@ def promote(run: Promotion) -> int:
     return 0
 
 
-def _chosen(plan: Plan, request: Request) -> tuple[str, ...]:
+def _chosen(plan: PromotionPlan, request: PromotionRequest) -> tuple[str, ...]:
     to, order = request.to, stacks_in_environment(plan, request.environment, request.stacks)
     if to is None:
         return order

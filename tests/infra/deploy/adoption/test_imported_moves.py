@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from components.changes.effect import Impact
 from infra.commands.app import app
-from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.plan import Plan, planned
+from infra.deploy.adoption.facts import AdoptionFacts
+from infra.deploy.adoption.plan import AdoptionPlan, planned
 from infra.deploy.adoption.text import print_plan
 from infra.review.snapshots import current_snapshot
 from tests.infra.deploy.adoption.test_moves import codes
@@ -25,7 +25,7 @@ def test_the_plan_in_the_readme_is_what_the_command_prints(tmp_path: Path) -> No
     mirror = yaml.safe_load(resource)
     mirror["metadata"]["generation"], mirror["status"] = 1, {"observedGeneration": 1}
     stack = current_snapshot("prod", tmp_path / "mirrors" / "stacks")
-    plan = planned(Facts("prod", stack, {}, frozenset(), [mirror]), (), ["kafka/mm2"])
+    plan = planned(AdoptionFacts("prod", stack, {}, frozenset(), [mirror]), (), ["kafka/mm2"])
     assert codes(plan) == []
     printed = StringIO()
     print_plan(plan, Console(file=printed, width=1000))
@@ -34,7 +34,7 @@ def test_the_plan_in_the_readme_is_what_the_command_prints(tmp_path: Path) -> No
         assert part in said
 
 
-def plan_of_several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
+def plan_of_several(folder: Path, **topics: str | None) -> tuple[AdoptionPlan, str]:
     """The plan of the command that `import --as-flows` prints for resources of these topics, and the output."""
     resource = shown("name: mm2, namespace: kafka")
     mirrors = []
@@ -56,14 +56,14 @@ def plan_of_several(folder: Path, **topics: str | None) -> tuple[Plan, str]:
     (command,) = [each for each in said.splitlines() if "replicate adopt" in each]
     names = [each for each in command.split() if "/" in each]
     stack = current_snapshot("prod", folder / "mirrors" / "stacks")
-    return planned(Facts("prod", stack, {}, frozenset(), mirrors), (), names), said
+    return planned(AdoptionFacts("prod", stack, {}, frozenset(), mirrors), (), names), said
 
 
 def test_each_of_several_resources_becomes_the_flow_of_its_topics(tmp_path: Path) -> None:
     plan, said = plan_of_several(tmp_path, first="orders, payments-.*", second="clicks|views")
     assert "replicate adopt prod --from kafka/first --from kafka/second" in said
     assert codes(plan) == []
-    moved = {move.resource.name: [flow.name for flow in move.flows] for move in plan.moves.found}
+    moved = {move.resource.name: [flow.name for flow in move.flows] for move in plan.moves.mirrors}
     assert moved == {"first": ["first"], "second": ["second"]}
     assert {each.severity for each in plan.effects} <= {Impact.NONE}, plan.effects
 
@@ -72,7 +72,7 @@ def test_one_of_several_resources_does_not_move_while_the_other_copies(tmp_path:
     """The stack would start the flow of the other resource, too, without offsets."""
     seen, _ = plan_of_several(tmp_path, first="orders", second="clicks")
     stack = current_snapshot("prod", tmp_path / "mirrors" / "stacks")
-    live = [move.live for move in seen.moves.found]
-    plan = planned(Facts("prod", stack, {}, frozenset(), live), (), ["kafka/first"])
+    live = [move.live for move in seen.moves.mirrors]
+    plan = planned(AdoptionFacts("prod", stack, {}, frozenset(), live), (), ["kafka/first"])
     assert set(codes(plan)) == {"other-kind-runs"}
     assert "replicate adopt prod --from kafka/second" in plan.problems[0].remedy

@@ -14,8 +14,8 @@ from components.changes.effect import Impact
 from components.flows.operators import PAUSE
 from components.render.kafka_connectors import ANNOTATION, waiting_for_offsets
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.plan import Plan, planned
+from infra.deploy.adoption.facts import AdoptionFacts
+from infra.deploy.adoption.plan import AdoptionPlan, planned
 from infra.deploy.adoption.text import print_plan
 from infra.operate.connectors.changes import OFFSETS
 from infra.review.object_changes import identity
@@ -50,16 +50,18 @@ def status(name: str, connector: str = "RUNNING", task: str = "RUNNING") -> dict
     return {"name": name, "connector": {"state": connector}, "tasks": [{"id": 0, "state": task}]}
 
 
-def facts(folder: Path, mirror: Manifest, flow: Mapping[str, Any] = FLOW, **more: Any) -> Facts:
+def facts(folder: Path, mirror: Manifest, flow: Mapping[str, Any] = FLOW, **more: Any) -> AdoptionFacts:
     """Nothing of the stack is deployed, and the mirror copies."""
-    return replace(Facts("test", snapshot(folder / "flow", flow), {}, frozenset(), [mirror]), **more)
+    return replace(AdoptionFacts("test", snapshot(folder / "flow", flow), {}, frozenset(), [mirror]), **more)
 
 
-def plan_of(folder: Path, edit: Edit | None = None, names: tuple[str, ...] = ("kafka/mm2",), **more: Any) -> Plan:
+def plan_of(
+    folder: Path, edit: Edit | None = None, names: tuple[str, ...] = ("kafka/mm2",), **more: Any
+) -> AdoptionPlan:
     return planned(facts(folder, a_mirror(folder, edit), **more), (), names)
 
 
-def codes(plan: Plan) -> list[str]:
+def codes(plan: AdoptionPlan) -> list[str]:
     return [each.code for each in plan.problems]
 
 
@@ -68,7 +70,7 @@ def test_a_mirror_that_does_the_same_as_its_flow_moves_without_an_agreement(tmp_
     plan = plan_of(tmp_path, names=(name,))
     assert codes(plan) == []
     assert {each.severity for each in plan.effects} <= {Impact.NONE}, plan.effects
-    (move,) = plan.moves.found
+    (move,) = plan.moves.mirrors
     assert (move.source, move.target, [flow.name for flow in move.flows]) == ("useast", "uswest", ["orders"])
     assert [place.name for place in move.places] == [SOURCE, "useast->uswest.MirrorCheckpointConnector"]
     assert [place.name for place in move.waiting] == ["orders-source", "orders-checkpoint", "orders-heartbeat"]
@@ -214,7 +216,7 @@ def test_a_resource_that_this_stack_deployed_is_not_moved(tmp_path: Path) -> Non
     assert "mirror-of-this-stack" in codes(plan)
 
 
-def deployed(seen: Facts, *, waits: bool) -> Facts:
+def deployed(seen: AdoptionFacts, *, waits: bool) -> AdoptionFacts:
     live = {}
     for _, _, body, _ in seen.objects():
         found = copy.deepcopy(dict(body))
@@ -231,7 +233,7 @@ def stopped(body: Manifest) -> None:
 
 def test_an_interrupted_move_continues_with_the_connectors_that_wait(tmp_path: Path) -> None:
     plan = planned(deployed(facts(tmp_path, a_mirror(tmp_path, stopped)), waits=True), (), ["mm2"])
-    (move,) = plan.moves.found
+    (move,) = plan.moves.mirrors
     assert codes(plan) == []
     assert len(move.waiting) == 3
     assert not plan.is_done
@@ -287,7 +289,7 @@ def test_a_mirror_whose_topics_cannot_be_compared_is_moved(tmp_path: Path, selec
         mirror.pop("topicsPattern")
         mirror |= {} if selected is None else {"topicsPattern": selected}
 
-    (move,) = plan_of(tmp_path, edited).moves.found
+    (move,) = plan_of(tmp_path, edited).moves.mirrors
     assert [flow.name for flow in move.flows] == ["orders"]
 
 

@@ -15,7 +15,7 @@ from components.clients.streams import KafkaRecord
 from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.job_parameters import flow_parameters
-from infra.deploy.adoption.carry_out import Moving
+from infra.deploy.adoption.carry_out import MoveRun
 from infra.deploy.adoption.moves import MirrorMove
 from infra.kubernetes.api import KubernetesApi
 from infra.operate.offsets.reader import OffsetsReader
@@ -25,11 +25,11 @@ from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
 HERE = TopicPartition("any", 0)
 
 
-def a_moving(folder: Path, *agreed: str) -> tuple[Moving, MirrorMove]:
+def a_moving(folder: Path, *agreed: str) -> tuple[MoveRun, MirrorMove]:
     plan = plan_of(folder)
     now = datetime(2026, 1, 2, tzinfo=UTC)
     settings = cast(StackSettings, None)
-    return Moving(settings, plan, "ann", now, 0, frozenset(agreed), lambda _: None), plan.moves.found[0]
+    return MoveRun(settings, plan, "ann", now, 0, frozenset(agreed), lambda _: None), plan.moves.mirrors[0]
 
 
 def readers(move: MirrorMove, records: dict[str, list[tuple[Any, Any]]] | NoAnswerError) -> dict[str, OffsetsReader]:

@@ -14,8 +14,8 @@ from rich.console import Console
 from components.changes.effect import Impact
 from components.flows.operators import PAUSE
 from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import Facts
-from infra.deploy.adoption.plan import Fate, Plan, planned
+from infra.deploy.adoption.facts import AdoptionFacts
+from infra.deploy.adoption.plan import AdoptionPlan, Fate, planned
 from infra.deploy.adoption.refusals import AGREEMENTS
 from infra.deploy.adoption.text import document_of, print_plan
 from infra.kubernetes.managed_fields import FieldOwner
@@ -32,7 +32,9 @@ def declared(folder: Path, overrides: dict[str, Any] | None = None) -> Snapshot:
     return current_snapshot("test", written(folder / "stacks", overrides or {}))
 
 
-def facts(snapshot: Snapshot, edit: Edit | None = None, *, manager: str = "kubectl-create", **more: Any) -> Facts:
+def facts(
+    snapshot: Snapshot, edit: Edit | None = None, *, manager: str = "kubectl-create", **more: Any
+) -> AdoptionFacts:
     """Everything exists as declared, created by one tool."""
 
     def as_created_by_the_manager(objects: dict[str, Manifest]) -> None:
@@ -43,35 +45,35 @@ def facts(snapshot: Snapshot, edit: Edit | None = None, *, manager: str = "kubec
             edit(objects)
 
     live = {identity(each): each for each in in_cluster(snapshot, as_created_by_the_manager)}
-    return replace(Facts("test", snapshot, live, frozenset()), **more)
+    return replace(AdoptionFacts("test", snapshot, live, frozenset()), **more)
 
 
-def codes(plan: Plan) -> list[str]:
+def codes(plan: AdoptionPlan) -> list[str]:
     return [each.code for each in plan.problems]
 
 
-def fates(plan: Plan) -> dict[str, Fate]:
+def fates(plan: AdoptionPlan) -> dict[str, Fate]:
     return {f"{each.object.kind} {each.object.name}": each.fate for each in plan.objects}
 
 
 def test_objects_that_exist_as_declared_are_taken_over_without_an_agreement(tmp_path: Path) -> None:
     plan = planned(facts(declared(tmp_path)), ())
     assert (set(fates(plan).values()), plan.effects, plan.problems) == ({Fate.EQUAL}, (), ())
-    assert len(plan.taken) == len(plan.objects)
+    assert len(plan.unmanaged) == len(plan.objects)
     assert not plan.is_done
 
 
 def test_a_plan_is_done_if_pulumi_already_knows_every_object(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path), manager="pulumi-kubernetes")
     plan = planned(replace(seen, known=frozenset(seen.live)), ())
-    assert (plan.taken, plan.problems, plan.is_done) == ((), (), True)
+    assert (plan.unmanaged, plan.problems, plan.is_done) == ((), (), True)
 
 
 def test_only_objects_that_pulumi_does_not_know_yet_are_taken_over(tmp_path: Path) -> None:
     seen = facts(declared(tmp_path))
     known = frozenset(list(seen.live)[:3])
     plan = planned(replace(seen, known=known), ())
-    assert len(plan.taken) == len(plan.objects) - 3
+    assert len(plan.unmanaged) == len(plan.objects) - 3
     assert not plan.is_done
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from infra.deploy.promotion.rule.rules import CheckResult, FlowState, Proof, StackState
+from infra.deploy.promotion.rule.rules import CheckResult, FlowProof, FlowState, StackState
 
 MODEL = "sha256:aa"
 FLOW = "sha256:11"
@@ -16,8 +16,8 @@ def at(time: str) -> datetime:
     return NOON.replace(hour=hour, minute=minute)
 
 
-def a_proof(**overrides: Any) -> Proof:
-    return Proof(**{"digest": FLOW, "verdict": "pass", "at": at("11:10"), **overrides})
+def a_proof(**overrides: Any) -> FlowProof:
+    return FlowProof(**{"digest": FLOW, "verdict": "pass", "at": at("11:10"), **overrides})
 
 
 def a_flow_state(name: str = "orders", **overrides: Any) -> FlowState:
@@ -44,7 +44,7 @@ def state_of(document: dict[str, Any]) -> StackState:
                 "mirror-orders",
                 flow["digest"],
                 at(changed) if changed else None,
-                Proof(
+                FlowProof(
                     proof["digest"],
                     proof["verdict"],
                     at(proof["at"]),

@@ -7,11 +7,11 @@ from typer.testing import CliRunner
 
 from components.contract.problems import CannotRunError
 from infra.commands.app import app
-from infra.deploy.promotion.rule.plan import Environment, Plan, Wave, stacks_in_environment
+from infra.deploy.promotion.rule.plan import Environment, PromotionPlan, Wave, stacks_in_environment
 from infra.stack.settings import stack_names
 from tests.repository import STACKS
 
-PLAN = Plan(
+PLAN = PromotionPlan(
     environments=(
         Environment(name="staging", waves=(Wave(stacks=("a",)), Wave(stacks=("b", "c")))),
         Environment(name="production", waves=(Wave(stacks=("d",)),)),
@@ -35,6 +35,8 @@ def test_an_unknown_environment_is_refused_with_the_known_ones() -> None:
 def test_environments_on_the_local_stack_are_not_listed_for_workflows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(CliRunner().invoke(app, ["environments"]).stdout) == []
     stacks = {"local": ("local-useast",), "production": tuple(name for name in stack_names(STACKS) if "prod" in name)}
-    plan = Plan(environments=tuple(Environment(name=key, waves=(Wave(stacks=value),)) for key, value in stacks.items()))
+    plan = PromotionPlan(
+        environments=tuple(Environment(name=key, waves=(Wave(stacks=value),)) for key, value in stacks.items())
+    )
     monkeypatch.setattr("infra.commands.environments.read_plan", lambda _: plan)
     assert json.loads(CliRunner().invoke(app, ["environments"]).stdout) == ["production"]

@@ -309,6 +309,6 @@ def test_a_job_from_before_a_manual_edit_proves_nothing(world: World, monkeypatc
 
 
 def test_a_spark_option_makes_promote_validate_from_this_machine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "Request", partial(run.Request, spark=SparkSettings(master="local[2]")))
+    monkeypatch.setattr(run, "PromotionRequest", partial(run.PromotionRequest, spark=SparkSettings(master="local[2]")))
     assert world.promote("one") == 0
     assert world.log[-1] == "validate one"

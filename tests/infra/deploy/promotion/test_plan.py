@@ -10,8 +10,8 @@ import yaml
 from components.contract.problems import CannotRunError, ReplicationError, Severity
 from components.topology.parsing import parse_model
 from infra.deploy.promotion.rule.plan import (
-    Plan,
     Predecessor,
+    PromotionPlan,
     check_plan,
     environment_of,
     plan_problems,
@@ -37,8 +37,8 @@ environments:
 """
 
 
-def a_plan(text: str = PLAN) -> Plan:
-    return parse_model(Plan, yaml.safe_load(text))
+def a_plan(text: str = PLAN) -> PromotionPlan:
+    return parse_model(PromotionPlan, yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from infra.deploy.engine import deployment
 from infra.deploy.promotion.rule import evidence
 from infra.deploy.promotion.rule.evidence import Evidence, SpecChange
 from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.rule.rules import CheckResult, Proof
+from infra.deploy.promotion.rule.rules import CheckResult, FlowProof
 from infra.deploy.promotion.run import promotion as run
 from infra.stack.settings import StackSettings, read_settings
 from infra.validate.run import ValidationRun
@@ -33,7 +33,7 @@ class Stack:
 
     outputs: dict[str, Any] = field(default_factory=dict)
     changed: bool = True
-    validation: Proof | None = None
+    validation: FlowProof | None = None
     evidence: Evidence | None = None
     change: SpecChange | None = None
     lacking: tuple[Problem, ...] = ()
@@ -80,7 +80,7 @@ class World:
         """Run a promotion a minute later; returns its exit code."""
         self.now += timedelta(minutes=1)
         self.log.clear()
-        request = run.Request(self.folder, to, who, skip)
+        request = run.PromotionRequest(self.folder, to, who, skip)
         console = Console(file=self.printed, width=200, highlight=False)
         return run.promote(run.Promotion(required_plan(self.folder), request, console, self._confirm))
 
@@ -96,7 +96,7 @@ class World:
         begun = before.passing_since if before is not None and before.digest == digest else None
         since = (begun or self.now) if verdict == "pass" else None
         checks = {"parity": CheckResult(verdict, "3 of 3")}
-        self.stacks[stack].validation = Proof(digest, verdict, self.now, since, checks)
+        self.stacks[stack].validation = FlowProof(digest, verdict, self.now, since, checks)
 
     def preview(self, settings: StackSettings, say: Any) -> dict[str, int]:
         say(f"preview of {settings.stack}")
@@ -160,7 +160,7 @@ class Cluster:
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
 
-    def validation(self, _flow: str, _namespace: str) -> Proof | None:
+    def validation(self, _flow: str, _namespace: str) -> FlowProof | None:
         return self._stack.validation
 
     def last_change(self, _namespace: str) -> SpecChange | None:
