@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection
 from confluent_kafka import ConsumerGroupState as State
 from confluent_kafka import ConsumerGroupTopicPartitions as GroupPartitions
 from confluent_kafka import IsolationLevel as Isolation
@@ -49,6 +49,7 @@ _AGAIN_SECONDS = 0.2
 #: Groups whose offsets are asked for at the same time, each with a request of its own.
 _GROUPS_AT_ONCE = 200
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
+_AUTHORIZER = "authorizer.class.name"
 _ANY: Any = None  # The client's stubs do not know that this means every name.
 #: States of a group without members. MirrorMaker writes a group's offsets only in these states.
 _IDLE = frozenset({State.EMPTY, State.DEAD, State.UNKNOWN})
@@ -278,8 +279,7 @@ class KafkaReader:
 
     def may_change_acls(self) -> bool:
         """Return whether the user has the right to change ACLs."""
-        asked = self._admin.describe_cluster(include_authorized_operations=True, request_timeout=self._seconds)
-        return AclOperation.ALTER in (self._result("the user's rights", asked).authorized_operations or ())
+        return AclOperation.ALTER in (self._described_cluster().authorized_operations or ())
 
     def _acls(
         self,
@@ -290,7 +290,31 @@ class KafkaReader:
     ) -> list[AclEntry]:
         wanted = AclBindingFilter(resource, name, pattern, principal, _ANY, AclOperation.ANY, AclPermissionType.ANY)
         asked = self._admin.describe_acls(wanted, request_timeout=self._seconds)
-        return [_acl_entry(binding) for binding in self._result("ACLs", asked)]
+        bindings = self._result("ACLs", asked)
+        if not bindings:
+            self._require_acls_are_shown()
+        return [_acl_entry(binding) for binding in bindings]
+
+    def _require_acls_are_shown(self) -> None:
+        """Raise the refusal that librdkafka drops: a user without DESCRIBE, or of a cluster without an authorizer, gets
+        an empty list.
+        """
+        cluster = self._described_cluster()
+        rights = cluster.authorized_operations or ()
+        reason = None
+        if AclOperation.DESCRIBE not in rights:
+            reason = KafkaError.CLUSTER_AUTHORIZATION_FAILED
+        elif AclOperation.DESCRIBE_CONFIGS in rights:
+            broker = str(cluster.nodes[0].id)
+            authorizer = self._configs(ConfigResource.Type.BROKER, [broker])[broker].get(_AUTHORIZER)
+            if authorizer is not None and not authorizer.value:
+                reason = KafkaError.SECURITY_DISABLED
+        if reason is not None:
+            raise self._errors.error("ACLs could not be asked", KafkaError(reason))
+
+    def _described_cluster(self) -> Any:
+        asked = self._admin.describe_cluster(include_authorized_operations=True, request_timeout=self._seconds)
+        return self._result("the user's rights", asked)
 
     @contextmanager
     def stream(self, *, committed: bool) -> Iterator[RecordStream]:
