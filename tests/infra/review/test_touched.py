@@ -56,7 +56,7 @@ def test_stack_files_are_found_where_the_project_keeps_them(stacks: str) -> None
 def test_the_topology_of_every_stack_in_this_repository_is_found() -> None:
     found = read_topologies(STACKS)
     assert tuple(found) == stack_names(STACKS)
-    assert {f"{name}.yaml" for name in found.values()} == {file.name for file in (STACKS / "topologies").glob("*")}
+    assert {f"{name}.yaml" for name in found.values()} == {file.name for file in (STACKS / "topologies").glob("*.yaml")}
 
 
 @pytest.mark.parametrize("text", ["config: {a: 1, a: 2}", "- x", "config: []", "config: {}", "{"])
