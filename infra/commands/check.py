@@ -65,9 +65,7 @@ def check(
 
 
 def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
-    """Return the problems of each stack and of the plan. Raises CannotRunError if there are no stacks, or not the named
-    one.
-    """
+    """Return the problems of each stack and of the plan. Raises CannotRunError if there is no such stack."""
     if not names:
         what, why = "there is no stack", "Nothing would be checked."
         raise CannotRunError("no-stack", what, shown(stacks), why, "write Pulumi.STACK.yaml there.")
@@ -83,9 +81,7 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
 
 
 def _check_listed(problems: dict[str, list[Problem]], stacks: Path, topics: str) -> Iterator[str]:
-    """Add the problems of the listed names to each stack without an error. The returned lines say what is selected,
-    once for each topology.
-    """
+    """Add the problems of the listed names to each sound stack; yield what is selected, once for each topology."""
     told: set[tuple[str, ...]] = set()
     sound = [
         read_settings(stack, stacks)

@@ -27,9 +27,7 @@ err = Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stde
 
 
 def print_problems(items: Iterable[Problem], console: Console, *, excerpts: bool = True) -> None:
-    """Print one line for each problem, however long, and below it the line of its file if `excerpts` are wanted. The
-    line begins with file, line and column, so that editors and terminals turn it into a link.
-    """
+    """Print a line for each problem, which tools turn into a link, and below it the line of its file."""
     for item in items:
         color = "red" if item.severity is Severity.ERROR else "yellow"
         place = f"{item.place}: " if item.place else ""

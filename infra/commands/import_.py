@@ -330,9 +330,7 @@ def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
 
 
 def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bool:
-    """Print what deploying each replication would change. Returns whether all records and offsets continue as they
-    are.
-    """
+    """Print what deploying each replication would change; return whether all records and offsets continue."""
     try:
         proofs = changes_of_imports(topology, config_maps)
     except ReplicationError as error:
@@ -363,10 +361,8 @@ def _moved(topology: ImportedTopology) -> str:
 
 
 def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
-    """Print the commands that work now; if there is a mistake, only the one that shows it. If the input already `runs`
-    under the project's names, it can be validated before anything is deployed. `moved` has the options that move
-    mirrors to each stack.
-    """
+    """Print the commands that work now. What already `runs` under the project's names can be validated first; `moved`
+    has the options that move mirrors to each stack."""
     where, stack = shown(folder), stacks[0]
     adopted = [f"replicate adopt {each} {names}" for each, names in zip(stacks, moved, strict=True) if names]
     out.print("\nWhat to do next:")

@@ -112,9 +112,7 @@ def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
 
 @dataclass
 class _Questions:
-    """Asks for what the options leave out, or fills it in. `given` lists the options for facts about the user's
-    clusters that a person gave, and did not only accept.
-    """
+    """Asks for what the options leave out, or fills it in. `given` has the options that a person answered."""
 
     asks: bool
     given: list[str] = field(default_factory=list)

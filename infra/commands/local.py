@@ -142,9 +142,7 @@ def demo(
 
 
 def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
-    """Return the next commands: how to start parts that are down, and how kubectl reaches the API server if it is
-    ready.
-    """
+    """Return the next commands: how to start what is down, and how kubectl reaches the API server if it is ready."""
     down = [part.name for part in parts if not part.ready]
     start = [f"replicate local up    # starts {', '.join(down)}; keeps what runs"] if down else []
     return start if KUBE_APISERVER.name in down else [*start, *kubectl_lines(kubeconfig)]

@@ -115,9 +115,7 @@ def chosen_spark(master: str | None, driver_memory: str | None, conf: list[str] 
 
 
 def chosen_project(context: typer.Context) -> Project:
-    """Return the project that `--project` names, or the one in which the command was called. A local stack belongs to
-    its project: from now on, its files are in the project's `.local`.
-    """
+    """Return the project that `--project` names, or that of this folder, and use its `.local` for a local stack."""
     named: Path | None = context.find_root().params.get("project")
     project = find_project(Path.cwd()) if named is None else read_project(named)
     os.environ.setdefault("REPLICATE_LOCAL", str(project.folder / ".local"))

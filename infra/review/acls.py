@@ -28,10 +28,7 @@ from infra.stack.stack_checks import raise_mistakes
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
-    """Return ACLs of a stack's flows and of its validation, merged by cluster.
-
-    Raises ReplicationError with every problem of the topology.
-    """
+    """Return ACLs of a stack's flows and their validation, by cluster. Raises ReplicationError for mistakes."""
     raise_mistakes(settings)
     flows = flows_without_addresses(settings.topology, settings.region)
     return merged_acls(acl for flow in flows for acl in user_acls(flow))
@@ -115,11 +112,8 @@ def acl_commands(acls: Sequence[Acl], topology: Topology) -> Iterator[str]:
 
 
 def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
-    """Yield shell lines that grant the ACLs, in order of their clusters, with Kafka's own tool.
-
-    Each cluster has its own shell variables for the address and for the file of client properties, so that the lines of
-    two clusters can run together. The shell stops at a variable that is not set.
-    """
+    """Yield shell lines that grant the ACLs with Kafka's own tool. Each cluster has its own shell variables, so that
+    the lines of two can run together; the shell stops at one that is not set."""
     for alias, members in groupby(acls, key=lambda acl: acl.cluster):
         variable = re.sub("[^A-Z0-9]", "_", alias.upper())
         servers, config = f"{variable}_SERVERS", f"{variable}_CONFIG"
@@ -131,9 +125,8 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
 
 
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Return shell lines for what the users of `after` need and those of `before` did not have. None for clusters whose
-    KafkaUsers the stack deploys, because these contain their ACLs, and none if `before` is known only by its objects.
-    """
+    """Return shell lines for ACLs that `after` needs and `before` did not have, where the stack deploys no KafkaUsers.
+    None if `before` is known only by its objects."""
     if before.others and not before.deployments:
         return ()
     declared = {alias for alias, user in _kafka_users(after) if user}

@@ -37,11 +37,8 @@ class Base:
 
 @contextmanager
 def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
-    """Yield the folder that `against` names, or the stack files of a git ref in a temporary folder.
-
-    Without it, the commit at which the branch of `stacks` left the main branch, as in a pull request. On the main
-    branch itself that is the last commit, or the last pushed one. Raises CannotRunError.
-    """
+    """Yield the folder that `against` names, or the stack files of a git ref in a temporary folder: by default of the
+    commit where the branch left the main branch, or of the last commit on the main branch itself."""
     if against is not None and Path(against).is_dir():
         yield _folder(Path(against))
         return
@@ -115,9 +112,7 @@ def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
 
 
 def _stacks_of(commit: str, stacks: Path) -> str:
-    """Return the folder of the stack files in a commit, relative to the repository: today's, or the one that the
-    nearest Pulumi.yaml of that commit names.
-    """
+    """Return the folder of the stack files in a commit: today's, or what the commit's nearest Pulumi.yaml names."""
     today = _prefix(stacks)
     if _has(commit, today, stacks):
         return today
@@ -138,8 +133,7 @@ def _has(commit: str, path: str, repository: Path) -> bool:
 
 
 def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) -> None:
-    """Write to `folder` the files that a commit has in `prefix`, relative to the repository of `stacks`; by default in
-    `stacks` itself. Writes nothing if the commit does not have it."""
+    """Write what a commit has in `prefix` (by default in `stacks`) to `folder`; nothing if it does not have it."""
     prefix = _prefix(stacks) if prefix is None else prefix
     if not _has(commit, prefix, stacks):
         return
@@ -160,8 +154,7 @@ def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) 
 
 
 def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    """Run git in the repository of a folder; the caller judges the exit code. Raises CannotRunError without git or a
-    repository."""
+    """Run git in a folder's repository; the caller judges the exit code. Raises CannotRunError without either."""
     executable = shutil.which("git")
     if executable is None:
         raise CannotRunError(
@@ -192,11 +185,8 @@ _PROGRAM = Path("infra") / "program.py"
 def open_bases(
     commit: str, label: str, stacks: Sequence[str], project: Project, *, rendered: bool
 ) -> Iterator[tuple[Base, ...]]:
-    """Yield what to compare `stacks` with, best first. The last base holds the stack files of the commit.
-
-    If `rendered`, the base before it holds a folder for each stack that the program of the commit could render with the
-    libraries that are installed now. It cannot render a stack of the local stack, or one that did not exist yet.
-    """
+    """Yield what to compare `stacks` with, best first; the last base holds the stack files of the commit. If
+    `rendered`, the one before it holds what the program of the commit renders with the libraries of today."""
     with TemporaryDirectory(prefix="replicate-review-") as temporary:
         before, made = Path(temporary) / "before", Path(temporary) / "rendered"
         before.mkdir()
@@ -238,11 +228,8 @@ _WITHOUT_EFFECT = frozenset({".ci", ".github", ".gitignore", "LICENSE", "Makefil
 def touched_stacks(
     paths: Iterable[str], topologies: Mapping[str, str | None], stacks: PurePosixPath
 ) -> tuple[str, ...]:
-    """Return stacks whose file or topology is among `paths`, sorted; all stacks if a path belongs to the program.
-
-    `paths` and `stacks`, the folder of the stack files, are relative to the project. `topologies` names the topology of
-    each stack with a file, or None if the file does not say. Removing a stack's file also touches the stack.
-    """
+    """Return stacks whose file or topology is among `paths`, also removed ones; all if a path belongs to the program.
+    Paths are relative to the project. A topology is None if the stack's file does not say."""
     changed = [PurePosixPath(path) for path in paths]
     touched = {name for path in changed if (name := _stack_of(path, stacks)) is not None}
     read = {path.stem for path in changed if path.parent == stacks / "topologies"}

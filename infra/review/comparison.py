@@ -29,11 +29,8 @@ class Drift(Effect):
 
 
 def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> tuple[str, ...]:
-    """Return lines with what the objects of `after` need and those of `before` did not.
-
-    `changed` are the deployments that differ; others are rendered only if they share a namespace in which these need
-    something new.
-    """
+    """Return lines with what objects of `after` need and those of `before` did not. `changed` are the deployments that
+    differ; others are rendered only if these need something new in their namespace."""
     names = tuple(changed)
     candidates = _required(after, names) - _required(before, names)
     namespaces = {namespace or name for _, namespace, name in candidates}
@@ -45,9 +42,7 @@ def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) 
 
 
 def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
-    """Return the namespaces and Secrets that objects of these deployments name, except those that are among the
-    objects.
-    """
+    """Return the namespaces and Secrets that objects of these deployments name and that are not among the objects."""
     bodies = [body for name in names for body in snapshot.objects(name).values()]
     needed: set[Identity] = set()
     for body in bodies:
@@ -77,9 +72,7 @@ def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]
 
 
 def _secrets(value: Any) -> Iterator[str]:
-    """Yield the Secrets anywhere in an object: those that pods mount, read or pull their image with, and those that a
-    Role lets connectors read.
-    """
+    """Yield the Secrets anywhere in an object: for pods, for pulling images, and those that a Role lets be read."""
     if isinstance(value, Mapping):
         if "secretName" in value:
             yield value["secretName"]
@@ -99,10 +92,7 @@ def _secrets(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A problem of the state after the change, the objects that it concerns, and whether the change introduces it.
-
-    `objects` is empty for a stack, because the problem names its place in the stack's files.
-    """
+    """A problem after the change, whether the change introduces it, and, in a folder, the objects that it concerns."""
 
     problem: Problem
     objects: tuple[str, ...] = ()
@@ -239,9 +229,7 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
 
 
 def _declared(name: str, before: Snapshot, after: Snapshot) -> ExpandedFlow | None:
-    """Return the flow as the topology declares it now, else as it did: in a replication whose kind has changed, its old
-    keys are gone.
-    """
+    """Return the flow as the topology declares it now, else as it did; a changed kind has other keys."""
     was = before.expanded.get(name)
     of_other_kind = (
         flow

@@ -78,11 +78,8 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
 
 
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
-    """Yield declared fields that somebody changed by hand, and fields that somebody added to a Strimzi resource's spec.
-
-    A field that somebody removed no longer has an owner, so it is only a change that a deployment would make. A list
-    has one owner: each difference in it is attributed to whoever wrote the list last.
-    """
+    """Yield declared fields that somebody changed by hand, and fields added to a Strimzi resource's spec. A removed
+    field has no owner, so it is not drift. All of a list belongs to whoever wrote it last."""
     for path, wanted, seen in _differing(declared, live):
         owner = owner_of(live, path)
         if owner is not None and not owner.deploys:
@@ -178,12 +175,8 @@ def missing_objects(
     gone: Collection[str],
     proven: Mapping[str, str],
 ) -> Iterator[Drift]:
-    """Yield drift for the missing objects of a deployment that partly exists.
-
-    `there` holds the objects that exist, restricted to declared fields, and `waits` what each object waits for, both by
-    key. `gone` has the keys of objects left by an earlier deployment. `proven` says when each flow was last validated
-    with its declared digest.
-    """
+    """Yield drift for the missing objects of a deployment that partly exists: `there`, by key. `gone` are keys left by
+    an earlier deployment, `proven` says when each flow was validated with its declared digest."""
     unknown = []
     for key, body in objects.items():
         if key in there or key in gone:
@@ -230,10 +223,7 @@ def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[s
 
 
 def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
-    """Return when each flow was last validated with its declared digest, which was then deployed.
-
-    Other flows are missing.
-    """
+    """Return when each flow was last validated with its declared digest; flows that were not are missing."""
     data = {flow: body.get("data") or {} for flow, body in published.items()}
     return {flow: str(entry["time"]) for flow, entry in data.items() if entry.get("digest") == digests[flow]}
 
@@ -246,10 +236,7 @@ _REMEDY = (
 
 
 def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift]:
-    """Yield the drift that each flow's published validation reports.
-
-    Raises CannotRunError for one that cannot be read.
-    """
+    """Yield the drift that published validations report. Raises CannotRunError for one that cannot be read."""
     for flow, body in published.items():
         where = f"ConfigMap {body['metadata']['namespace']}/{body['metadata']['name']}"
         try:
@@ -273,9 +260,7 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
 
 
 def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) -> Drift:
-    """Return a flow that runs as declared but whose records, offsets or heartbeats were not in order when last
-    validated, or could not be checked.
-    """
+    """Return the drift of a flow that runs as declared but whose newest validation did not pass."""
     failed = verdict.verdict is Verdict.FAIL
     codes = []
     for check in verdict.checks:
@@ -329,10 +314,7 @@ def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
 def undeleted_replications(
     live: Iterable[Manifest], known: Iterable[str], own: Territory, others: Sequence[Territory]
 ) -> dict[str, Objects]:
-    """Return objects by role and part of each replication that the stack does not declare and no other stack deploys.
-
-    `known` are the replications whose objects the stack does declare.
-    """
+    """Return objects, by role and part, of each replication that no stack declares; `known` are declared ones."""
     groups: dict[str, list[Manifest]] = {}
     declared = set(known)
     for body in live:

@@ -99,11 +99,8 @@ class Explanation:
 
 
 def explanation(settings: StackSettings, flow: str, name: str | None = None, *, defaults: bool = False) -> Explanation:
-    """Return every property of a flow, or one property wherever it is read; `defaults` adds those that only Kafka sets.
-
-    `name` is a property of a connector or worker, or of a client, with or without its prefix. Raises CannotRunError for
-    an unknown flow or property, and ReplicationError for mistakes of the topology.
-    """
+    """Return every property of a flow, or the one of this name (its prefix may be left out) wherever it is read; with
+    `defaults` also what only Kafka sets. Raises CannotRunError and ReplicationError."""
     known = _flow(settings, flow)
     version = known.expanded.kafka
     readers = tuple(_readers(known, version, defaults=defaults or name is not None))
@@ -273,10 +270,7 @@ def shown(name: str, setting: EffectiveSetting) -> str:
 
 
 def print_explanation(explained: Explanation, console: Console) -> None:
-    """Print each property of each connector, client and the workers: its value, who set it, and why.
-
-    A client's connection is only shown at its connector.
-    """
+    """Print every property: value, who set it, and why. A client's connection is shown only at its connector."""
     for reader in explained.readers:
         shown_here = [
             entry for entry in reader.properties if not (reader.client and entry.holds.layer == LayerName.CLUSTERS)
@@ -292,10 +286,7 @@ def print_explanation(explained: Explanation, console: Console) -> None:
 
 
 def print_property(explained: Explanation, console: Console) -> None:
-    """Print the value of one property in each layer, lowest first, for each reader.
-
-    A terminal strikes out overridden values. In a file or a pipe, the effective value comes first.
-    """
+    """Print the value of a property in each layer. A terminal strikes out what is overridden; a file has it last."""
     for reader in explained.readers:
         for entry in reader.properties:
             if console.is_terminal:

@@ -87,10 +87,7 @@ def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comp
 
 
 def compare_with_cluster(opened: OpenStack) -> Comparison:
-    """Return what the next deployment of a stack would change in its cluster, and what has drifted there.
-
-    Raises ReplicationError for mistakes of its topology, CannotRunError when the cluster does not answer.
-    """
+    """Return what a deployment would change in the cluster, and drift. Raises ReplicationError, CannotRunError."""
     stack, settings = opened.name, opened.settings
     declared = current_snapshot(stack, settings.stacks, like_rendered=True)
     version = strimzi(settings.topology.strimzi).api_version
@@ -139,10 +136,7 @@ def _other_territories(stack: str, stacks: Path) -> list[Territory]:
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
-    """Return every object with our labels, and declared ones that lack the labels; Secrets without their values.
-
-    `version` is the `apiVersion` of Strimzi's resources.
-    """
+    """Return objects with our labels, and declared ones without them; Secrets without values."""
     kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
     namespaces = _namespaces(declared)
     by_identity = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
@@ -183,11 +177,8 @@ def running(
     proven: Mapping[str, str] = MappingProxyType({}),
     undeleted: Mapping[str, Objects] = MappingProxyType({}),
 ) -> Running:
-    """Assign live objects to their current or earlier deployments, and find drift. Pure.
-
-    `proven` says when each flow was validated with the digest that is declared now; others are missing. `undeleted` are
-    replications that the stack no longer declares.
-    """
+    """Assign live objects to their deployments, and find drift. `proven` says when each flow was validated with its
+    digest; `undeleted` are replications that the stack no longer declares. Pure."""
     by_identity = {identity(body): body for body in live}
     others: dict[str, Objects] = {}
     drift: list[Drift] = []

@@ -25,10 +25,7 @@ _PLACEHOLDER = "(configuration key "
 
 
 def seen(declared: Manifest, live: Manifest) -> Manifest:
-    """Return a live object restricted to the fields that the stack declares.
-
-    For a Secret that we create, only its keys.
-    """
+    """Return the fields of a live object that the stack declares; for a Secret that we create, only its keys."""
     known = {key: value for key, value in declared.items() if key != "values"}
     # A list in a Strimzi resource is written as a whole: a deployment removes what somebody added to it.
     whole_lists = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
@@ -42,9 +39,7 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
 
 
 def as_declared(live: Manifest, declared: Manifest) -> Manifest:
-    """Return the whole live object, except that equal quantities, and values known only during a deployment, are as
-    declared.
-    """
+    """Return a live object; equal quantities, and values known only during a deployment, are as declared."""
     body: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
     return body
 

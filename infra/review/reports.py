@@ -183,10 +183,7 @@ _MARKS = {
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print the effects of each stack, most severe first, its changed objects with their fields, then what it needs.
-
-    A command is never folded: it is there to be copied.
-    """
+    """Print effects, objects and needs of each stack. Commands are not folded, because people copy them."""
     for comparison in comparisons:
         severity = comparison.severity
         head = f"{comparison.stack} against {comparison.against}"
@@ -232,10 +229,7 @@ def as_comment(
     rest_of_head: str,
     rest: str = "`replicate diff` prints",
 ) -> str:
-    """Return a comment on a pull request: its title, the lines of `head`, then each comparison.
-
-    `rest_of_head` and `rest` say what shows the rest if the head or the comparisons are too long.
-    """
+    """Return a comment on a pull request; `rest_of_head` and `rest` say what shows the parts that are too long."""
     text = "\n".join((MARKER, "## What this change does to replication", "", *head))
     if len(text) > longest_head:
         text = f"{text[:longest_head].rpartition(chr(10))[0]}\n\nThe rest is left out; {rest_of_head}.\n"
@@ -245,11 +239,7 @@ def as_comment(
 def as_markdown(
     comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
 ) -> str:
-    """Return a line for each stack, its effects, and its objects in a folded section.
-
-    A comment that is too long loses its objects first, so that the effects on every stack are shown. `rest` says what
-    shows the rest.
-    """
+    """Return each stack's effects and folded objects. If they are too long, objects go first; `rest` shows them."""
     text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
     if len(text) > longest:
         text = "\n".join(line for comparison in comparisons for line in _head(comparison))
@@ -325,9 +315,7 @@ VERSION = 1
 
 
 def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return every stack with its severity, effects (most severe first), required and changed objects, grants and
-    drift.
-    """
+    """Return all comparisons for machines: effects (most severe first), objects, grants and drift of each stack."""
     return {
         "version": VERSION,
         "severity": gravest(comparison.severity for comparison in comparisons).value,

@@ -19,10 +19,7 @@ _WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
 def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
-    """Yield what a resource's status reports: connectors in another state than the spec wants, failures, not Ready.
-
-    `flows` names the flows of a KafkaMirrorMaker2 by the alias of their source.
-    """
+    """Yield what a resource's status reports: another state than wanted, failures, not Ready. `flows` is by source."""
     paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
     if paused:
         yield _paused(flow, live)
@@ -82,12 +79,7 @@ def _failed(flow: str, live: Manifest, name: str, status: Mapping[str, Any], res
 def _without_task(
     flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
 ) -> Iterator[Drift]:
-    """Yield a source connector has no task if no topic that it selects exists.
-
-    It selects heartbeats, unless they are off.
-
-    MirrorMaker also starts without a task if it cannot list the topics.
-    """
+    """Yield a source connector without a task: it selects no topic that exists, or could not list the topics."""
     source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
     state = (status.get("connector") or {}).get("state")
     if source and wanted == "running" and state == "RUNNING" and "tasks" in status and not status["tasks"]:

@@ -61,10 +61,7 @@ class Snapshot:
         return (deployment_state(name, objects, self.flows(name)),) if objects else ()
 
     def waits(self, name: str) -> Mapping[str, tuple[str, ...]]:
-        """Return keys of the objects that each object waits for.
-
-        Unknown, so empty, for what is known only as objects.
-        """
+        """Return keys of the objects that each object waits for; empty for what is known only as objects."""
         known = self.deployments.get(name)
         return needed_keys(known.objects) if known is not None else {}
 
@@ -80,10 +77,7 @@ class Snapshot:
 
 
 def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -> Snapshot:
-    """Return a stack of the working tree; raises ReplicationError with every problem of its topology.
-
-    `like_rendered` takes the addresses of a local stack from the running one, as a render does.
-    """
+    """Return a stack of the working tree, a running local one `like_rendered`. Raises ReplicationError."""
     settings = read_settings(stack, stacks)
     raise_mistakes(settings)
     known = stack_environment(settings).configured().values if like_rendered else {}
@@ -91,11 +85,8 @@ def current_snapshot(stack: str, stacks: Path, *, like_rendered: bool = False) -
 
 
 def earlier_snapshot(stack: str, base: Base) -> Snapshot:
-    """Return a stack as it was.
-
-    Empty if it had no file or no topology. It is not checked, because it may have been deployed with mistakes that only
-    today's checks find. Raises CannotRunError for a topology that cannot be read at all.
-    """
+    """Return a stack as it was, unchecked: only today's checks may find its mistakes. Empty if it had no file or
+    topology. Raises CannotRunError if it cannot be read."""
     if base.rendered:
         return _of_files(stack, base)
     if not stack_file(stack, base.folder).is_file():

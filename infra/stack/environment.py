@@ -22,9 +22,7 @@ class StackEnvironment(Protocol):
 
     @property
     def on_this_machine(self) -> bool:
-        """Return whether the stack exists only on this machine: nobody else can deploy it, and it is unknown while
-        stopped.
-        """
+        """Return whether only this machine has the stack: nobody else can deploy it, and it may be stopped."""
 
     @property
     def provider(self) -> str:
@@ -35,19 +33,14 @@ class StackEnvironment(Protocol):
         """Return where the validation job's files go."""
 
     def configured(self) -> StackSettings:
-        """Return the stack's settings with every address, and the name of every secret, with which the stack is
-        deployed.
-        """
+        """Return the settings with every address, and the name of every secret, that the stack is deployed with."""
 
     def kubernetes_access(self) -> KubernetesAccess:
         """Return how to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
 
     def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> AbstractContextManager[Workspace]:
-        """Return where Pulumi's engine works on the stack, for as long as the context lasts.
-
-        With `overwrite`, the Kubernetes provider takes back fields that somebody else owns. Unless it `deploys`, the
-        engine only reads the stack's state, and needs no provider.
-        """
+        """Return where Pulumi's engine works on the stack. With `overwrite`, the provider takes back fields of other
+        owners; unless it `deploys`, the engine only reads the state."""
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
         """Do what these flows need beyond the deployment itself. Returns sentences about what was not done."""

@@ -49,10 +49,8 @@ _SHOWN = 20
 
 
 def read_names(path: Path, aliases: set[str]) -> dict[str, ClusterNames]:
-    """Read the names of each cluster from a file. A plain list, with one topic per line, applies to every cluster.
-    A mapping has the names of each cluster by its alias: a list of topics, or `topics` and `groups`. `#` begins a
-    comment in both. Raises CannotRunError for a file that is missing or has another form.
-    """
+    """Read the names of each cluster from a file. A plain list applies to every cluster; a mapping has, by alias, a
+    list of topics, or `topics` and `groups`. Raises CannotRunError for any other form."""
     if not path.is_file():
         what, why = "there is no such file", "`--topics` names a file with the topics that exist."
         remedy = "write it with `kafka-topics.sh --list`, one topic a line."

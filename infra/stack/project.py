@@ -37,17 +37,12 @@ class Project:
 
 
 def local_folder() -> Path:
-    """Return what this machine stores for the project and git ignores: its local stack, and the validation job's files.
-
-    The command line sets REPLICATE_LOCAL to the project's `.local` unless the user has set it.
-    """
+    """Return the project's own folder on this machine, `.local` unless REPLICATE_LOCAL names another."""
     return Path(os.environ.get("REPLICATE_LOCAL") or ".local").resolve()
 
 
 def find_project(start: Path) -> Project:
-    """Return the project that `start` is in: the nearest folder at or above it with a Pulumi.yaml. Raises
-    CannotRunError.
-    """
+    """Return the project of the nearest folder at or above `start` with a Pulumi.yaml. Raises CannotRunError."""
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / FILE_NAME).is_file():
@@ -62,10 +57,7 @@ def find_project(start: Path) -> Project:
 
 
 def read_project(folder: Path) -> Project:
-    """Return the project whose Pulumi.yaml is in this very folder. Raises CannotRunError.
-
-    Stack files are where Pulumi looks for them: in `stackConfigDir`, or beside the Pulumi.yaml without that key.
-    """
+    """Return the project of this very folder; its stack files are where Pulumi looks. Raises CannotRunError."""
     file = folder.resolve() / FILE_NAME
     if not file.is_file():
         raise CannotRunError(
@@ -104,22 +96,16 @@ def _content(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def provider_variables(*, overwrite: bool) -> dict[str, str]:
-    """Options of the Kubernetes provider, as environment variables.
-
-    A Secret whose value changes is updated in place; by default it would be deleted and created again, and missing in
-    between. Source: pulumi-kubernetes, `enableSecretMutable`, `enablePatchForce`.
-    """
+    """Return options of the Kubernetes provider: a changed Secret is updated in place, never deleted meanwhile. Source:
+    pulumi-kubernetes, `enableSecretMutable`, `enablePatchForce`."""
     forced = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"} if overwrite else {}
     return {"PULUMI_K8S_ENABLE_SECRET_MUTABLE": "true", **forced}
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where Pulumi's engine works on a stack: `folder` holds the Pulumi.yaml of `project`.
-
-    `variables` are set for the engine. `configuration` is set on the stack before anything runs: each key of the
-    project with its value and whether that is a secret.
-    """
+    """Where Pulumi's engine works: `folder` holds the Pulumi.yaml of `project`. `variables` are set for the engine, and
+    `configuration` on the stack: each key with its value and whether that is a secret."""
 
     folder: Path
     project: str

@@ -45,10 +45,7 @@ Client = TypeVar("Client")
 
 
 class OpenStack:
-    """A stack's flows, its Kubernetes cluster and its Kafka clusters. Safe to share between threads.
-
-    Members raise ReplicationError for mistakes in the stack's files, and CannotRunError for what cannot be reached.
-    """
+    """A stack's flows and its clusters, for any thread. Members raise ReplicationError and CannotRunError."""
 
     def __init__(self, settings: StackSettings, *, configured: StackSettings | None = None) -> None:
         """`configured` are the settings with every address, if Pulumi's engine has given them to the program."""
@@ -93,10 +90,7 @@ class OpenStack:
 
     @cached_property
     def flows(self) -> tuple[ResolvedFlow, ...]:
-        """Return the flows that the stack's files declare, with their addresses.
-
-        Mistakes in the files are raised first, because they can be found and corrected without anything that runs.
-        """
+        """Return the flows with their addresses. Mistakes are raised first: to correct them, nothing has to run."""
         self.check()
         raise_without_stack(self.settings)
         configured = self.configured
@@ -142,10 +136,7 @@ class OpenStack:
 
     @contextmanager
     def asking_kubernetes(self, why: str, permission: str) -> "Iterator[KubernetesApi]":
-        """Lend the client of the cluster. An ApiError inside becomes a CannotRunError that says `why` the command asks.
-
-        `permission` is the remedy if the cluster refuses.
-        """
+        """Lend the client. An ApiError becomes a CannotRunError that says `why` we ask; `permission` is the remedy."""
         from infra.kubernetes.access import asking_kubernetes
 
         with asking_kubernetes(f"stack {self.name}", why, permission):
@@ -154,10 +145,7 @@ class OpenStack:
     def kafka(
         self, client: Callable[[str, ClientConfig], Client], cluster: ClusterParameters, purpose: Purpose
     ) -> Client:
-        """Return the client of a Kafka cluster with this login; `client` makes it once.
-
-        Raises CannotRunError if the credentials cannot be read or used.
-        """
+        """Return the client of a Kafka cluster with this login, made once by `client`. Raises CannotRunError."""
         with self._lock:
             known = self._clients.get((client, cluster))
             if known is None:
@@ -169,9 +157,7 @@ class OpenStack:
             return known  # type: ignore[return-value]  # a type checker cannot relate the key to the value
 
     def credential(self, alias: str, wanted: CredentialReference, purpose: Purpose) -> str:
-        """Return the value of a credential of the Kafka cluster `alias`. Raises CannotRunError if there is no such
-        value.
-        """
+        """Return a credential of the Kafka cluster `alias`. Raises CannotRunError if there is no such value."""
         assert wanted.secret is not None
         place, key = (wanted.secret.namespace, wanted.secret.name), wanted.secret.key
         with self._lock:

@@ -62,9 +62,7 @@ class StackSettings:
 
     @property
     def allow_unproven(self) -> str | None:
-        """Return the reason to deploy the stack although earlier stacks have not proven its model; None if there is
-        none.
-        """
+        """Return the reason to deploy a model that earlier stacks have not proven; None if there is none."""
         return self.values.get(ALLOW_UNPROVEN)
 
     @property
@@ -94,10 +92,7 @@ def _topologies(stacks: Path) -> Path:
 
 
 def read_settings(stack: str, stacks: Path) -> StackSettings:
-    """Read the settings of a stack from its file, without Pulumi.
-
-    Raises CannotRunError for a file that is missing or not YAML, ReplicationError for a topology in a wrong form.
-    """
+    """Read a stack's file, without Pulumi. Raises CannotRunError, and ReplicationError for a topology's form."""
     path = stack_file(stack, stacks)
     if not path.is_file():
         known = ", ".join(stack_names(stacks)) or "none"
@@ -131,10 +126,7 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
 
 
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:
-    """Return the settings of a topology that no stack deploys; `context` is kubectl's, None for the current one.
-
-    Raises CannotRunError for a file that is missing or not YAML, ReplicationError for a topology in a wrong form.
-    """
+    """Return the settings of a topology that no stack deploys. Raises CannotRunError and ReplicationError."""
     if not file.is_file():
         raise CannotRunError(
             "no-such-file",
@@ -165,10 +157,7 @@ def _without_object(document: object, file: Path) -> object:
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
-    """Return the regions of all stacks that read a topology, with None for a stack of all regions.
-
-    The second item is the files that cannot be read: each may be one of these stacks.
-    """
+    """Return the regions of all stacks of a topology (None for all), and the files that cannot be read."""
     regions: set[str | None] = set()
     unread: list[str] = []
     for stack in stack_names(stacks):
@@ -280,9 +269,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 class FormError(ReplicationError):
-    """Every mistake in the form of a topology. `left` is what can still be checked; None if nothing can. `settings` are
-    the stack's, with the part of the topology that is certain.
-    """
+    """Mistakes in the form of a topology. `left` can still be checked; `settings` have the part that is certain."""
 
     def __init__(
         self, problems: Iterable[Problem], left: PartialTopology | None = None, settings: StackSettings | None = None

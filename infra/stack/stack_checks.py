@@ -46,11 +46,7 @@ _NO_REASONS = ("", "true", "false", "yes", "no")
 
 
 def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
-    """Return every problem of a stack's files, sorted by where. Mistakes in the topology's form do not hide other
-    problems.
-
-    Raises CannotRunError for files that cannot be read.
-    """
+    """Return every problem of a stack's files, sorted; a wrong form does not hide others. Raises CannotRunError."""
     try:
         return problems(read_settings(stack, stacks))
     except FormError as error:
@@ -89,16 +85,12 @@ def problems(settings: StackSettings) -> list[Problem]:
 
 
 def raise_mistakes(settings: StackSettings) -> tuple[Problem, ...]:
-    """Raise a ReplicationError with every error of the topology and the stack file; return the warnings if there is
-    none.
-    """
+    """Raise a ReplicationError if the topology or the stack file has errors; otherwise return the warnings."""
     return raise_errors(_problems_of_files(settings))
 
 
 def raise_without_stack(settings: StackSettings) -> None:
-    """Raise a ReplicationError if a topology without a stack names an address or a credential that only the
-    configuration of a stack has.
-    """
+    """Raise a ReplicationError if a topology without a stack needs values that only a stack's configuration has."""
     file = settings.without_stack
     if file is None:
         return
@@ -158,9 +150,7 @@ def _check_coverage(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _check_stack(settings: StackSettings) -> Iterator[Problem]:
-    """Yield the problems of the stack file: its keys, its region, who deploys it, the job's Spark settings, and the
-    reason to deploy an unproven model.
-    """
+    """Yield the problems of the stack file itself: keys, region, deployer, Spark, reason for an unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
     yield from spark_problems(settings.validation)
@@ -206,9 +196,7 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:
-    """Yield values that the stack's flows and KafkaUsers read from its configuration but that are missing or in plain
-    text.
-    """
+    """Yield values that flows and KafkaUsers read from the configuration and that are missing or in plain text."""
     missing = _configuration_problems(settings, kafka_user_objects(settings.topology, settings.region))
     yield from placed(missing, stack_file(settings.stack, settings.stacks))
 

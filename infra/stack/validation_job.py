@@ -177,10 +177,7 @@ _OF_THE_SUBMISSION = re.compile(
 
 
 def in_cluster(validation: object) -> InCluster | None:
-    """Return what `replication:validation` requests for the job in the cluster; None if it requests no such job.
-
-    Raises ReplicationError for another form than `in_cluster_problems` accepts.
-    """
+    """Return what the stack file asks for in the cluster, if anything. Raises ReplicationError for a wrong form."""
     asked = validation.get(IN_CLUSTER) if isinstance(validation, Mapping) else None
     return None if asked is None else parse_model(InCluster, asked)
 

@@ -241,10 +241,7 @@ def lines_of(content: bytes) -> list[str]:
 
 
 def place(file: str, lines: list[str], line: int, column: int, end: int | None = None) -> Place:
-    """Return the place of a line and column, counted from 1, with that line and a mark below the column.
-
-    With `end`, the line is shown only up to that column.
-    """
+    """Return the place of a line and column, counted from 1; the line is shown only up to column `end`."""
     text = lines[line - 1] if line <= len(lines) else ""
     if end is not None and text[end - 1 :].strip():
         text = f"{text[: end - 1]}…"
@@ -262,9 +259,7 @@ def _excerpt(text: str, line: int, column: int) -> str:
 
 
 def _without_credentials(line: str) -> str:
-    """Return a line with `…` for each value of a key that may hold a credential, and for anything that looks like a key
-    or a token.
-    """
+    """Return a line with `…` for each value that may be a credential, and for what looks like a key or a token."""
     credential = _CREDENTIAL.search(line)
     if credential is None:
         return _TOKEN.sub("…", line)
@@ -284,9 +279,7 @@ def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
 
 
 def place_of(where: str, path: Path) -> Place:
-    """Return the place of a dotted path in a file; if the path does not exist, the place of the nearest existing key
-    above it.
-    """
+    """Return the place of a dotted path in a file, or of the nearest existing key above it."""
     return _place(_parsed(path), where)
 
 
@@ -383,9 +376,7 @@ class _UniqueKeyLoader(yaml.CSafeLoader):
         return value
 
     def construct_typed_text(self, node: yaml.ScalarNode) -> str:
-        """Refuse characters that a word processor or a web page put into a name; text of several words may contain
-        them.
-        """
+        """Refuse characters that word processors put into a name; text of several words may contain them."""
         value: str = self.construct_yaml_str(node)
         if " " in value:
             return value

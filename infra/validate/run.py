@@ -44,11 +44,8 @@ Object = Mapping[str, Any]
 
 
 def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
-    """Yield one sentence for each failed connector or task, and for each connector that runs without a task.
-
-    A source connector whose login is refused keeps running without a task, and the operator does not report why. If a
-    connector of the same flow failed to log in, that is the likely reason.
-    """
+    """Yield a sentence for each failed connector or task, and for each connector without a task. A refused login leaves
+    a source connector without a task, so a login refused in the same flow is the likely reason."""
     seen = list(objects)
     refused = {_flow(live): failed for live in seen for failed in _failed(live) if _is_refused_login(failed[1])}
     for live in seen:
@@ -106,12 +103,8 @@ CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", 
 
 @dataclass(frozen=True)
 class ValidationRun:
-    """One run of the job. `report` is where the report goes, and `html` its page if one is wanted; without `flow` the
-    job validates every flow.
-
-    `declared` validates what the stack's files declare, for a stack that Pulumi does not deploy. `spark` takes
-    precedence over what the stack file says about Spark.
-    """
+    """One run of the job, for one flow or all. With `declared` it validates what the files declare, not what Pulumi
+    deployed; `spark` takes precedence over the stack file."""
 
     settings: StackSettings
     report: Path
@@ -154,11 +147,8 @@ class ValidationRun:
 
 
 def run_validation(run: ValidationRun, console: Console) -> int:
-    """Run the job; return 0 if everything passed, 1 if something failed, 2 if something could not be checked.
-
-    First prints which connectors the operator reports as failed, because the job waits for records before it judges;
-    and if the code is not 0, what else the operator reports about them. Ctrl-C also reaches the job and ends it.
-    """
+    """Run the job; return 0 if everything passed, 1 if something failed, 2 if something could not be checked. First
+    prints failed connectors, because the job waits for records; in the end, what else may explain the result."""
     environment = stack_environment(run.settings)
     access, folder = environment.kubernetes_access(), environment.validation_folder
     file = stack_file(run.settings.stack, run.settings.stacks)
@@ -211,9 +201,7 @@ def _about_connectors(run: ValidationRun, access: KubernetesAccess) -> list[str]
 
 
 def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
-    """Return the variable that makes Spark's JVM start with an archive of its classes. None if the user has folders on
-    Spark's class path, which the JVM cannot archive.
-    """
+    """Return the variable that gives Spark's JVM an archive of its classes; none if the class path has folders."""
     if any(os.environ.get(variable) for variable in CLASS_PATH_VARIABLES):
         return {}
     # Spark's own classes are beside the Python that runs it.
@@ -222,10 +210,8 @@ def quick_start(jdk: Jdk, jars: Path) -> dict[str, str]:
 
 
 def kubernetes_variables(access: KubernetesAccess, folder: Path) -> dict[str, str]:
-    """Variables that point the job to the stack's cluster; a file in `folder` chooses the context.
-
-    The Python client merges the files that KUBECONFIG names and uses the current context of the last one.
-    """
+    """Return variables that point the job to the stack's cluster; a file in `folder`, merged last, names the
+    context."""
     if access.context is None:
         return {} if access.kubeconfig is None else {"KUBECONFIG": access.kubeconfig}
     chosen = folder / "context.yaml"

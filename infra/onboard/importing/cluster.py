@@ -24,10 +24,7 @@ _PERMISSION = (
 
 
 def objects_of(context: str, namespace: str | None) -> list[Object]:
-    """Return Strimzi's objects of a namespace, or of all, and the ConfigMaps that connectors read.
-
-    Raises CannotRunError if the cluster cannot be asked.
-    """
+    """Return a namespace's Strimzi objects, or all, and what ConfigMaps they read. Raises CannotRunError."""
     where = f"context `{context}`"
     access = KubernetesAccess(context=context)
     with connected(access, where, _CONTEXT) as api, asking_kubernetes(where, _WHY, _PERMISSION):

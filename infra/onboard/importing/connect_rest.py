@@ -31,10 +31,7 @@ _NO_STATE = (
 
 
 def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
-    """Add the connectors that Connect reported to the objects, and yield what is not taken over.
-
-    They run on the only KafkaConnect that was read, or on the workers of the only file with worker properties.
-    """
+    """Add the connectors that Connect reported to the only workers that were read, and note what is not taken over."""
     for worker in found.workers if not found.rest or len(found.workers) > 1 else ():
         why = "No connector that runs on these workers was read, or another file also has workers."
         yield LeftOut(worker.file, "", "", "no-mirror-connectors", why, "import one Connect cluster at a time.")

@@ -23,10 +23,7 @@ _OF_PLUGINS = (
 
 
 def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: str) -> Iterator[Imported | LeftOut]:
-    """Yield a flow for each pair that replicates, and everything in the file that belongs to none of them.
-
-    `names` has the name of each flow, `kafka` the version whose properties are known.
-    """
+    """Yield a flow for each pair that replicates, and note what belongs to none; `names` has their names."""
     yield from _Dedicated(given, config_of(given, kafka), kafka).parts(names)
 
 

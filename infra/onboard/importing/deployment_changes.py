@@ -33,10 +33,7 @@ _ADDED = re.compile(r"config\.(config\.providers.*|connector\.client\.config\.ov
 
 @dataclass(frozen=True)
 class ChangedSetting:
-    """A field or property that differs between the rendered object and the one that was read; None if absent.
-
-    `key` is "" if one of them does not have the object at all.
-    """
+    """A value that differs between the rendered and the read object, None if absent; without `key`, the object."""
 
     obj: str
     key: str
@@ -65,10 +62,7 @@ class ImportChanges:
 
     @property
     def properties(self) -> int:
-        """Return the number of differing values that connectors depend on.
-
-        Records certainly continue unchanged only if it is 0.
-        """
+        """Return how many values differ that connectors depend on; only with 0 do records surely continue."""
         return sum(
             difference.obj.startswith(_CONNECTOR)
             or (_DECISIVE.fullmatch(difference.key) is not None and _ADDED.fullmatch(difference.key) is None)
@@ -168,10 +162,7 @@ ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
 def effects_of_move(
     body: Manifest, index: int, deployments: Sequence[Deployment], config_maps: ConfigMaps
 ) -> tuple[Effect, ...]:
-    """Return the effects on records and offsets if these deployments replace a mirror, most severe first.
-
-    Restarts are not mentioned, because a move always stops replication.
-    """
+    """Return the effects, restarts aside, if these deployments replace a mirror, most severe first."""
     before = _before(body, index, deployments[0], config_maps)
     after = [_after(deployment, config_maps) for deployment in deployments]
     same = _on_the_same_workers(before, after)
@@ -180,10 +171,7 @@ def effects_of_move(
 
 
 def worker_config(body: Manifest) -> Mapping[str, str]:
-    """Return the worker configuration of a KafkaMirrorMaker2, in either API version.
-
-    Empty if the operator refuses it.
-    """
+    """Return the worker configuration of a KafkaMirrorMaker2 of either API; empty if the operator refuses it."""
     normal = ends_of_mirrors(ReadObject("", body))
     return dict(normal[0].get("config") or {}) if isinstance(normal, tuple) else {}
 

@@ -96,9 +96,7 @@ class EscapeError(ValueError):
 
 
 def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> list[PropertiesFile]:
-    """Return a file's properties; none if Java refuses the file. `left_out` gets the reason for the refusal, and each
-    duplicate key.
-    """
+    """Return a file's properties, None if Java refuses it; note the reason, and each duplicate key."""
     try:
         entries = list(java_properties(content.decode("utf-8", "replace")))
     except EscapeError as error:
@@ -116,10 +114,7 @@ def properties_file(file: str, content: bytes, namespace: str, left_out: list[Le
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, key and value of each entry of a Java properties file. A later entry of a key wins.
-
-    Raises EscapeError.
-    """
+    """Yield line, key and value of each entry of Java properties; a later one of a key wins. Raises EscapeError."""
     for number, line in _logical_lines(text):
         if "u" in _ESCAPE.findall(line):
             raise EscapeError(number)
@@ -162,10 +157,7 @@ _CLASS = "connector.class"
 
 @dataclass(frozen=True)
 class RestConnector:
-    """A connector as Connect reports it, for workers in a namespace.
-
-    `state` is as in a KafkaConnector, None if the answer does not have it.
-    """
+    """A connector as Connect reports it; `state` is as in a KafkaConnector, None if the answer lacks it."""
 
     file: str
     namespace: str

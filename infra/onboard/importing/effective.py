@@ -78,10 +78,7 @@ def effective_state(
     kafka: str,
     flows: Mapping[str, str] | None = None,
 ) -> DeploymentState:
-    """Return what these objects make Connect run, with every setting that it would read.
-
-    `flows` names the flows by the alias of their source.
-    """
+    """Return what objects make Connect run, with every setting that it would read; `flows` is by source alias."""
     state = deployment_state(name, objects, flows)
     specs = {body["metadata"]["name"]: body["spec"] for body in objects.values() if body["kind"] in CONVERTERS}
     workers = {id(group): _effective_workers(group, specs[group.name]) for group in state.workers}
@@ -177,9 +174,7 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
 
 
 def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, object]) -> dict[str, str]:
-    """Return a configuration with one name for each property: MirrorMaker reads some under two names, and the newer one
-    wins.
-    """
+    """Return a configuration with one name for each property; of two names, the value of the newer one wins."""
     names = {old: new for old, new in OLD_NAMES.items() if old in known}
     if role == "source":
         # The only consumer of a source connector reads both.

@@ -224,9 +224,7 @@ def open_credential(refuse: Any, key: str) -> LeftOut:
 
 
 def passed_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the properties that the topology passes on, without credentials and placeholders that it cannot
-    express.
-    """
+    """Return the properties that the topology passes on: no credentials, no placeholders that it cannot express."""
     passed: dict[str, Any] = {}
     for key, value in config.items():
         placeholder = unresolved(value)
@@ -310,9 +308,7 @@ def _shared(made: Imported) -> _Replication:
 
 
 def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:
-    """Return the first source connector as if it replicated the topics of all, which is how the checkpoint connector
-    sees it.
-    """
+    """Return the first source connector with the topics of all, which is how the checkpoint connector sees it."""
     config = dict(first.spec.get("config") or {})
     config["topics"] = ",".join(dict.fromkeys(topic for flow in made for topic in flow.replication.get("topics", ())))
     if not _equal(made, "topicsExclude"):
@@ -360,9 +356,7 @@ class Names:
     taken: set[str] = field(default_factory=set)
 
     def free(self, given: str, namespace: str = "", kind: str = "mm2") -> str:
-        """Take a name that no other replication has; `namespace` and `kind` distinguish it from another of the same
-        name.
-        """
+        """Take a name that no other replication has; `namespace` and `kind` distinguish equal names."""
         plain = plain_name(given, kind)
         wanted = [plain, *([f"{namespace}-{plain}", f"{namespace}-{plain}-{kind}"] if namespace else [])]
         numbered = (f"{plain}-{number}" for number in range(2, len(self.taken) + 3))

@@ -15,11 +15,7 @@ _MISTAKES = frozenset({"connectors-disagree"})
 
 @dataclass(frozen=True, order=True)
 class LeftOut:
-    """A part of the input that the topology does not express.
-
-    `file` is what was read, `obj` the object in it such as `KafkaConnect kafka/repl`, `field` the path in the object,
-    "" for all of it. No field may hold a credential.
-    """
+    """A part of the input that the topology does not express: `file`, object in it, and path, without credentials."""
 
     file: str
     obj: str

@@ -22,11 +22,8 @@ _SAY_TRUST = "name one key that holds all certificates, as `tls.trust: {secret: 
 
 @dataclass
 class Logins:
-    """Translates the connection to one cluster.
-
-    `alias` is the cluster's, `namespace` that of the workers. `needed` collects the configuration keys that somebody
-    has to set because the input holds the credential itself, each with its meaning.
-    """
+    """Translates the connection to a cluster. `needed` collects the configuration keys that somebody has to set because
+    the input holds the credential itself, each with its meaning."""
 
     alias: str
     namespace: str

@@ -228,10 +228,7 @@ _WORKER_NAMES = frozenset({"name", "groupId", "storageTopics"})
 
 
 def as_flows(imported: Imported, names: Names) -> Iterator[Imported]:
-    """Yield a flow for each mirror of an imported KafkaMirrorMaker2, on workers of its own.
-
-    `names` are those of others.
-    """
+    """Yield a flow for each mirror of an imported KafkaMirrorMaker2, on workers of its own."""
     (read,) = imported.read
     normal = ends_of_mirrors(read)
     mirrors = normal[1] if isinstance(normal, tuple) else []

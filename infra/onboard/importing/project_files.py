@@ -68,11 +68,7 @@ _FORM = (
 
 
 def read_logins(file: Path) -> dict[str, Any]:
-    """Return `validation` by the alias of each cluster, in the form of a topology.
-
-    Raises CannotRunError for a file that cannot be read or has another form. No error quotes a value: it may be a
-    password.
-    """
+    """Return `validation` by alias. Raises CannotRunError, which quotes no value: it may be a password."""
     if not file.is_file():
         raise _refused("no-such-file", "there is no such file", shown(file), "name a file that exists.")
     logins = load_yaml(file)

@@ -91,10 +91,7 @@ class ReadInput:
 
 
 def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
-    """Read files, folders and `-` for standard input; `namespace` is that of objects that name none.
-
-    Raises CannotRunError if a source does not exist, or if nothing in them is a MirrorMaker.
-    """
+    """Read files, folders and `-`; `namespace` is the default. Raises CannotRunError if nothing replicates."""
     found = ReadInput()
     for file, content in _contents(sources):
         _take_file(file, content, namespace, found)
@@ -285,11 +282,8 @@ _IN_OBJECT = "spec.", "config."
 
 @dataclass(frozen=True)
 class ReadProperties(ReadObject):
-    """Workers or a connector whose logins are client properties; `origins` has the key of the file for each property.
-
-    `part` is the part of the file that they represent, "" for all of it. The project keeps the worker group and its
-    topics only if `keeps_group`.
-    """
+    """Workers or a connector with client properties; `origins` has the key of the file for each. `part` is the part of
+    the file that they represent. The worker group stays only if `keeps_group`."""
 
     part: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)

@@ -49,10 +49,7 @@ _ISOLATION = "source.consumer.isolation.level"
 
 @dataclass
 class Settings:
-    """The settings of a flow, from its connectors.
-
-    `configs` has each connector's properties without its connections; every property that becomes a key is taken out.
-    """
+    """The settings of a flow. A property that becomes a key is taken out of `configs`, which has no connections."""
 
     configs: dict[ConnectorRole, dict[str, str]]
     kafka: str
@@ -245,11 +242,8 @@ _PARTS = ("key", "value", "header")
 def taken_transforms(
     config: dict[str, str], converters: Mapping[str, str], refuse: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Return a source connector's `transforms`, and take their properties out of its configuration.
-
-    `converters` are those that apply where the connector has none: the workers'. `refuse` is called with the name of
-    each property that holds a credential in plain text, which is not taken.
-    """
+    """Take the `transforms` out of a source connector's configuration and return them. `converters` are the workers',
+    which apply where the connector has none. A credential in plain text is noted and not taken."""
     for key in [key for key in config if key.startswith(_CHAIN) and may_be_secret(key, config[key])]:
         del config[key]
         refuse(key)

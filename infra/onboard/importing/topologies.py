@@ -67,11 +67,8 @@ class ImportedTopology:
 def imported_topologies(
     found: ReadInput, operator: str | None, region: str, *, flows: bool = False
 ) -> tuple[list[ImportedTopology], list[LeftOut]]:
-    """Return the topologies of everything that was read, and what is not in them.
-
-    `operator` is the version of Strimzi, None to take the API version of the objects; `region` is that of all clusters.
-    With `flows`, each mirror of a KafkaMirrorMaker2 becomes a flow.
-    """
+    """Return the topologies of what was read, and what is not in them. `operator` is the version of Strimzi, None for
+    the API version of the objects. With `flows`, each mirror becomes a flow."""
     left_out = [*found.left_out, *attach_connectors(found)]
     topologies: list[ImportedTopology] = []
     for made in _replications(found, operator, Names(), flows=flows):
@@ -164,9 +161,7 @@ def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
 
 
 def _config_maps(found: ReadInput) -> Iterable[LeftOut]:
-    """Yield each ConfigMap that something names, and one line for all others of a file, because a cluster has
-    hundreds.
-    """
+    """Yield each ConfigMap that something names, and one note for all others of a file: a cluster has hundreds."""
     bodies = [str(read.body) for read in found.objects if read.kind != "ConfigMap"]
     others: dict[str, list[ReadObject]] = {}
     for config_map in found.of("ConfigMap"):

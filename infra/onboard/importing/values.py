@@ -20,9 +20,7 @@ _OWNERS = (Owner.CLUSTER, Owner.CONSUMER, Owner.PRODUCER, Owner.ADMIN, Owner.WOR
 
 
 def may_be_secret(key: str, value: object) -> bool:
-    """Return whether a value is, contains or may contain a secret: options of login modules that are not known to be
-    harmless, and logins' properties that Kafka does not define, such as a misspelt `ssl.keystore.pasword`.
-    """
+    """Return whether a value may contain a secret, also in unknown options of login modules and misspelt properties."""
     text = str(value)
     if is_open_credential(key, text):
         return True
@@ -53,10 +51,7 @@ OURS = {provider: provider for provider in _CLASSES.values()}
 
 @dataclass(frozen=True)
 class Placeholders:
-    """Resolves the placeholders of one set of workers.
-
-    `providers` maps their aliases to ours, `config_maps` the namespace and name of each ConfigMap to its data.
-    """
+    """Resolves the placeholders of workers: `providers` has our alias for theirs, `config_maps` the data by place."""
 
     namespace: str
     providers: Mapping[str, str] = field(default_factory=dict)

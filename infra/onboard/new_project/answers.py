@@ -61,10 +61,7 @@ class Answers:
 
 
 def answer_problems(answers: Answers) -> Iterator[Problem]:
-    """Yield mistakes in the answers, each reported at its option.
-
-    In the project's files they would be hard to understand.
-    """
+    """Yield mistakes in the answers, each at its option: in the project's files they would be hard to understand."""
     if not _PROJECT_NAME.fullmatch(answers.name):
         yield Problem(
             "--name",

@@ -25,11 +25,8 @@ _ALLOWED = frozenset({".git", ".venv"})
 
 
 def write_project(answers: Answers, folder: Path) -> tuple[str, ...]:
-    """Write a project into a new or empty folder; return the paths of its files, sorted.
-
-    Raises ReplicationError with every mistake in the answers, CannotRunError if the folder holds anything but `.git`
-    and `.venv`. Then nothing has been written.
-    """
+    """Write a project into a new or empty folder; return its files, sorted. Raises ReplicationError or CannotRunError,
+    and has then written nothing."""
     raise_errors(answer_problems(answers))
     require_empty(folder)
     files = project_files(answers)
@@ -85,10 +82,7 @@ def write_files(files: Mapping[str, str], folder: Path) -> None:
 
 
 def _filled(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with its values, each on one line of YAML.
-
-    Lines with a placeholder that has no value are removed.
-    """
+    """Return a template with its values on one line each; lines whose placeholder has no value are removed."""
     text, quoted = (_TEMPLATES / template).read_text(encoding="utf-8"), template.endswith(".yaml")
     for key, value in values.items():
         if value is None:
@@ -163,10 +157,7 @@ def requirement() -> str:
 
 
 def requirement_of(version: str, direct_url: str | None) -> str:
-    """Return the same for what pip recorded about a distribution; None if it came from a package index.
-
-    Source: PEP 610, PEP 508.
-    """
+    """Return the same for what pip recorded; `direct_url` is None for a package index. Source: PEP 610, PEP 508."""
     if direct_url is None:
         return f"{_NAME}=={version}"
     origin = json.loads(direct_url)

@@ -28,9 +28,7 @@ _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks of one side found, what they did not look at, and why they could not run. `apart` are the
-    replications that could not be checked together, and `because` gives the reason.
-    """
+    """What the checks of one side found and did not look at, and why they could not run, or not check all together."""
 
     mistakes: tuple[Mistake, ...]
     left_out: tuple[LeftOut, ...]
@@ -75,9 +73,7 @@ def _refused(side: FolderObjects) -> Iterator[Mistake]:
 
 
 def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
-    """Yield the checkpoint connectors that look elsewhere than their source connector writes. A topology cannot express
-    them, so its checks do not see them; `must-agree` refuses the same in a topology.
-    """
+    """Yield the disagreements of connectors that a topology cannot express, so its checks do not see them."""
     for note in left_out:
         if note.mistake:
             what = f"{note.obj} disagrees with its source connector"
@@ -107,10 +103,8 @@ def _for_yaml(problem: Problem) -> Problem:
 
 
 def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
-    """Return loops and double replication between topologies that differ in logins or API versions. If the addresses
-    of an alias have no server in common, the alias means two clusters. The replications on both sides are then not
-    checked together, and are returned with the reason.
-    """
+    """Return loops and double replication between topologies that differ in logins or API versions. If an alias means
+    two clusters, they are not checked together, and are returned with the reason."""
     if len(topologies) < 2:
         return (), "", []
     apart = tuple(tuple(made.name for made in one.imported) for one in topologies)

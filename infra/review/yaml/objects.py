@@ -55,11 +55,7 @@ class FileObject:
 
 @dataclass
 class FolderObjects:
-    """A folder at one time.
-
-    `unreadable` says why a file was not read. `without_object` are files with documents that are not Kubernetes
-    objects, such as a chart's values.
-    """
+    """A folder at one time; `without_object` are files with other documents, such as a chart's values."""
 
     files: Mapping[str, bytes]
     objects: dict[Identity, list[FileObject]] = field(default_factory=dict)
@@ -155,10 +151,7 @@ class IdentifiedChange:
 
 
 def changed_objects(before: FolderObjects, after: FolderObjects) -> Iterator[IdentifiedChange]:
-    """Yield each object that differs; if it has several copies, each copy that differs in its file.
-
-    A stack's objects are compared by their role and part, which files do not have, so these are compared by identity.
-    """
+    """Yield each object that differs, by identity; each copy of one with several copies."""
     for identity in {**after.objects, **before.objects}:
         old, new = (side.objects.get(identity, []) for side in (before, after))
         if len(old) <= 1 and len(new) <= 1:

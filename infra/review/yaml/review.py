@@ -50,10 +50,7 @@ class FolderReview(Comparison):
 
 
 def review_folder(folder: Path, against: str | None, namespace: str | None) -> FolderReview:
-    """Review a folder against the commit where its branch began.
-
-    Raises CannotRunError if neither side has the folder, or if git cannot be asked.
-    """
+    """Review a folder against the commit where its branch began. Raises CannotRunError if neither side has it."""
     home = repository_of(folder)
     commit = branch_point(against, home)
     before, after = files_at(commit, folder), files_now(folder)

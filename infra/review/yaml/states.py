@@ -60,10 +60,7 @@ def _read_workers(side: FolderObjects, unclear: Collection[Identity]) -> dict[Id
 
 
 def _names(old: Mapping[Identity, ReadObject], new: Mapping[Identity, ReadObject]) -> dict[tuple[bool, Identity], str]:
-    """Return a name for the workers of each side.
-
-    Both sides' workers are the same if identity, name or group is equal.
-    """
+    """Name the workers of each side; those of both sides are the same if identity, name or group is equal."""
     partner: dict[Identity, Identity] = {identity: identity for identity in new if identity in old}
     for alike in (lambda identity, _: (identity[0], identity[2]), lambda identity, read: (identity[0], _group(read))):
         left = {alike(identity, read): identity for identity, read in old.items() if identity not in partner.values()}
@@ -121,10 +118,7 @@ def _named(
 def states_of_both(
     before: Sequence[FolderWorkers], after: Sequence[FolderWorkers]
 ) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
-    """Return what both sides run.
-
-    Flows are named after their workers, and also after their source if there are several.
-    """
+    """Return what both sides run; flows are named after their workers, and after their source if there are several."""
     states = [[_state(workers) for workers in side] for side in (before, after)]
     several = _several_sources(states)
     named = [[_with_flows(state, several) for state in side] for side in states]
@@ -183,11 +177,7 @@ def _state(workers: FolderWorkers) -> DeploymentState:
 
 
 def _workers(written: DeployedWorkers, meant: DeployedWorkers) -> DeployedWorkers:
-    """Return workers that restart when their text changes, but not when it merely names the group and topics that they
-    have.
-
-    Only Pulumi's provider cares which fields name the group.
-    """
+    """Return workers that restart when their text changes, but not for only naming the group that they have."""
     named = {key: value for key, value in meant.pods.items() if key.endswith("StorageTopic")}
     return replace(
         written,

@@ -74,10 +74,7 @@ _WHY_BESIDE = {
 
 
 def unclear_objects(before: FolderObjects, after: FolderObjects) -> dict[Identity, str]:
-    """Return why an object that replicates, or that such an object reads, cannot be judged.
-
-    Other objects are not listed.
-    """
+    """Return why an object that replicates, or that such an object reads, cannot be judged, for each that cannot."""
     reasons: dict[Identity, str] = {}
     for identity in {**after.objects, **before.objects}:
         if identity[0] in {"ConfigMap", *(f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS)}:
@@ -195,12 +192,8 @@ def unjudged_of(
     workers: Sequence[FolderWorkers],
     namespace: str | None,
 ) -> Iterator[Unjudged]:
-    """Yield every part of a change whose effect is not known.
-
-    `judged` has the name of the workers of each object whose effects were looked for, and `with_effects` the names of
-    the workers for which any were found. `namespace` is None if the user did not
-    name that of objects without one.
-    """
+    """Yield every part of a change whose effect is not known. `judged` names the workers of each object that was
+    judged, `with_effects` those for which effects were found; `namespace` is None if nobody named it."""
     yield from _unreadable(*sides)
     yield from _without_object(*sides)
     yield from _other_files(*files)
