@@ -8,7 +8,9 @@ import pytest
 
 from components import Monitoring, MonitoringArgs, ReplicationError
 from components.checks import check_topology
+from components.contract.exported_series import ABOUT_FLOWS
 from components.flows.resolved import resolve_flows
+from components.render.metrics import READ
 from components.render.monitoring import monitoring_objects, relabelings
 from components.render.planned_objects import Manifest
 from components.topology.model import Topology
@@ -97,6 +99,15 @@ def test_an_alert_names_its_flow_and_the_next_command() -> None:
             "runbook_url": "https://runbooks.example.com/mirror#mirrorheartbeatsilent",
         },
     }
+
+
+def test_alerts_read_only_metrics_that_kafka_or_the_exporter_has() -> None:
+    """`alerts.yaml` names them literally; an alert on a misspelt metric would never fire."""
+    flow = {"objectives": {"lagSeconds": 30, "readAgain": 1000}}
+    expressions = [rule["expr"] for rule in rules(monitoring={"exporter": True}, **flow).values()]
+    read = {name for expression in expressions for name in re.findall(r"\b([a-z_]\w+)\{", expression)}
+    assert read <= {*READ, *(exported.name for exported in ABOUT_FLOWS)}
+    assert len(expressions) > 15
 
 
 ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
