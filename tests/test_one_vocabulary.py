@@ -13,12 +13,14 @@ from typing import Any, cast
 import pytest
 
 from components.clients.reader import KafkaReader
-from components.kafka.mirror_records import Checkpoint
+from components.kafka.mirror_records import Checkpoint, Checkpoints
+from components.kafka.offset_syncs import is_left_untranslated
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.render.job_parameters import flow_parameters
 from infra.operate.status import kafka_facts
 from spark.checks import connector_progress
 from spark.checks.offsets import readings
+from spark.checks.offsets.checkpoints import Patience, position_findings
 from spark.checks.offsets.translation import Candidates, Position, RecordDigest, TranslatedRecord, prove
 from spark.read.flows import OpenFlow
 from tests.builders import a_resolved_flow
@@ -169,3 +171,28 @@ def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers:
     proof = prove(position, TARGET_LOG, SOURCE_LOG, landing, candidates, guess, inexact=False)
     assert (proof.proven, proof.read_again) == (True, 20)
     assert facts.again == {ORDERS: proof.read_again}
+
+
+@pytest.mark.parametrize(
+    ("log", "checkpoint", "missing"),
+    [
+        pytest.param(OffsetRange(0, 0), None, False, id="never used"),
+        pytest.param(OffsetRange(7, 7), None, False, id="everything has expired"),
+        pytest.param(OffsetRange(0, 1), None, True, id="a record"),
+        pytest.param(OffsetRange(0, 0), Checkpoint(7, 7), True, id="translated, but not copied"),
+    ],
+)
+def test_status_misses_a_position_where_the_proof_does(
+    log: OffsetRange, checkpoint: Checkpoint | None, missing: bool
+) -> None:
+    """MirrorMaker translates nothing in an empty partition, where a group cannot skip anything."""
+    committed = log.end
+    on_source = kafka_facts.OnSource({ORDERS: log}, {GROUP: {ORDERS: committed}})
+    found = Checkpoints({(GROUP, REMOTE): (0, checkpoint)} if checkpoint else {})
+    on_target = kafka_facts.OnTarget(frozenset({"useast.orders"}), {}, found, {}, {REMOTE: 0})
+    (facts,) = kafka_facts.group_facts(PARAMETERS, on_source, on_target, {})
+    assert bool(facts.without_position) is missing
+    position = Position(GROUP, ORDERS, committed, checkpoint, untranslated=is_left_untranslated(checkpoint, log))
+    patience = Patience.of(PARAMETERS, 0)
+    findings = position_findings([position], {(GROUP, ORDERS): committed}, {}, {}, PARAMETERS, patience)
+    assert bool(findings) is missing

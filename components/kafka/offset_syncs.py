@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from components.kafka.mirror_records import OffsetSync, OwnRecord, offset_sync
+from components.kafka.mirror_records import Checkpoint, OffsetSync, OwnRecord, offset_sync
 from components.kafka.positions import OffsetRange, TopicPartition
 
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.
@@ -169,6 +169,13 @@ def replicated_up_to(
         known += [latest.upstream + 1] if latest is not None else []
         reached[partition] = min(max([log.start, *known]), log.end)
     return reached
+
+
+def is_left_untranslated(checkpoint: Checkpoint | None, source_log: OffsetRange) -> bool:
+    """Return whether a group needs no position on the target: the source partition holds nothing that it could skip,
+    and MirrorMaker has translated nothing there.
+    """
+    return checkpoint is None and not source_log.size
 
 
 def most_read_again(committed: int, start: int | None, target_end: int | None, history: SyncHistory) -> int | None:

@@ -108,6 +108,37 @@ def test_each_fault_of_offset_translation_has_its_own_finding(check: Check, endp
     assert outcome.counts["activeOnTarget"] == 1
 
 
+def test_an_offset_that_only_the_target_has_fails_if_records_are_before_it(check: Check, endpoints: Endpoints) -> None:
+    """`failover` moves groups from their source offsets, so nothing corrects such an offset."""
+    scene = Scene(endpoints, "alone").replicate()
+    for group in ("alone-skips", "alone-begins", "alone-expired", "alone-past"):
+        scene.translate(group, 45, 41)
+    scene.commit_on_target("alone-skips", 30, partition=1)
+    scene.commit_on_target("alone-begins", 0, partition=1)
+    # The source had this offset until it was deleted, and the group has read what is before it.
+    scene.checkpoint("alone-expired", 45, 41, partition=1)
+    scene.commit_on_target("alone-expired", 41, partition=1)
+    scene.checkpoint("alone-past", 20, 11, partition=1)
+    scene.commit_on_target("alone-past", 30, partition=1)
+    # A group that consumes one topic on the source, and another one on the target.
+    scene.replicate("alone.other", partitions=1)
+    scene.commit_on_target("alone-begins", 30, topic="alone.other")
+    # The target no longer has what is before the group.
+    scene.replicate("alone.short")
+    scene.translate("alone-begins", 45, 41, topic="alone.short")
+    scene.commit_on_target("alone-begins", 30, partition=1, topic="alone.short")
+    remove_records(scene.target, "useast.alone.short", 1, 30)
+    outcome = named(check(scene.parameters()), "offsets-translate")
+    found = [each.message.split(". It has")[0] for each in outcome.findings if each.code == "group-past-translation"]
+    assert sorted(found) == [
+        "group alone-past has no offset on useast in alone-1 (it once committed 20), but continues on uswest at 30: "
+        "skips up to 10 records",
+        "group alone-skips has no offset on useast in alone-1, but continues on uswest at 30: skips up to 30 records",
+    ]
+    assert {each.severity for each in outcome.findings} == {FindingSeverity.FAIL}
+    assert [row["group"] for row in outcome.rows if row["wrong"]] == ["alone-past", "alone-skips"]
+
+
 def forge_a_record(scene: Scene, topic: str) -> None:
     """The target's record at offset 10 is one that the source never had."""
     scene.replicate(topic, records=0, partitions=1)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import error, fail
+from components.contract.report import FindingSeverity, error, fail
 from components.kafka.mirror_records import Checkpoint, OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
@@ -15,6 +15,7 @@ from spark.checks.offsets.checkpoints import (
     beyond_translation,
     past_translation,
     position_findings,
+    without_source_offset,
 )
 from spark.checks.offsets.translation import Position, PositionProof
 from tests.spark.documents import a_flow
@@ -185,6 +186,47 @@ def test_an_offset_past_a_coarse_translation_is_judged_by_its_record(
     kept = past_translation([standing], {beyond_translation(PAST): proof})
     assert [each.finding.count for each in kept] == [count for count, _ in said]
     assert all(words in each.finding.message for each, (_, words) in zip(kept, said, strict=True))
+
+
+ONLY_THERE = Position("checkout-a", TopicPartition("orders", 1), 0, None, 200)
+
+
+@pytest.mark.parametrize(
+    ("position", "proof", "words"),
+    [
+        pytest.param(ONLY_THERE, PositionProof(None, 0), None, id="no record of the source is before it"),
+        pytest.param(
+            ONLY_THERE,
+            PositionProof(fail("offset-skips-records", "…", 190), 200),
+            "group checkout-a has no offset on useast in orders-1, but continues on uswest at 200: skips up to 190 "
+            "records. It has consumed on uswest, somebody set its offset there, or its offset on useast was deleted",
+            id="records of the source are before it",
+        ),
+        pytest.param(
+            replace(ONLY_THERE, committed=150, checkpoint=Checkpoint(150, 150)),
+            PositionProof(fail("offset-skips-records", "…", 50), 200),
+            "group checkout-a has no offset on useast in orders-1 (it once committed 150), but continues on uswest at "
+            "200: skips up to 50 records. It has consumed on uswest, somebody set its offset there, or its offset on "
+            "useast was deleted",
+            id="it is past what the group once committed",
+        ),
+        pytest.param(
+            ONLY_THERE,
+            PositionProof(error("source-record-not-found", "…")),
+            "group checkout-a has no offset on useast in orders-1, but continues on uswest at 200, and no record shows "
+            "how many it skips. It has consumed on uswest, somebody set its offset there, or its offset on useast was "
+            "deleted",
+            id="its record is not found",
+        ),
+    ],
+)
+def test_an_offset_that_only_the_target_has_skips_what_the_group_has_not_read(
+    position: Position, proof: PositionProof, words: str | None
+) -> None:
+    """A group committed on the source in partition 0 only, and would have skipped 200 records of partition 1."""
+    found = without_source_offset([position], {beyond_translation(position): proof}, a_flow())
+    assert [each.finding.message for each in found] == ([] if words is None else [words])
+    assert {each.finding.severity for each in found} <= {FindingSeverity.FAIL}
 
 
 def test_the_patience_of_a_finding_begins_when_it_is_first_seen() -> None:

@@ -9,7 +9,13 @@ from components.contract.parameters import FlowParameters
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
 from components.kafka.mirror_records import Checkpoints, heartbeat, latest_checkpoints, replicated_offsets
-from components.kafka.offset_syncs import SyncHistory, most_read_again, replicated_up_to, sync_histories
+from components.kafka.offset_syncs import (
+    SyncHistory,
+    is_left_untranslated,
+    most_read_again,
+    replicated_up_to,
+    sync_histories,
+)
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.topology.model import ExactlyOnce
 from infra.operate.connectors.changes import connector_places
@@ -131,7 +137,11 @@ def group_facts(
     def again(group: str, partition: TopicPartition, committed: int) -> int | None:
         remote = policy.remote_partition(partition)
         history = syncs.get(partition, SyncHistory())
-        return most_read_again(committed, start(group, remote), on_target.ends.get(remote), history)
+        at = start(group, remote)
+        log = on_source.logs[partition]
+        if at is None and is_left_untranslated(on_target.checkpoints.get(group, remote), log):
+            return 0
+        return most_read_again(committed, at, on_target.ends.get(remote), history)
 
     return tuple(
         GroupFacts(group, {partition: again(group, partition, offset) for partition, offset in offsets.items()})

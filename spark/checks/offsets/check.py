@@ -35,6 +35,8 @@ from components.contract.report import (
     note,
 )
 from components.contract.wording import agreeing, numbered
+from components.kafka.mirror_records import Checkpoints
+from components.kafka.offset_syncs import is_left_untranslated
 from components.kafka.positions import TopicPartition
 from spark.checks.offsets import proofs
 from spark.checks.offsets.checkpoints import (
@@ -46,6 +48,7 @@ from spark.checks.offsets.checkpoints import (
     beyond_translation,
     past_translation,
     position_findings,
+    without_source_offset,
 )
 from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from spark.checks.offsets.translation import Position, PositionProof
@@ -94,11 +97,14 @@ Commits = Mapping[tuple[str, TopicPartition], int]
 
 @dataclass(frozen=True)
 class Look:
-    """One reading of everything, in the order that the module's docstring explains."""
+    """One reading of everything, in the order that the module's docstring explains. `on_target_only` are the groups'
+    offsets on the target in partitions in which they have none on the source.
+    """
 
     positions: list[Position]
     syncs: SyncsRead
     checkpoints: CheckpointsRead = field(default_factory=CheckpointsRead)
+    on_target_only: list[Position] = field(default_factory=list)
 
 
 def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: float) -> CheckOutcome:
@@ -114,10 +120,11 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     proven = proofs.prove_all(
         flow, [position for position in look.positions if position.checkpoint], look.syncs.histories
     )
-    beyond = [beyond_translation(finding.position) for finding in findings if finding.finding.code == PAST_TRANSLATION]
-    findings = past_translation(
-        findings, proofs.prove_all(flow, beyond, look.syncs.histories).by_position if beyond else {}
-    )
+    beyond = [finding.position for finding in findings if finding.finding.code == PAST_TRANSLATION]
+    beyond += look.on_target_only
+    there = proofs.prove_all(flow, [beyond_translation(position) for position in beyond], look.syncs.histories)
+    findings = past_translation(findings, there.by_position)
+    findings += without_source_offset(look.on_target_only, there.by_position, flow.parameters)
     return _outcome(flow, groups, look, findings, proven)
 
 
@@ -190,24 +197,60 @@ def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoint
     on_target, active = flow.target.committed(groups), flow.target.groups_with_members()
     checkpoints = read_checkpoints(flow, checkpoints_before)
     syncs = read_syncs(flow, syncs_before)
-    commits = sorted(_commits(flow, groups).items())
+    committed_now = _commits(flow, groups)
+    commits = sorted(committed_now.items())
     logs = flow.source.logs({partition for (_, partition), _ in commits}, committed=True)
     # A consumer that reads uncommitted records may be past the last stable offset.
     ends = flow.source.ends({partition for (_, partition), committed in commits if committed > logs[partition].end})
-    positions = [
-        Position(
-            group,
-            partition,
-            committed,
-            checkpoints.found.get(group, flow.policy.remote_partition(partition)),
-            on_target.get(group, {}).get(flow.policy.remote_partition(partition)),
-            group in active,
-            logs[partition].size == 0,
-            ends[partition] if committed > ends.get(partition, committed) else None,
+    positions = []
+    for (group, partition), committed in commits:
+        remote = flow.policy.remote_partition(partition)
+        checkpoint = checkpoints.found.get(group, remote)
+        positions.append(
+            Position(
+                group,
+                partition,
+                committed,
+                checkpoint,
+                on_target.get(group, {}).get(remote),
+                group in active,
+                is_left_untranslated(checkpoint, logs[partition]),
+                ends[partition] if committed > ends.get(partition, committed) else None,
+            )
         )
-        for (group, partition), committed in commits
-    ]
-    return Look(positions, syncs, checkpoints)
+    idle = {group: offsets for group, offsets in on_target.items() if group not in active}
+    return Look(positions, syncs, checkpoints, _on_target_only(flow, committed_now, idle, checkpoints.found))
+
+
+def _on_target_only(
+    flow: OpenFlow,
+    commits: Commits,
+    on_target: Mapping[str, Mapping[TopicPartition, int]],
+    checkpoints: Checkpoints,
+) -> list[Position]:
+    """Return where groups have an offset on the target after its first record, and none on the source.
+
+    The group has read the source up to its checkpoint if it has one, and otherwise nothing. A group that has committed
+    nothing else in the topic counts as no consumer of it on the source.
+    """
+    consumed = {(group, partition.topic) for group, partition in commits}
+    remote = flow.policy.remote_partition
+    there = {
+        (group, partition): offsets[remote(partition)]
+        for group, offsets in on_target.items()
+        for partition in flow.replicated_partitions()
+        if (group, partition.topic) in consumed and (group, partition) not in commits and remote(partition) in offsets
+    }
+    partitions = {partition for _, partition in there}
+    source_logs = flow.source.logs(partitions, committed=True)
+    target_logs = flow.target.logs(map(remote, partitions), committed=True)
+    positions = []
+    for (group, partition), offset in sorted(there.items()):
+        log, checkpoint = source_logs[partition], checkpoints.get(group, remote(partition))
+        if log.size and offset > target_logs[remote(partition)].start:
+            read = log.start if checkpoint is None else checkpoint.upstream
+            positions.append(Position(group, partition, read, checkpoint, offset))
+    return positions
 
 
 def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartition], int]:
@@ -318,11 +361,14 @@ def group_rows(
 
     `findings` has the findings about a position, apart from the finding of its proof.
     """
-    wrong = {position for position, finding in findings if finding.severity in _WRONG}
+    wrong: dict[str, set[Position]] = {}
+    for position, finding in findings:
+        if finding.severity in _WRONG:
+            wrong.setdefault(position.group, set()).add(position)
     by_group: dict[str, list[Position]] = {}
     for position in positions:
         by_group.setdefault(position.group, []).append(position)
-    rows = [_group_row(group, every, proofs, wrong) for group, every in by_group.items()]
+    rows = [_group_row(group, every, proofs, wrong.get(group, set())) for group, every in by_group.items()]
     return tuple(row for *_, row in sorted(rows, key=lambda sortable: sortable[:3]))
 
 
@@ -332,7 +378,7 @@ def _group_row(
     """Return the row after its sort key."""
     proven = [proofs[position] for position in positions if position in proofs and proofs[position].proven]
     disproven = {position for position in positions if (proof := proofs.get(position)) and proof.finding is not None}
-    bad, again = len(disproven | (wrong & set(positions))), sum(proof.read_again for proof in proven)
+    bad, again = len(disproven | wrong), sum(proof.read_again for proof in proven)
     row: dict[str, Scalar] = {
         "group": group,
         "committedOffsets": len(positions),

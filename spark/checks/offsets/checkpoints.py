@@ -88,9 +88,9 @@ def position_findings(
         history = syncs.get(position.partition, SyncHistory())
         if position.past_end is not None:
             findings.append(PositionFinding(position, _past_end(position)))
+        if position.untranslated:
+            continue
         if position.checkpoint is None:
-            if position.empty:
-                continue
             before = _before_the_start(position, history) if flow.start_from == "latest" else None
             findings.append(
                 PositionFinding(position, before) if before else _without_checkpoint(position, history, patience)
@@ -265,6 +265,38 @@ def _skips_on_target(position: Position, source_offset: int, skipped: int) -> Fi
         "group has consumed on the target, or somebody set its offset there",
         skipped,
     )
+
+
+def without_source_offset(
+    positions: Sequence[Position], proofs: Mapping[Position, PositionProof], flow: FlowParameters
+) -> list[PositionFinding]:
+    """Return the failures of groups that would skip records in partitions in which they have no offset on the source.
+
+    A group starts there on the source where its `auto.offset.reset` says: at the earliest offset, it skips nothing.
+    """
+    findings = []
+    for position in positions:
+        proof = proofs[beyond_translation(position)]
+        if proof.finding is not None:
+            unproven = proof.expired_on_source
+            finding = proof.finding if unproven else _not_on_source(position, proof.finding, flow)
+            findings.append(PositionFinding(position, finding))
+    return findings
+
+
+def _not_on_source(position: Position, disproof: Finding, flow: FlowParameters) -> Finding:
+    source, target = flow.source.alias, flow.target.alias
+    read = f" (it once committed {position.checkpoint.upstream})" if position.checkpoint is not None else ""
+    where = (
+        f"group {position.group} has no offset on {source} in {position.partition}{read}, but continues on {target} at "
+        f"{position.on_target}"
+    )
+    if disproof.code == "offset-skips-records":
+        skips = f": skips up to {numbered(disproof.count, 'record[|s]')}"
+    else:
+        skips = ", and no record shows how many it skips"
+    why = f"It has consumed on {target}, somebody set its offset there, or its offset on {source} was deleted"
+    return fail(PAST_TRANSLATION, f"{where}{skips}. {why}", disproof.count)
 
 
 def _group_on_target(position: Position, synced: bool, before: Position | None) -> Finding | None:

@@ -53,9 +53,8 @@ class Position:
     """A group's committed offset on a source partition, and what the target holds for it.
 
     `committed` was read after the checkpoint, so that a consuming group's checkpoint does not appear to be ahead of it.
-    `on_target` is None if the group has no offset on the target. `active`: the group has members there. `empty`: the
-    source partition holds nothing that the group could skip. `past_end`: the source's end, if the group's offset is
-    past it.
+    `on_target` is None if the group has no offset on the target. `active`: the group has members there.
+    `untranslated`: the group needs no position there. `past_end`: the source's end, if the group's offset is past it.
     """
 
     group: str
@@ -64,7 +63,7 @@ class Position:
     checkpoint: Checkpoint | None = None
     on_target: int | None = None
     active: bool = False
-    empty: bool = False
+    untranslated: bool = False
     past_end: int | None = None
 
     def __str__(self) -> str:
