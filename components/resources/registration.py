@@ -30,9 +30,9 @@ def enables(planned: PlannedObject) -> bool:
     return next(_support(planned.manifest), "").lower() == ExactlyOnce.ENABLED
 
 
-def refuse_exactly_once(where: str, old_inputs: Mapping[str, Any]) -> None:
+def refuse_exactly_once(where: str, workers: Mapping[str, Any]) -> None:
     """Raise CannotRunError unless the deployed workers are at least `preparing`."""
-    deployed = next(_support(old_inputs), ExactlyOnce.DISABLED.value)
+    deployed = next(_support(workers["spec"]), ExactlyOnce.DISABLED.value)
     if deployed.lower() == ExactlyOnce.DISABLED:
         raise CannotRunError(
             "exactly-once-in-one-step",
@@ -67,12 +67,14 @@ def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pul
         return None
 
     def refuse(args: pulumi.ResourceHookArgs) -> None:
-        old = args.old_inputs or {}
-        if switches and lacks_fields_of_v1(old):
+        # The object as the cluster had it. The inputs of an imported object have no spec, and those of a failed update
+        # are not in the cluster.
+        deployed = args.old_outputs or {}
+        if switches and lacks_fields_of_v1(deployed):
             metadata = planned.manifest["metadata"]
             raise refused_switch(f"{planned.kind} {metadata['namespace']}/{metadata['name']}")
         if exactly_once is not None:
-            refuse_exactly_once(exactly_once, old)
+            refuse_exactly_once(exactly_once, deployed)
 
     hook = pulumi.ResourceHook(f"{name}-one-step", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceHookBinding(before_update=[hook])

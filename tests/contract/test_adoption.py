@@ -200,6 +200,23 @@ def test_running_objects_join_the_stack_without_being_created_again(world: World
     assert set(made) <= known_objects(read_settings("prod", world.project / "stacks")), "`destroy` would delete them"
 
 
+def test_workers_that_run_exactly_once_already_are_adopted(world: World) -> None:
+    """The step before `enabled` is behind them, although no deployment of the stack has made it."""
+    config = "    header.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n"
+    text = FLOW.replace(config, f"{config}    exactly.once.source.support: enabled\n")
+    text = text.replace(
+        "    topics: orders,payments\n", "    topics: orders,payments\n    exactly.once.support: required\n"
+    )
+    made = world.made_by("kubectl-client-side-apply", text)
+    world.imported(text)
+    file = world.project / "stacks" / "topologies" / "prod.yaml"
+    assert yaml.safe_load(file.read_text())["replications"]["workers"]["exactlyOnce"] == "enabled"
+    before = world.uids(made)
+    code, said = world.call("adopt", "prod", "--yes", *AGREED)
+    assert code == 0, said
+    assert world.uids(made) == before
+
+
 def test_objects_applied_from_rendered_files_change_only_their_owner(world: World) -> None:
     """The case of a team that commits what `replicate render` writes and no longer wants Argo CD to apply it."""
     world.imported()

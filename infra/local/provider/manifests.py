@@ -1,7 +1,8 @@
 """Converts Pulumi's wire format to inputs, inputs to an object for the API server, and a live object to inputs. Pure.
 
 Outputs are the inputs plus the object's uid. So nothing that the server adds can leak a secret into the state or make
-the state differ after every reconciliation.
+the state differ after every reconciliation. An imported custom resource has no `spec` in its inputs, and its outputs
+have the live one. Source: pulumi-kubernetes provider/pkg/provider/provider.go, Read.
 """
 
 import base64
@@ -12,6 +13,7 @@ from google.protobuf import json_format, struct_pb2
 from pulumi.runtime import rpc
 
 from infra.kubernetes.api import Object, Reference
+from infra.kubernetes.managed_fields import group_of
 
 UNKNOWN = rpc.UNKNOWN
 """Represents a value that only the deployment will know; the engine sends it during a preview."""
@@ -73,7 +75,9 @@ def manifest(inputs: Properties) -> Object:
 
 
 def outputs(inputs: Properties, live: Object) -> Properties:
-    return {**inputs, "metadata": {**inputs["metadata"], "uid": live["metadata"]["uid"]}}
+    """Return the inputs and the uid, and the live `spec` of a custom resource whose inputs have none."""
+    imported = {"spec": live["spec"]} if _is_custom(inputs) and "spec" in live else {}
+    return {**imported, **inputs, "metadata": {**inputs["metadata"], "uid": live["metadata"]["uid"]}}
 
 
 def live_inputs(inputs: Properties, live: Object) -> Properties:
@@ -87,8 +91,22 @@ def live_inputs(inputs: Properties, live: Object) -> Properties:
     return {**_restrict(seen, shape), "apiVersion": inputs["apiVersion"], "kind": inputs["kind"]}
 
 
-def unrefined_inputs(live: Object) -> Properties:
-    """Return the inputs of an imported object: the whole object without what the server wrote."""
+#: Groups that the real provider's schema knows, besides those that end with `.k8s.io`.
+_BUILT_IN = frozenset({"", "apps", "autoscaling", "batch", "extensions", "policy"})
+
+
+def _is_custom(item: Properties) -> bool:
+    group = group_of(item["apiVersion"])
+    return group not in _BUILT_IN and not group.endswith(".k8s.io")
+
+
+def imported_inputs(live: Object) -> Properties:
+    """Return the inputs of an imported object: the whole object without what the server wrote, or the identity of a
+    custom resource, whose other properties the real provider's schema does not know.
+    """
+    if _is_custom(live):
+        identity = {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}
+        return {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": identity}
     server_written = {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
     metadata = {key: value for key, value in live["metadata"].items() if key not in server_written}
     return {**{key: value for key, value in live.items() if key != "status"}, "metadata": metadata}

@@ -175,7 +175,7 @@ class Operations:
         elif target.kind == "Secret":
             raise OperationError(f"{target}: the local provider does not read a Secret that it did not create")
         else:
-            read = manifests.unrefined_inputs(live)
+            read = manifests.imported_inputs(live)
         return read, manifests.outputs(read, live)
 
     def delete(self, inputs: Properties, deadline_seconds: float) -> None:

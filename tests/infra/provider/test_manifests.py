@@ -50,12 +50,28 @@ def test_an_import_leaves_out_what_the_server_wrote() -> None:
         "data": {"k": "v"},
         "status": {},
     }
-    assert manifests.unrefined_inputs(live) == {
+    assert manifests.imported_inputs(live) == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "a", "labels": {"b": "c"}},
         "data": {"k": "v"},
     }
+
+
+def test_an_imported_custom_resource_has_its_spec_in_the_outputs_only() -> None:
+    """The real provider answers so, and a hook that reads the old inputs finds no spec there."""
+    identity = {"apiVersion": "kafka.strimzi.io/v1", "kind": "KafkaConnect"}
+    live = {
+        **identity,
+        "metadata": {"name": "orders", "namespace": "mirror", "labels": {"a": "b"}, "uid": "u"},
+        "spec": {"replicas": 1},
+        "status": {"replicas": 1},
+    }
+    inputs = manifests.imported_inputs(live)
+    metadata = {"name": "orders", "namespace": "mirror"}
+    assert inputs == {**identity, "metadata": metadata}
+    imported = {**identity, "metadata": {**metadata, "uid": "u"}, "spec": {"replicas": 1}}
+    assert manifests.outputs(inputs, live) == imported
 
 
 @pytest.mark.parametrize(
