@@ -199,10 +199,7 @@ _OWNERS = {
     Owner.HEARTBEAT: "the heartbeat connector",
     Owner.WORKER: "the workers",
 }
-_CONFIG_OF = {
-    Owner.WORKER: "connect.config",
-    **{role: f"connectors.{role}.config" for role in CONNECTORS},
-}
+_CONFIG_OF = {Owner.WORKER: "connect.config", **{role: f"connectors.{role}.config" for role in CONNECTORS}}
 
 
 @dataclass(frozen=True)

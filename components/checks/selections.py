@@ -7,11 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from components.contract.problems import Problem, Severity
 from components.flows.expansion import ExpandedFlow
-from components.flows.naming import (
-    offset_syncs_topic_name,
-    replication_policy,
-    storage_topic_name,
-)
+from components.flows.naming import offset_syncs_topic_name, replication_policy, storage_topic_name
 from components.flows.selections import each_source, excluded_groups, pattern_lists, topic_lists, topic_selection
 from components.kafka.overlap import selects_no_topic
 from components.kafka.patterns import (

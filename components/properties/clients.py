@@ -101,11 +101,7 @@ OFFSETS_CONSUMER = Client(
     "worker",
     prefixes=("consumer.override.",),
     worker_prefixes=("consumer.",),
-    defaults={
-        "enable.auto.commit": "false",
-        "auto.offset.reset": "earliest",
-        "isolation.level": "read_committed",
-    },
+    defaults={"enable.auto.commit": "false", "auto.offset.reset": "earliest", "isolation.level": "read_committed"},
     only_with="exactly-once, or with the connector's own `offsets.storage.topic`",
 )
 

@@ -74,9 +74,7 @@ def _within(definition: Definition, least: int, most: int) -> Definition:
     """Return the definition with the bounds of its type wherever it sets none itself."""
     at_least, at_most = definition.at_least, definition.at_most
     return replace(
-        definition,
-        at_least=least if at_least is None else at_least,
-        at_most=most if at_most is None else at_most,
+        definition, at_least=least if at_least is None else at_least, at_most=most if at_most is None else at_most
     )
 
 

@@ -21,8 +21,7 @@ _MIB = 1024 * _KIB
 #: Every preset keeps the records of a partition in order.
 _IN_ORDER = {
     "producer.override.enable.idempotence": LayerValue(
-        True,
-        "Keeps a partition's order while several requests are in flight; Connect turns it off by default.",
+        True, "Keeps a partition's order while several requests are in flight; Connect turns it off by default."
     ),
     "producer.override.max.in.flight.requests.per.connection": LayerValue(
         5,

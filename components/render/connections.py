@@ -116,11 +116,7 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
                 vault.placeholder_of(authentication.secret, key)
                 for key in (authentication.certificate, authentication.key)
             )
-            return {
-                "ssl.keystore.type": "PEM",
-                "ssl.keystore.certificate.chain": chain,
-                "ssl.keystore.key": key,
-            }
+            return {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
         case OAuthAuthentication():
             return {
                 "sasl.mechanism": "OAUTHBEARER",

@@ -35,11 +35,7 @@ from components.flows.naming import (
 from components.flows.operators import kafka_version
 from components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
 from components.flows.selections import all_topics, each_once, each_source, excluded_groups, excluded_topics
-from components.kafka.connectors import (
-    EMIT_CHECKPOINTS,
-    EMIT_HEARTBEATS,
-    ConnectorRole,
-)
+from components.kafka.connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ConnectorRole
 from components.kafka.record_forms import Step
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
 from components.kafka.topic_names import internal_by_ending

@@ -72,8 +72,7 @@ def joined_templates(first: Mapping[str, Any], second: Mapping[str, Any]) -> Man
 
 #: Passes every record as bytes; Strimzi's default converters are JSON and would change records.
 BYTE_CONVERTERS: Config = dict.fromkeys(
-    ("key.converter", "value.converter", "header.converter"),
-    "org.apache.kafka.connect.converters.ByteArrayConverter",
+    ("key.converter", "value.converter", "header.converter"), "org.apache.kafka.connect.converters.ByteArrayConverter"
 )
 
 #: Worker properties that a user can override.
@@ -136,14 +135,7 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
         **worker_fields(flow.settings.connect, template),
         **metrics_fields(flow),
     }
-    body = manifest(
-        strimzi_api_version(flow),
-        "KafkaConnect",
-        flow.connect_name,
-        flow.namespace,
-        flow.name,
-        spec=spec,
-    )
+    body = manifest(strimzi_api_version(flow), "KafkaConnect", flow.connect_name, flow.namespace, flow.name, spec=spec)
     # Without it the operator ignores every KafkaConnector of this Connect cluster.
     body["metadata"]["annotations"] = {USES_CONNECTOR_RESOURCES: "true"}
     body = with_own_labels(body, flow.settings.connect.labels, flow.settings.connect.annotations)

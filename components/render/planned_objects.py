@@ -114,8 +114,5 @@ def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow
     metadata: dict[str, Any] = {"name": name}
     if namespace is not None:
         metadata["namespace"] = namespace
-    metadata["labels"] = {
-        MANAGED_BY: _US,
-        PART_OF: flow_name,
-    }
+    metadata["labels"] = {MANAGED_BY: _US, PART_OF: flow_name}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

@@ -87,9 +87,7 @@ def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingP
     metrics = {exported: Metric(exported.name, exported.meaning, exported.type) for exported in series.ABOUT_FLOWS}
     for stack in document.stacks:
         for flow in stack.flows:
-            about = dict(
-                zip(series.FLOW_LABELS, (stack.stack, flow.name, flow.source, flow.target), strict=True),
-            )
+            about = dict(zip(series.FLOW_LABELS, (stack.stack, flow.name, flow.source, flow.target), strict=True))
             for of, labels, value in (*_samples(flow, worst), *_of_drift(drift.get(stack.stack), flow.name)):
                 metrics[of].add_sample(of.name, about | dict(zip(of.more, labels, strict=True)), value)
     return [*times(document), *(metric for metric in metrics.values() if metric.samples)]

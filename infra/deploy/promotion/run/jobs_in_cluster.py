@@ -171,11 +171,7 @@ def await_jobs(
         for job in wanted.values():
             say(f"{stack}: waiting for {asked.workload} {job.identifier}")
         try:
-            wait_for(
-                f"the {asked.workload}s to end",
-                probe,
-                runs.longest_seconds(asked) + _NOTICED_SECONDS,
-            )
+            wait_for(f"the {asked.workload}s to end", probe, runs.longest_seconds(asked) + _NOTICED_SECONDS)
         except DeadlineError as error:
             raise CannotRunError(
                 "job-unfinished",
