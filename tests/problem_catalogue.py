@@ -130,7 +130,7 @@ def _error(call: ast.Call, named: Texts) -> tuple[str, str] | None:
     function, texts = ast.unparse(call.func), [_text(each, named) for each in call.args]
     if function.endswith("Error") and len(texts) > 4:
         code, what, where, why, remedy = texts[:5]
-    elif function == "Problem" and len(texts) > 4:
+    elif function in ("Problem", "warning") and len(texts) > 4:
         where, code, what, why, remedy = texts[:5]
     elif function.endswith(".problem") and len(texts) > 3:
         code, what, why, remedy = texts[-4:]

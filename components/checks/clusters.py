@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from components.checks.property_values import is_open_credential, open_credential
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, Severity, warning
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.operators import strimzi
 from components.kafka.connections import Server, entries, is_ip6, refuses_empty_entries, servers
@@ -88,14 +88,13 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
             "add `tls: {}` or `tls: {trust: …}`.",
         )
     if cluster.tls is None and authentication is not None and authentication.type in _READABLE:
-        yield Problem(
+        yield warning(
             f"{where}.authentication",
             "login-without-tls",
             f"the login by {authentication.type} has no `tls`",
             f"{_READABLE[authentication.type]} Records are also readable there.",
             "add `tls: {trust: {secret: NAME, key: ca.crt}}`, or `tls: {}` if a public authority signed the brokers' "
             "certificates.",
-            Severity.WARNING,
         )
     if isinstance(authentication, OAuthAuthentication):
         yield from _check_oauth(f"{where}.authentication", authentication)
@@ -181,14 +180,13 @@ def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
     }
     for key, needed in missing.items():
         if needed:
-            yield Problem(
+            yield warning(
                 f"{where}.validation.{key}",
                 "validation-needs-credentials",
                 f"the validation job has no `{key}` for this cluster",
                 "The job logs in by PLAIN, SCRAM or a client certificate, and reads trusted certificates from one "
                 "key of a Secret. It cannot use the connectors' login here, so it refuses to start.",
                 f"set `{where}.validation.{key}`, or do not validate flows with this cluster.",
-                Severity.WARNING,
             )
 
 
@@ -229,23 +227,21 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
         if server is None:
             yield _mistake(where, text)
         elif server.scheme:
-            yield Problem(
+            yield warning(
                 where,
                 "scheme-in-address",
                 f"`{text}` begins with `{server.scheme}`",
                 "Kafka's clients ignore it. Only `tls` and `authentication` decide whether a connection is encrypted "
                 "and how it logs in.",
                 f"write `{text.removeprefix(server.scheme)}`.",
-                Severity.WARNING,
             )
         elif server.host in _LOOPBACK and "(configuration key" not in where:
-            yield Problem(
+            yield warning(
                 where,
                 "address-of-the-worker",
                 f"`{text}` is the local machine",
                 "In a Kubernetes cluster that means the worker's own pod, which runs no broker.",
                 "write the address by which pods reach the broker.",
-                Severity.WARNING,
             )
 
 
@@ -303,13 +299,12 @@ def _check_entries(where: str, address: str, *, strict: bool) -> Iterator[Proble
             Severity.ERROR if strict else Severity.WARNING,
         )
     for text in sorted({text for text in given if text and "@" not in text and given.count(text) > 1}):
-        yield Problem(
+        yield warning(
             where,
             "listed-twice",
             f"`{text}` is in the address more than once",
             "Clients use it only once. If another server was meant, it is missing.",
             "remove the repetition, or correct it if another server was meant.",
-            Severity.WARNING,
         )
 
 

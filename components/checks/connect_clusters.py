@@ -7,7 +7,7 @@ from typing import Any
 
 from components.checks.heartbeats import sending_workers
 from components.checks.property_values import is_open_credential, open_credential
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import group_id, heartbeat_workers_name
 from components.kafka.connectors import EMIT_CHECKPOINTS
@@ -129,13 +129,12 @@ def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _idle_tasks(flow: ExpandedFlow, role: str, tasks: int, useful: int, reason: str) -> Problem:
-    return Problem(
+    return warning(
         flow.where(f"connectors.{role}.tasksMax"),
         "idle-tasks",
         f"`tasksMax` is {tasks}, but only {useful} {'task' if useful == 1 else 'tasks'} can have work",
         f"{reason} Connect never starts more.",
         f"set `tasksMax: {useful}`.",
-        Severity.WARNING,
     )
 
 
@@ -153,13 +152,12 @@ def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
     checkpoint = flow.settings.connectors.checkpoint
     if checkpoint.enabled and not checkpoint.emits(EMIT_CHECKPOINTS) and flow.settings.groups:
-        yield Problem(
+        yield warning(
             flow.where(f"connectors.checkpoint.config.{EMIT_CHECKPOINTS}"),
             "checkpoints-off",
             f"`{EMIT_CHECKPOINTS}` is false, but groups are selected",
             "The checkpoint connector runs without a task, so no offset of these groups is translated.",
             "remove it, or set `connectors.checkpoint.enabled: false` and remove `groups`.",
-            Severity.WARNING,
         )
 
 

@@ -4,7 +4,7 @@ topics that both clusters write.
 
 from collections.abc import Iterator, Sequence
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import each_source, group_selection, topic_selection
 from components.kafka.connectors import EMIT_CHECKPOINTS
@@ -48,13 +48,12 @@ def _topics_overlap(source: str, target: str, pair: OverlappingPair) -> Problem:
                 "narrow one of the patterns, or add the topic to `topicsExclude` of one of them.",
             )
         case Undecided(reason):
-            return Problem(
+            return warning(
                 pair.second,
                 "topics-may-overlap",
                 f"it cannot be decided whether {both} select a common topic: {reason}",
                 why,
                 "write one of the patterns without that construct, or make sure that no topic matches both.",
-                Severity.WARNING,
             )
 
 
@@ -83,7 +82,7 @@ def _syncs_under_the_same_names(flow: Flow) -> bool:
 def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, group: str) -> Problem:
     which = f"`{topics.example}`" if isinstance(topics, SharedName) else "a topic that both may select"
     sources = f"{first.settings.source} and {second.settings.source}"
-    return Problem(
+    return warning(
         second.where("groups"),
         "group-offsets-mixed",
         f"this and {first.where('groups')} both sync offsets of groups such as `{group}` in {which} from {sources}",
@@ -91,7 +90,6 @@ def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, g
         "so it follows the source that is further ahead. After a failover, consumers would skip records of the other "
         "source.",
         "select different groups in each, set `syncGroupOffsets: false`, or use the default policy.",
-        Severity.WARNING,
     )
 
 
@@ -130,7 +128,7 @@ def _translates(flow: Flow) -> bool:
 def _offsets_both_ways(flow: ExpandedFlow, back: ExpandedFlow, topics: Overlap) -> Problem:
     which = f"`{topics.example}`" if isinstance(topics, SharedName) else "a topic that both may select"
     source, target = flow.settings.source, flow.settings.target
-    return Problem(
+    return warning(
         flow.where("groups"),
         "offsets-both-ways",
         f"the flow translates offsets in {which}, and {back.where()} replicates the topic in the other direction",
@@ -139,5 +137,4 @@ def _offsets_both_ways(flow: ExpandedFlow, back: ExpandedFlow, topics: Overlap) 
         f"`{source}`. For this reason, a `prefixlessPair` translates no offsets.",
         "set `connectors.checkpoint.enabled: false` and remove `groups`, or replace both flows with one `kind: "
         "prefixlessPair`. Ignore this if only one region produces at a time.",
-        Severity.WARNING,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.operators import strimzi
 from components.flows.resolved import ResolvedFlow
@@ -18,14 +18,13 @@ def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:
     several = len(flow.settings.connectors.sources) > 1
     if chooses_heartbeats(version) or (flow.settings.replicate_heartbeats and not several):
         return
-    yield Problem(
+    yield warning(
         flow.where("connectors.sources" if several else "replicateHeartbeats"),
         "heartbeats-replicated-anyway",
         f"in Kafka {version} every source connector replicates heartbeats",
         "This version has no `heartbeats.replication.enabled`, so the target gets each heartbeat once from every "
         "source connector of this source.",
         "set `connect.version` to 4.0.0 or later if the operator supports it, or count distinct timestamps.",
-        Severity.WARNING,
     )
 
 

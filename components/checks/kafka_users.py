@@ -5,7 +5,7 @@ group of a cluster although it selects only some.
 import re
 from collections.abc import Iterator, Sequence
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.selections import topic_lists
 from components.kafka.name_prefixes import beginnings_of_entry
@@ -151,11 +151,10 @@ def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> It
 
 
 def _problem(where: str, entry: str, said: str) -> Problem:
-    return Problem(
+    return warning(
         where,
         "acl-for-every-name",
         f"the ACLs needed for `{entry}` allow {said}",
         "Kafka's ACLs take whole names and prefixes, and the names that this pattern matches have no common prefix.",
         "begin the pattern with text, as in `orders-.*`, or list the names.",
-        Severity.WARNING,
     )

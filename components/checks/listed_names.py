@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from components.checks.names import topic_too_long
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.contract.wording import named
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
@@ -96,23 +96,21 @@ def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, Cluste
 def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]:
     groups = selected.key == "groups"
     if selected.judged and not selected.names:
-        yield Problem(
+        yield warning(
             selected.where,
             "selects-nothing-today",
             f"`{selected.entry}` selects none of the {'groups' if groups else 'topics'} on `{flow.settings.source}`",
             "It has no effect until something that it matches exists.",
             "correct it, or leave it if a matching name will be created later.",
-            Severity.WARNING,
         )
     if groups:
         for name in (name for name in selected.names if "," in name):
-            yield Problem(
+            yield warning(
                 selected.where,
                 "group-with-comma",
                 f"the offsets of the group `{name}` are not translated",
                 "The checkpoint connector passes groups to its tasks as one list, which they split at every comma.",
                 "rename the group.",
-                Severity.WARNING,
             )
     else:
         remote = map(replication_policy(flow.settings).remote, selected.names)
@@ -125,14 +123,13 @@ def _check_cycle(flow: ExpandedFlow, selected: Selected, known: ClusterNames) ->
     matched = Selection((selected.entry,), excluded_topics(flow.settings, flow.kafka)).of(known.topics)
     cycles = Selection((policy.came_from_target,), (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")).of(matched)
     if cycles and not is_for_everything(selected.entry):
-        yield Problem(
+        yield warning(
             selected.where,
             "left-out-as-cycle",
             f"`{selected.entry}` matches {_some(cycles)}, which MirrorMaker does not replicate",
             f"Their names contain the target's alias, `{flow.settings.target}{flow.settings.separator}`, so it takes "
             "them for topics that came from there.",
             "rename the topics, or the target's alias, or use `policy: identity`.",
-            Severity.WARNING,
         )
 
 
@@ -144,14 +141,13 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
     others = Selection((".*",), (*excluded, selected.entry)).of(uncovered)
     alike = [name for name in others if stems and name.lower().startswith(stems)]
     if alike:
-        yield Problem(
+        yield warning(
             selected.where,
             "names-not-covered",
             f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
             f"{_their_names_begin(alike)} like the names that the pattern matches, so the pattern may have been meant "
             f"for {_them(alike)} too.",
             "widen the pattern, or list the names in `topicsExclude`.",
-            Severity.WARNING,
         )
 
 

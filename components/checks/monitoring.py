@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.patterns import matches_any
 from components.render.alerts import translates
@@ -42,13 +42,12 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Itera
 
 def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
     if flow.settings.objectives.lag_seconds is not None:
-        yield Problem(
+        yield warning(
             flow.where("objectives.lagSeconds"),
             "objective-not-watched",
             f"nothing watches the objective of {flow.settings.objectives.lag_seconds} s",
             "Only alerts check a flow's objectives, and the topology has no `monitoring`.",
             "set `monitoring: {namespace: NAME}` at the top of the topology.",
-            Severity.WARNING,
         )
 
 
@@ -63,11 +62,11 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Proble
         why += "read again."
         otherwise = "" if pair else ", or let the checkpoint connector run for the flow's `groups`"
         remedy = f"remove `readAgain`{otherwise}."
-        yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
+        yield warning(where, "objective-not-watched", what, why, remedy)
     elif topology.monitoring is None or not topology.monitoring.exporter:
         why = "None of Kafka's metrics shows it; only those of `replicate exporter` do."
         remedy = "run the exporter, and set `monitoring.exporter: true` at the top of the topology."
-        yield Problem(where, "objective-not-watched", what, why, remedy, Severity.WARNING)
+        yield warning(where, "objective-not-watched", what, why, remedy)
 
 
 def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -88,14 +87,13 @@ def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
     metrics = flow.settings.connect.metrics
     if isinstance(metrics, JmxMetrics) and metrics.config_map is not None:
-        yield Problem(
+        yield warning(
             flow.where("connect.metrics.configMap"),
             "metrics-rules-not-read",
             f"the rules in ConfigMap `{metrics.config_map}` are not checked",
             "Alerts and the dashboard read only the metric names that the project's rules produce.",
             "remove `configMap` to use the project's rules, or make yours report the names in stacks/README.md, under "
             '"Metrics".',
-            Severity.WARNING,
         )
 
 
@@ -115,11 +113,10 @@ def _check_checkpoint_metrics(flow: ExpandedFlow) -> Iterator[Problem]:
     """Source: MirrorCheckpointMetrics of Kafka 4.3, one sensor for all groups of a task."""
     checkpoint = flow.settings.connectors.checkpoint
     if checkpoint.enabled and reports_new(checkpoint.config):
-        yield Problem(
+        yield warning(
             flow.where(f"connectors.checkpoint.config.{FORMS}"),
             "checkpoint-metrics-refused",
             f"`{FORMS}` of the checkpoint connector is `{checkpoint.config[FORMS]}`",
             "With the new names, Kafka 4.3 refuses the metrics of all groups of a task but the first.",
             f"remove `{FORMS}` from the checkpoint connector; the source connector can keep it.",
-            Severity.WARNING,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from components.checks.property_values import check_credential, check_hostnames, check_value
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.replication_policy import Side
 from components.properties.clients import split_prefix
@@ -333,13 +333,12 @@ def _check_data_producer(place: _Place, key: str, meaning: ClientProperty) -> It
     side = place.offset_syncs or "source"
     if producers == ["offset-syncs-producer"] and meaning.missed and not key.startswith("source."):
         name = meaning.definition.name
-        yield Problem(
+        yield warning(
             f"{place.where}.{key}",
             "property-without-effect",
             f"`{key}` has no effect on replicated records",
             "It reaches only the producer of offset syncs. The worker's producer writes the records.",
             f"set `producer.override.{name}` for records, or `{side}.producer.{name}` for offset syncs.",
-            Severity.WARNING,
         )
 
 
@@ -407,22 +406,20 @@ def _check(flow: ExpandedFlow, place: str, config: Mapping[str, PropertyValue]) 
         return str(config.get(key, "")).lower() in values
 
     if is_set("errors.tolerance", "all"):
-        yield Problem(
+        yield warning(
             flow.where(f"{place}.errors.tolerance"),
             "failures-skipped",
             "`errors.tolerance` is `all`",
             "The connector then skips each record that a transform or the target refuses. The record is missing on the "
             "target, and no task fails (KIP-779).",
             "remove it; the task then fails at such a record.",
-            Severity.WARNING,
         )
     if is_set("refresh.topics.enabled", "false"):
-        yield Problem(
+        yield warning(
             flow.where(f"{place}.refresh.topics.enabled"),
             "new-topics-left-out",
             "`refresh.topics.enabled` is `false`",
             "The connector looks for topics and partitions only when it starts. Those created later are not "
             "replicated.",
             "remove it; `intervals.refreshTopicsSeconds` says how often to look.",
-            Severity.WARNING,
         )

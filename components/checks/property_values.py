@@ -5,7 +5,7 @@ in plain text instead of by reference, and placeholders for objects that the wor
 import re
 from collections.abc import Iterator
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import namespace_name
 from components.properties.definitions import Definition, PropertyType
@@ -105,14 +105,13 @@ def check_credential(where: str, key: str, value: object) -> Iterator[Problem]:
 def check_hostnames(where: str, key: str, value: object) -> Iterator[Problem]:
     """A client verifies that a certificate belongs to the broker it connects to."""
     if key.endswith("ssl.endpoint.identification.algorithm") and not str(value).strip():
-        yield Problem(
+        yield warning(
             where,
             "hostname-not-verified",
             f"`{key}` is empty, so the client does not verify hostnames",
             "Anyone with a certificate from an authority that the client trusts can pose as a broker, and read the "
             "login and every record.",
             "remove it, and issue certificates that name the brokers' hosts.",
-            Severity.WARNING,
         )
 
 

@@ -4,7 +4,7 @@ exactly one place, accepted findings exist and have a reason, and some stack dep
 
 from collections.abc import Collection, Iterator, Sequence
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
 from components.flows.expansion import ExpandedFlow, expand
 from components.properties.definitions import nearest
@@ -107,12 +107,11 @@ def check_deployed(
         if target is not None and target.region not in regions:
             region_of_flow[flow.replication, flow.settings.source, flow.settings.target] = target.region
     for (replication, source, alias), region in region_of_flow.items():
-        yield Problem(
+        yield warning(
             f"replications.{replication}",
             "deployed-by-no-stack",
             f"no stack {'that can be read ' if unread else ''}deploys the flow from `{source}` to `{alias}`",
             f"{files}A stack deploys the flows whose target is in its region. `{alias}` is in `{region}`, but the "
             f"stacks of this topology have {'only ' if len(regions) == 1 else ''}{listed}.",
             f"add a stack file with `replication:topology: {name}` and `replication:region: {region}`.",
-            Severity.WARNING,
         )

@@ -5,7 +5,7 @@ filters of the user's own: what can no longer be derived with them.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, Severity, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import offset_syncs_topic_name, replication_policy, storage_topic_name
 from components.flows.selections import each_source, excluded_groups, pattern_lists, topic_lists, topic_selection
@@ -61,13 +61,12 @@ def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
         for index, entry in enumerate(entries[:-1]):
             if flags := flags_for_later_entries(entry):
                 only = f"{flags[:-1]}:{entry.removeprefix(flags)})" if entry.startswith(flags) else "(?i:…)"
-                yield Problem(
+                yield warning(
                     flow.where(f"{key}.{index}"),
                     "pattern-not-judged",
                     f"`{flags}` in `{entry}` also applies to all later entries, but the checks ignore that",
                     "MirrorMaker joins the entries of a list into one expression, and the flag applies up to its end.",
                     f"write `{only}`.",
-                    Severity.WARNING,
                 )
 
 
@@ -76,13 +75,12 @@ def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
     for where, name in _entries(flow, pattern_lists(flow.settings)):
         if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS):
             meant = re.sub(r"\.$", r"\\.", name)
-            yield Problem(
+            yield warning(
                 where,
                 "beginning-without-wildcard",
                 f"`{name}` looks like a prefix, but matches only itself",
                 f"An entry must match the whole name, so it does not match `{name}eu`.",
                 f"write `{meant}.*`, or ignore this if the whole name is `{name}`.",
-                Severity.WARNING,
             )
 
 
@@ -90,14 +88,13 @@ def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
     """No list has an entry twice."""
     for key, entries in pattern_lists(flow.settings).items():
         for entry in sorted({entry for entry in entries if entries.count(entry) > 1}):
-            yield Problem(
+            yield warning(
                 flow.where(key),
                 "listed-twice",
                 f"`{entry}` is in the list more than once",
                 "It is rendered only once, because connectors of Kafka 4.2 and later refuse a list with a repeated "
                 "entry.",
                 "remove the repetition, or correct it if another name was meant.",
-                Severity.WARNING,
             )
 
 
@@ -280,14 +277,13 @@ def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
 
 
 def _unjudged(where: str, pattern: str, reason: str) -> Problem:
-    return Problem(
+    return warning(
         where,
         "pattern-not-judged",
         f"`{pattern}` is not judged",
         f"It cannot be evaluated here: {reason}. So the checks do not know which names it matches, and `replicate "
         "validate` refuses the flow.",
         f"check yourself what it matches, or {_SIMPLE_PATTERN}",
-        Severity.WARNING,
     )
 
 
@@ -334,7 +330,7 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
     policy = flow.settings.policy
     # A deployed connector names only the class, so a diff cannot know what `policy` says.
     diffs = " Diffs treat it as the default policy." if policy is Policy.IDENTITY else ""
-    yield Problem(
+    yield warning(
         flow.where("policyClass"),
         "policy-not-known",
         f"the checks do not know how `{name}` names topics",
@@ -342,18 +338,16 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
         f"are derived as for `policy: {policy.value}`.{diffs}",
         "set `policy` to the policy that names topics as your class does. If neither policy does, do not rely on these "
         "results for this replication.",
-        Severity.WARNING,
     )
 
 
 def _filter(flow: ExpandedFlow, key: str, name: str) -> Problem:
     of_kafka, lists, checks = _FILTERS[key]
-    return Problem(
+    return warning(
         flow.where(key),
         "filter-not-known",
         f"the checks do not know what `{name}` selects",
         f"{checks}, ACLs, diffs and the validation job's parameters assume that the class reads {lists} as Kafka's "
         f"{of_kafka} does.",
         f"make {lists} select what the class selects; otherwise do not rely on these results for this replication.",
-        Severity.WARNING,
     )

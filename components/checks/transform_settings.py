@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from components.checks.property_values import check_value
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.flows.naming import replication_policy
 from components.flows.selections import each_source, source_key, topic_selection
@@ -73,13 +73,12 @@ def _refused(where: str, role: Role, what: str, remedy: str) -> Problem:
 
 
 def _not_known(where: str, name: str, role: Role) -> Problem:
-    return Problem(
+    return warning(
         where,
         "class-not-known",
         f"`{name}` is not the short name of any of Kafka's {role.value}s",
         "If a class in the workers' image has this name, Connect finds it. Otherwise it would refuse the connector.",
         "write the full name of the class, with its package.",
-        Severity.WARNING,
     )
 
 
@@ -295,12 +294,11 @@ def _matches_none(flow: Flow, pattern: str) -> bool:
 def _never_holds(where: str, flow: Flow, pattern: str, *, negate: bool) -> Problem:
     policy = replication_policy(flow)
     prefix = policy.prefix_of(flow.topics[0])
-    return Problem(
+    return warning(
         where,
         "predicate-never-holds",
         f"`{pattern}` matches no topic that the transform sees",
         f"A transform sees a topic under its name on the target, such as `{policy.remote(flow.topics[0])}`. So this "
         f"one is applied to {'every record' if negate else 'no record'}.",
         f"begin the pattern with `{re.escape(prefix)}`." if prefix else "correct the pattern.",
-        Severity.WARNING,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from components.checks.property_values import check_credentials
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.heartbeats import EVERYTHING, Heartbeats
 from components.flows.naming import replication_policy
@@ -329,18 +329,17 @@ def _json_envelope(source: _Source, finding: JsonEnvelope) -> Problem:
     why = f'Without `{key}: false`, every {finding.part} becomes `{{"schema":null,"payload":…}}`.'
     if finding.reading:
         why = f"A {finding.part} without one, such as plain JSON, fails the task."
-    return Problem(
+    return warning(
         where,
         "json-envelope",
         f"JsonConverter {'expects' if finding.reading else 'adds'} an envelope of `schema` and `payload`",
         why,
         f"set `{key}: false`, or `true` if that is what you mean.",
-        Severity.WARNING,
     )
 
 
 def _headers_become_text(source: _Source) -> Problem:
-    return Problem(
+    return warning(
         source.where("transforms.converters.header"),
         "headers-become-text",
         "the records' own headers are changed",
@@ -348,5 +347,4 @@ def _headers_become_text(source: _Source) -> Problem:
         "JsonConverter) or as the name of a Java object (StringConverter). One for numbers, such as IntegerConverter, "
         "fails the task.",
         "make sure that the records have no headers, or remove it and add only headers with `value.literal: 'null'`.",
-        Severity.WARNING,
     )

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.contract.problems import Problem, Severity
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow
 from components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
 from components.render.client_settings import client_settings, flow_clients, with_defaults
@@ -89,9 +89,9 @@ def _check_ceilings(
     ]
     where = flow.where("tuning")
     if words := _ceiling(flow, part, fetching, fetch_limits):
-        yield Problem(where, "fetch-ceiling", *words, severity=Severity.WARNING)
+        yield warning(where, "fetch-ceiling", *words)
     if words := _ceiling(flow, part, producing, produce_limits):
-        yield Problem(where, "produce-ceiling", *words, severity=Severity.WARNING)
+        yield warning(where, "produce-ceiling", *words)
 
 
 def _limits(settings: Mapping[str, EffectiveSetting], *names: str) -> list[_Limit]:
@@ -151,24 +151,22 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Effective
             f"set `producer.override.{_IN_FLIGHT}` to at most {_MOST_IN_FLIGHT} and `producer.override.acks` to all.",
         )
     if not idempotent and acks in {"0", "1"}:
-        yield Problem(
+        yield warning(
             where,
             "records-may-be-lost",
             f"the producer of records has `acks` {acks}",
             "The target then confirms a record before other brokers have it. If its broker fails, the record is lost, "
             "and the connector does not send it again.",
             "set `producer.override.acks` to all, or remove it.",
-            Severity.WARNING,
         )
     if not idempotent and in_flight > 1:
-        yield Problem(
+        yield warning(
             where,
             "records-may-reorder",
             f"the producer of records has {in_flight} requests in flight and is not idempotent",
             "A batch that is sent again can end up after later batches of its partition. Connect disables "
             "idempotence unless it is enabled explicitly.",
             "set `producer.override.enable.idempotence` to true.",
-            Severity.WARNING,
         )
 
 

@@ -58,6 +58,11 @@ class Problem:
         return f"{self.place}: {self.text}" if self.place else self.text
 
 
+def warning(where: str, code: str, what: str, why: str, remedy: str) -> Problem:
+    """Return a problem that stops nothing."""
+    return Problem(where, code, what, why, remedy, Severity.WARNING)
+
+
 class ReplicationError(Exception):
     """All problems that were found, sorted by `where`; raised once, before anything is registered or rendered."""
 

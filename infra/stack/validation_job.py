@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from zoneinfo import available_timezones
 
-from components.contract.problems import Problem, ReplicationError, Severity
+from components.contract.problems import Problem, ReplicationError, warning
 from components.contract.spark_conf import DRIVER_HEAP, SparkSettings, why_not_conf, why_not_master, why_not_memory
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.naming import validation_run_name
@@ -260,13 +260,12 @@ def _when(asked: InCluster) -> Iterator[Problem]:
             f"did you mean `{near}`?" if near else "name it like `Etc/UTC` or `Europe/Berlin`.",
         )
     if asked.deadline_seconds <= asked.ready_seconds:
-        yield Problem(
+        yield warning(
             f"{_WHERE}.deadlineSeconds",
             "deadline-before-verdict",
             f"a run ends after {asked.deadline_seconds} s, and may wait {asked.ready_seconds} s for the connectors",
             "A run that Kubernetes ends publishes no verdict, so nobody would learn that the connectors do not run.",
             f"set `deadlineSeconds` to more than {asked.ready_seconds}, or lower `readySeconds`.",
-            Severity.WARNING,
         )
 
 

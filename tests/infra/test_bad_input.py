@@ -55,10 +55,11 @@ def codes_in_sources() -> set[str]:
         node
         for source in sources
         for node in ast.walk(ast.parse(source.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Problem", "warning")
     ]
     codes = {str(call.args[1].value) for call in calls if isinstance(call.args[1], ast.Constant)}
-    return codes - {"config-without-stack"}
+    # The operator's stand-in has warnings of its own, whose texts are not codes.
+    return {code for code in codes if " " not in code} - {"config-without-stack"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])

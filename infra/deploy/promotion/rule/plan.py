@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity, raise_errors
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors, warning
 from components.topology.clusters import Model, is_label, is_subdomain
 from components.topology.model import schema_text
 from components.topology.parsing import parse_model
@@ -156,14 +156,13 @@ def check_left_out(plan: PromotionPlan, topologies: Mapping[str, str]) -> Iterat
     promoted = {topologies[stack]: stack for stack in reversed(named) if stack in topologies}
     for stack, topology in sorted(topologies.items()):
         if stack not in named and topology in promoted:
-            yield Problem(
+            yield warning(
                 "environments",
                 "stack-in-no-wave",
                 f"`{stack}` is in no wave",
                 f"It reads the topology `{topology}`, as does `{promoted[topology]}`, which is in a wave. But "
                 f"`replicate promote` never deploys `{stack}`, and no other stack waits for its proof.",
                 "add it to the `stacks` of a wave, or ignore this if you leave it out on purpose.",
-                Severity.WARNING,
             )
 
 
