@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from components.flows.naming import MIRRORED
-from components.flows.operators import CLUSTER_LABEL
 from components.properties.definitions import Owner, definitions, nearest, supported_versions
 from components.render.kafka_connect import BYTE_CONVERTERS
 from components.topology.clusters import is_label, is_subdomain
@@ -45,33 +44,27 @@ def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
         yield from _file_of_workers(found.workers[0])
         connect = _workers_of(found.workers[0])
     else:
-        first = found.rest[0]
+        file = found.rest[0][0]
         why = (
             "Connect's REST API does not report the worker group, its topics and its converters, so the project uses "
             "a new group, which has no offsets: the connectors would copy every record again."
         )
         remedy = "also import the workers' `connect-distributed.properties`, or their KafkaConnect."
-        yield LeftOut(first.file, "", "", "workers-not-said", why, remedy)
-        addresses = (connector.config.get("target.cluster.bootstrap.servers") for connector in found.rest)
+        yield LeftOut(file, "", "", "workers-not-said", why, remedy)
+        addresses = (connector.config.get("target.cluster.bootstrap.servers") for _, connector in found.rest)
         address = next(filter(None, addresses), "")
-        connect = read_workers(first.file, first.namespace, "connect", address, _NAMELESS)
+        connect = read_workers(file, found.namespace, "connect", address, _NAMELESS)
     found.objects.append(connect)
     yield from _add(found, connect, named=connect.keeps_group)
 
 
 def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[LeftOut]:
     """Add the connectors to the workers. `named`: whether these workers have the group that runs them now."""
-    managed = {connector.name for connector in found.of("KafkaConnector") if _runs_on(connector, workers)}
+    own = (workers.namespace, workers.name)
+    managed = {read.name for read in found.of("KafkaConnector") if (read.namespace, read.workers) == own}
     mirrors = bool(found.of("KafkaMirrorMaker2"))
-    for reported in found.rest:
-        connector = read_connector(
-            reported.file,
-            workers.namespace,
-            workers.name,
-            reported.name,
-            _spec(reported),
-            part=f"connector {reported.name}",
-        )
+    for file, reported in found.rest:
+        connector = read_connector(file, *own, reported.name, _spec(reported), part=f"connector {reported.name}")
         if reported.name in managed or (mirrors and MIRRORED.fullmatch(reported.name)):
             why = "The object from which the operator creates this connector was also read."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
@@ -83,11 +76,6 @@ def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[Left
                 yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
             if named and role_of(connector) == "source" and not is_subdomain(reported.name):
                 yield _lost_offsets(connector, reported.name)
-
-
-def _runs_on(connector: ReadObject, workers: ReadObject) -> bool:
-    cluster = (connector.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL)
-    return (connector.namespace, cluster) == (workers.namespace, workers.name)
 
 
 def _spec(given: RestConnector) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class _Dedicated:
         connect = read_workers(
             self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
         )
-        return flow_of(name, connect, by_role, [], self.kafka)
+        return flow_of(name, connect, by_role, {}, self.kafka)
 
     def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, Setting]) -> ReadProperties:
         spec = {"class": CONNECTOR_CLASSES[role], "config": _values(settings)}

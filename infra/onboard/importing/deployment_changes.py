@@ -17,10 +17,10 @@ from components.topology.clusters import ConfigValue, is_subdomain
 from components.topology.parsing import parse_topology
 from infra.onboard.importing.effective import effective_state, objects_of
 from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.reading import ReadObject, read_documents
+from infra.onboard.importing.mirrors import group_part
+from infra.onboard.importing.reading import ReadObject, config_map_data, read_documents
 from infra.onboard.importing.topologies import ImportedTopology
-from infra.onboard.importing.values import OURS, Placeholders, may_be_secret, providers_of
+from infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
 
 _CONNECTOR = "connector "
 #: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
@@ -73,11 +73,9 @@ class ImportChanges:
 def changes_of_import(imported: Imported, deployment: Deployment, placeholders: Placeholders) -> ImportChanges:
     """Compare what was read with what the topology renders for it."""
     kafka = deployment.flows[0].expanded.kafka
-    flows = {flow.settings.source: flow.name for flow in deployment.flows}
-    ours = {planned.key: planned.manifest for planned in deployment.objects}
     theirs = objects_of(imported, placeholders)
-    before = effective_state(imported.name, theirs, placeholders, kafka, flows)
-    after = effective_state(imported.name, ours, replace(placeholders, providers=OURS), kafka, flows)
+    before = effective_state(imported.name, theirs, placeholders, kafka, _by_source(deployment))
+    after = _after(imported.name, deployment, replace(placeholders, providers=OURS))
     effects = all_effects([before], [after], _topology_path([deployment]))
     return ImportChanges(imported.name, effects, tuple(sorted(_changed_settings(before, after), key=str)))
 
@@ -155,42 +153,39 @@ _CARRIED = frozenset({"topics-move", "connector-renamed", "namespace-created"})
 
 _EXCLUDED = "topics.exclude"
 
-#: The data of ConfigMaps by namespace and name.
-ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
-
 
 def effects_of_move(
     body: Manifest, index: int, deployments: Sequence[Deployment], config_maps: ConfigMaps
 ) -> tuple[Effect, ...]:
     """Return the effects, restarts aside, if these deployments replace a mirror, most severe first."""
     before = _before(body, index, deployments[0], config_maps)
-    after = [_after(deployment, config_maps) for deployment in deployments]
+    after = [
+        _after(deployment.name, deployment, Placeholders(deployment.flows[0].namespace, OURS, config_maps))
+        for deployment in deployments
+    ]
     same = _on_the_same_workers(before, after)
     effects = all_effects([same], after, _topology_path(deployments))
     return tuple(effect for effect in effects if effect.code not in _CARRIED and effect.severity is not Impact.RESTART)
-
-
-def worker_config(body: Manifest) -> Mapping[str, str]:
-    """Return the worker configuration of a KafkaMirrorMaker2 of either API; empty if the operator refuses it."""
-    normal = ends_of_mirrors(ReadObject("", body))
-    return dict(normal[0].get("config") or {}) if isinstance(normal, tuple) else {}
 
 
 def _before(body: Manifest, index: int, deployment: Deployment, config_maps: ConfigMaps) -> DeploymentState:
     alone = {**body, "spec": {**body["spec"], "mirrors": [body["spec"]["mirrors"][index]]}}
     read = read_documents("the cluster", [alone]).objects
     flow = deployment.flows[0]
-    placeholders = Placeholders(body["metadata"]["namespace"], providers_of(worker_config(body)), config_maps)
+    workers = group_part(ReadObject("", body)).get("config") or {}
+    placeholders = Placeholders.of(body["metadata"]["namespace"], workers, config_maps)
     objects = objects_of(Imported(flow.name, "", {}, {}, read), placeholders)
     return effective_state(flow.name, objects, placeholders, flow.expanded.kafka, {flow.alias("source"): flow.name})
 
 
-def _after(deployment: Deployment, config_maps: ConfigMaps) -> DeploymentState:
+def _after(name: str, deployment: Deployment, placeholders: Placeholders) -> DeploymentState:
     objects = {planned.key: planned.manifest for planned in deployment.objects}
-    first = deployment.flows[0]
-    placeholders = Placeholders(first.namespace, OURS, config_maps)
-    flows = {flow.settings.source: flow.name for flow in deployment.flows}
-    return effective_state(deployment.name, objects, placeholders, first.expanded.kafka, flows)
+    kafka = deployment.flows[0].expanded.kafka
+    return effective_state(name, objects, placeholders, kafka, _by_source(deployment))
+
+
+def _by_source(deployment: Deployment) -> dict[str, str]:
+    return {flow.settings.source: flow.name for flow in deployment.flows}
 
 
 def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentState]) -> DeploymentState:
@@ -251,19 +246,15 @@ def changes_of_imports(imported: ImportedTopology, config_maps: Sequence[ReadObj
         if isinstance(cluster.bootstrap_servers, ConfigValue)
     }
     rendered = {deployment.name: deployment for deployment in deployments(resolve_flows(topology, None, unknown))}
-    data = {
-        (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {}) for config_map in config_maps
-    }
+    data = config_map_data(config_maps)
     proofs = []
     for replication in imported.imported:
-        workers, silent = replication.read[0], without_heartbeats(rendered[replication.name].flows)
-        if replication.mirror_index is not None:
-            effects = effects_of_move(workers.body, replication.mirror_index, [rendered[replication.name]], data)
-            proofs.append(ImportChanges(replication.name, effects, (), silent))
-            continue
-        config = workers.spec.get("config") or {}
-        proof = changes_of_import(
-            replication, rendered[replication.name], Placeholders(workers.namespace, providers_of(config), data)
-        )
-        proofs.append(replace(proof, without_heartbeats=silent))
+        workers, deployment = replication.read[0], rendered[replication.name]
+        if replication.mirror_index is None:
+            placeholders = Placeholders.of(workers.namespace, workers.config, data)
+            proof = changes_of_import(replication, deployment, placeholders)
+        else:
+            effects = effects_of_move(workers.body, replication.mirror_index, [deployment], data)
+            proof = ImportChanges(replication.name, effects, ())
+        proofs.append(replace(proof, without_heartbeats=without_heartbeats(deployment.flows)))
     return proofs

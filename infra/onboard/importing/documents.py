@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from components.properties.values import value_text
 from infra.onboard.importing.left_out import LeftOut
 from infra.stack.yaml_files import MERGE
 
@@ -58,14 +59,15 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
 
 
 #: A line that only the file of a dedicated MirrorMaker has; in YAML such a line would be a text.
-_ALIASES = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
+OF_DEDICATED = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
+#: A line that the properties of Connect's workers have.
+OF_WORKERS = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
 
 _COMMENT = re.compile(r"[ \t\f]*[#!]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _KEY = re.compile(r"((?:\\.|[^\\:= \t\f])*)[ \t\f]*[:=]?[ \t\f]*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_GROUP = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,6 @@ class PropertiesFile:
     properties: Mapping[str, str]
 
 
-def is_dedicated(content: bytes) -> bool:
-    """Return whether a file is a dedicated MirrorMaker's."""
-    return _ALIASES.search(content) is not None
-
-
-def has_workers(content: bytes) -> bool:
-    """Return whether a file has the properties of Connect's workers."""
-    return _GROUP.search(content) is not None
-
-
 class EscapeError(ValueError):
     """A file that Java refuses because of an escape in an entry. `line` is where the entry begins, counted from 1."""
 
@@ -95,22 +87,21 @@ class EscapeError(ValueError):
         super().__init__(f"line {line}: \\u without four hexadecimal digits")
 
 
-def properties_file(file: str, content: bytes, namespace: str, left_out: list[LeftOut]) -> list[PropertiesFile]:
+def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[str, str] | None:
     """Return a file's properties, None if Java refuses it; note the reason, and each duplicate key."""
+    properties: dict[str, str] = {}
     try:
-        entries = list(java_properties(content.decode("utf-8", "replace")))
+        for number, key, value in list(java_properties(content.decode("utf-8", "replace"))):
+            if key in properties:
+                why = f"`{key}` is given twice, and only the last value counts."
+                left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
+            properties[key] = value
     except EscapeError as error:
         why = "A `\\u` in it has no four hexadecimal digits after it, so Java refuses the whole file."
         remedy = "correct it; a backslash itself is written as `\\\\`."
         left_out.append(LeftOut(file, "", f"line {error.line}", "invalid-properties", why, remedy))
-        return []
-    properties: dict[str, str] = {}
-    for number, key, value in entries:
-        if key in properties:
-            why = f"`{key}` is given twice, and only the last value counts."
-            left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
-        properties[key] = value
-    return [PropertiesFile(file, namespace, properties)]
+        return None
+    return properties
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
@@ -140,11 +131,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: _letter(found[1]), text)
+    def letter(escape: re.Match[str]) -> str:
+        return chr(int(escape[1][1:], 16)) if len(escape[1]) == 5 else _LETTERS.get(escape[1], escape[1])
 
-
-def _letter(escaped: str) -> str:
-    return chr(int(escaped[1:], 16)) if len(escaped) == 5 else _LETTERS.get(escaped, escaped)
+    return _ESCAPE.sub(letter, text)
 
 
 #: Connect's states for a connector that is neither paused nor stopped. Source: AbstractStatus.State.
@@ -157,74 +147,37 @@ _CLASS = "connector.class"
 
 @dataclass(frozen=True)
 class RestConnector:
-    """A connector as Connect reports it; `state` is as in a KafkaConnector, None if the answer lacks it."""
+    """A connector as Connect reports it; `config` is empty, or `state` None, if the answer lacks it."""
 
-    file: str
-    namespace: str
     name: str
     config: Mapping[str, str]
     state: str | None
 
 
-def rest_connectors(document: object, file: str, namespace: str) -> list[RestConnector]:
-    """Return the connectors of an answer; none if it is something else."""
-    return [
-        RestConnector(file, namespace, str(name), _texts(config), _STATES.get(str(state).upper()))
-        for name, config, state in _connectors(document)
-    ]
-
-
-def without_config(document: object, file: str) -> list[LeftOut]:
-    """Return the connectors for which an answer has only the status, as from `GET /connectors?expand=status`."""
-    if not isinstance(document, Mapping) or "kind" in document:
-        return []
-    why = "The answer has its status, but not its configuration."
-    return [
-        LeftOut(file, f"connector {name}", "", "config-not-said", why, COMPLETE)
-        for name, reported in document.items()
-        if isinstance(reported, Mapping) and _config(reported) is None and _state(reported) is not None
-    ]
-
-
-def _connectors(document: object) -> Iterator[tuple[object, Mapping[str, Any], object]]:
+def rest_connectors(document: object) -> Iterator[RestConnector]:
+    """Yield the connectors of an answer of Connect; none if it is something else."""
     if isinstance(document, list):
         for entry in document:
-            yield from _connectors(entry)
+            yield from rest_connectors(entry)
     elif isinstance(document, Mapping) and "kind" not in document:
         if _CLASS in document:
-            yield document.get("name", "connector"), document, None
-        elif _is_config(document.get("config")):
-            yield document.get("name", document["config"].get("name", "connector")), document["config"], None
+            yield _connector(document.get("name", "connector"), document, None)
+        elif _CLASS in (config := _mapping(document, "config")):
+            yield _connector(document.get("name", config.get("name", "connector")), config, None)
         else:
-            yield from _expanded(document)
+            # Of `GET /connectors?expand=info`, of `expand=status`, or of both.
+            for name, reported in document.items():
+                config = _mapping(_mapping(reported, "info"), "config")
+                state = _mapping(_mapping(reported, "status"), "connector").get("state")
+                if _CLASS in config or state is not None:
+                    yield _connector(name, config if _CLASS in config else {}, state)
 
 
-def _expanded(document: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any], object]]:
-    """Yield the connectors of `GET /connectors?expand=info`, with their states if `expand=status` was also given."""
-    for name, reported in document.items():
-        if isinstance(reported, Mapping) and (config := _config(reported)) is not None:
-            yield name, config, _state(reported)
+def _mapping(given: object, key: str) -> Mapping[str, Any]:
+    inner = given.get(key) if isinstance(given, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
 
 
-def _config(reported: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    info = reported.get("info")
-    config = info.get("config") if isinstance(info, Mapping) else None
-    return config if isinstance(config, Mapping) and _is_config(config) else None
-
-
-def _state(reported: Mapping[str, Any]) -> object:
-    status = reported.get("status")
-    connector = status.get("connector") if isinstance(status, Mapping) else None
-    return connector.get("state") if isinstance(connector, Mapping) else None
-
-
-def _is_config(given: object) -> bool:
-    return isinstance(given, Mapping) and _CLASS in given
-
-
-def _texts(config: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        str(key): str(value).lower() if isinstance(value, bool) else str(value)
-        for key, value in config.items()
-        if value is not None
-    }
+def _connector(name: object, config: Mapping[str, Any], state: object) -> RestConnector:
+    texts = {str(key): value_text(value) for key, value in config.items() if value is not None}
+    return RestConnector(str(name), texts, _STATES.get(str(state).upper()))

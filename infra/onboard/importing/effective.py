@@ -18,9 +18,10 @@ from components.render.planned_objects import PART_OF, Manifest
 from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.logins import OPTION
 from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
+from infra.onboard.importing.reading import ReadObject
 from infra.onboard.importing.settings import OLD_NAMES
 from infra.onboard.importing.values import Placeholders
-from infra.onboard.importing.workers import CONVERTERS, group_name
+from infra.onboard.importing.workers import CONVERTERS, group_name, state_of
 
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
@@ -37,27 +38,24 @@ def objects_of(imported: Imported, placeholders: Placeholders) -> dict[str, Mani
     """Return the objects as rendering would name them, without parts whose form differs between versions."""
     objects: dict[str, Manifest] = {}
     for read in imported.read:
-        body = {**read.body, "spec": {**read.spec}}
-        metadata = dict(body["metadata"])
-        body["metadata"] = {**metadata, "labels": {**(metadata.get("labels") or {}), PART_OF: imported.name}}
+        metadata = dict(read.body["metadata"])
+        metadata["labels"] = {**(metadata.get("labels") or {}), PART_OF: imported.name}
+        body = {**read.body, "spec": {**read.spec}, "metadata": metadata}
         if read.kind == "KafkaMirrorMaker2":
             body["spec"]["mirrors"] = list(_mirrors(read, placeholders))
             objects["mirror-maker2"] = body
         elif read.kind == "KafkaConnect":
-            body["spec"]["config"] = read.spec.get("config") or {}
+            body["spec"]["config"] = read.config
             objects["connect"] = body
         else:
-            body["spec"]["config"] = {
-                key: value for key, value in (read.spec.get("config") or {}).items() if value is not None
-            }
-            role = role_of(read)
-            body["spec"]["state"] = read.spec.get("state") or ("paused" if read.spec.get("pause") else "running")
+            body["spec"]["config"] = {key: value for key, value in read.config.items() if value is not None}
+            body["spec"]["state"] = state_of(read.spec)
             part = imported.parts.get(read.name)
-            objects[f"{role}-connector-{part}" if part else f"{role}-connector"] = body
+            objects[f"{role_of(read)}-connector" + (f"-{part}" if part else "")] = body
     return objects
 
 
-def _mirrors(read: Any, placeholders: Placeholders) -> Iterator[Manifest]:
+def _mirrors(read: ReadObject, placeholders: Placeholders) -> Iterator[Manifest]:
     normal = ends_of_mirrors(read)
     if not isinstance(normal, tuple):
         return
@@ -66,8 +64,7 @@ def _mirrors(read: Any, placeholders: Placeholders) -> Iterator[Manifest]:
         normal_mirror |= selections_of(mirror)
         for role, config in effective_configs(mirror, source, placeholders):
             given = mirror[f"{role}Connector"]
-            state = given.get("state") or ("paused" if given.get("pause") else "running")
-            normal_mirror[f"{role}Connector"] = {**given, "config": config, "state": state}
+            normal_mirror[f"{role}Connector"] = {**given, "config": config, "state": state_of(given)}
         yield normal_mirror
 
 

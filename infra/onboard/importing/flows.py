@@ -9,23 +9,19 @@ from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.plugins import below
 from components.kafka.replication_policy import SIDES, Side
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
-from infra.onboard.importing.reading import ReadObject, ReadProperties
-from infra.onboard.importing.settings import Settings, taken_transforms, without_bytes
-from infra.onboard.importing.values import Placeholders, may_be_secret, providers_of, unresolved
-from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_fields_of, own_labels
+from infra.onboard.importing.reading import Notes, ReadObject, ReadProperties
+from infra.onboard.importing.settings import flow_keys
+from infra.onboard.importing.values import ConfigMaps, Placeholders
+from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys, own_labels
 
-_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
-_SWITCH = {"true": True, "false": False}
-_CLIENTS = ("target.cluster.", "producer.override.", "consumer.override.", "admin.override.")
+_CLIENTS = ("producer.override.", "consumer.override.", "admin.override.")
 #: Properties that the topology expresses in its own way, so a placeholder cannot replace them.
 _TO_KNOW = frozenset({"topics", "topics.exclude", "groups", "groups.exclude", "replication.policy.class"})
-_MANAGED_AT = f"metadata.annotations.{USES_CONNECTOR_RESOURCES}"
+#: Each role with the project's number of tasks.
 TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
 
 
@@ -57,185 +53,91 @@ def role_of(connector: ReadObject) -> ConnectorRole | None:
     return role if role is not None and ("." not in given or given == CONNECTOR_CLASSES[role]) else None
 
 
-def placeholders_of(connect: ReadObject, config_maps: Sequence[ReadObject]) -> Placeholders:
-    """Return what resolves placeholders of the connectors that these workers run."""
-    data = {
-        (config_map.namespace, config_map.name): dict(config_map.body.get("data") or {}) for config_map in config_maps
-    }
-    return Placeholders(connect.namespace, providers_of(connect.spec.get("config") or {}), data)
-
-
 def flow_of(
-    name: str,
-    connect: ReadObject,
-    by_role: Mapping[ConnectorRole, ReadObject],
-    config_maps: Sequence[ReadObject],
-    kafka: str,
+    name: str, connect: ReadObject, by_role: Mapping[ConnectorRole, ReadObject], config_maps: ConfigMaps, kafka: str
 ) -> Imported:
     """Return the flow of a KafkaConnect with one source connector and at most one connector of each other role."""
-    return _Flow(name, connect, by_role, placeholders_of(connect, config_maps), kafka).imported()
+    made = Imported(name, connect.api, {}, {}, [connect, *by_role.values()])
+    of_connect = Notes(connect, made.left_out)
+    notes = {role: Notes(read, made.left_out, "spec") for role, read in by_role.items()}
+    by_operator = not isinstance(by_role["source"], ReadProperties)
+    if by_operator and connect.annotations.get(USES_CONNECTOR_RESOURCES) != "true":
+        why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
+        remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."
+        of_connect(f"metadata.annotations.{USES_CONNECTOR_RESOURCES}", "connectors-not-managed", why, remedy)
+    placeholders = Placeholders.of(connect.namespace, connect.config, config_maps)
+    configs = {role: _config(notes[role], placeholders) for role in by_role}
+    source, target = (configs["source"].get(f"{side}.cluster.alias", side) for side in SIDES)
+    _compare_aliases(configs, notes)
+    made.clusters[source] = _end("source", source, configs["source"], made, notes["source"])
+    if isinstance(connect, ReadProperties):
+        made.clusters[target] = _end("target", target, by_role["source"].config, made, notes["source"])
+    else:
+        made.clusters[target] = Logins(target, of_connect.below("spec"), made.needed).of_fields(connect.spec)
+    own = {role: _without_connections(config, role) for role, config in configs.items()}
+    keys = flow_keys(own, connect.config, CONVERTERS[connect.kind], kafka, notes)
+    fields = connect_of(of_connect, connect.spec, connect.config, name)
+    if isinstance(connect, ReadProperties) and not connect.keeps_group:
+        del fields["groupId"], fields["storageTopics"]
+    made.replication |= {
+        **{"kind": "flow", "source": source, "target": target, **keys},
+        "namespace": {"name": connect.namespace, "create": False},
+        "connect": fields,
+        "connectors": {
+            role: _connector(notes[role], own[role], tasks) if role in by_role else {"enabled": False}
+            for role, tasks in TASKS.items()
+        },
+    }
+    return made
 
 
-@dataclass
-class _Flow:
-    name: str
-    connect: ReadObject
-    by_role: Mapping[ConnectorRole, ReadObject]
-    placeholders: Placeholders
-    kafka: str
-    left_out: list[LeftOut] = field(default_factory=list)
-    needed: dict[str, str] = field(default_factory=dict)
-
-    def imported(self) -> Imported:
-        by_operator = not isinstance(self.by_role["source"], ReadProperties)
-        if (
-            by_operator
-            and (self.connect.body["metadata"].get("annotations") or {}).get(USES_CONNECTOR_RESOURCES) != "true"
-        ):
-            why = "It is not `true`, so the operator ignores the KafkaConnectors. Deploying this project starts them."
-            remedy = "make sure that they are meant to run: Connect's REST API shows what runs now."
-            self.left_out.append(self.connect.left_out(_MANAGED_AT, "connectors-not-managed", why, remedy))
-        configs = {role: self._config(read) for role, read in self.by_role.items()}
-        source = configs["source"]
-        aliases = [source.get(f"{side}.cluster.alias", side) for side in ("source", "target")]
-        self._compare_aliases(configs)
-        clusters = {aliases[0]: self._source(source, aliases[0]), aliases[1]: self._target(aliases[1])}
-        own = {role: _without_connections(config, role) for role, config in configs.items()}
-        replication = self._replication(aliases, own)
-        read = [self.connect, *self.by_role.values()]
-        strimzi = str(self.connect.body["apiVersion"]).rpartition("/")[2]
-        return Imported(self.name, strimzi, replication, clusters, read, self.left_out, self.needed)
-
-    def _compare_aliases(self, configs: Mapping[ConnectorRole, Mapping[str, str]]) -> None:
-        """Report aliases by which the checkpoint connector looks for other topics than the source connector writes."""
-        for side in SIDES:
-            key = f"{side}.cluster.alias"
-            aliases = {role: config.get(key, side).strip() for role, config in configs.items()}
-            known = not any("${" in alias for alias in aliases.values())
-            if known and aliases.get("checkpoint", aliases["source"]) != aliases["source"]:
-                why = (
-                    f"It is `{aliases['checkpoint']}`, but the source connector has `{aliases['source']}`, and topics "
-                    "are named after it: committed offsets are not translated to the records that are copied."
-                )
-                remedy = "give both connectors the same alias."
-                self.left_out.append(
-                    self.by_role["checkpoint"].left_out(f"spec.config.{key}", "connectors-disagree", why, remedy)
-                )
-
-    def _config(self, read: ReadObject) -> dict[str, str]:
-        given = read.spec.get("config") or {}
-        config = {str(key): self.placeholders.text(value) for key, value in given.items() if value is not None}
-        for key in sorted(_TO_KNOW & config.keys()):
-            if f"${{{CONFIG_MAP_PROVIDER}:" in config[key]:
-                why = f"{config[key]} is in a ConfigMap that was not read, and without it the selection is not known."
-                remedy = "also import the ConfigMap."
-                self.left_out.append(read.left_out(f"spec.config.{key}", "config-map-not-read", why, remedy))
-        return config
-
-    def _source(self, config: Mapping[str, str], alias: str) -> dict[str, Any]:
-        return self._end("source", config, alias)
-
-    def _end(self, side: Side, config: Mapping[str, str], alias: str) -> dict[str, Any]:
-        prefix = f"{side}.cluster."
-        given = below(prefix, config)
-        given.pop("alias", None)
-        return self._logins(alias, self.by_role["source"], f"config.{prefix}").of_properties(given)
-
-    def _target(self, alias: str) -> dict[str, Any]:
-        if not isinstance(self.connect, ReadProperties):
-            return self._logins(alias, self.connect, "").of_fields(self.connect.spec)
-        return self._end("target", self.by_role["source"].spec["config"], alias)
-
-    def _logins(self, alias: str, read: ReadObject, prefix: str) -> Logins:
-        def refuse(where: str, code: str, why: str, remedy: str) -> LeftOut:
-            return read.left_out(f"spec.{prefix}{where}", code, why, remedy)
-
-        return Logins(alias, read.namespace, refuse, self.left_out, self.needed)
-
-    def _replication(self, aliases: list[str], own: dict[ConnectorRole, dict[str, str]]) -> dict[str, Any]:
-        config = dict(self.connect.spec.get("config") or {})
-        converters = CONVERTERS["KafkaConnect"] | {
-            key: str(value) for key, value in config.items() if ".converter" in key
-        }
-        transforms = taken_transforms(own["source"], converters, self._refuse_credential)
-        for role in own.keys() - {"source"}:
-            without_bytes(own[role])
-        refuse = {role: _refusing(read) for role, read in self.by_role.items()}
-        settings = Settings(own, self.kafka, refuse, self.left_out)
-        support = str(config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
-        if support != "disabled":
-            settings.flow["exactlyOnce"] = support
-        flow = settings.read()
-        return {
-            "kind": "flow",
-            "source": aliases[0],
-            "target": aliases[1],
-            **{key: value for key, value in flow.items() if value not in ([], {})},
-            **({"transforms": transforms} if transforms else {}),
-            "namespace": {"name": self.connect.namespace, "create": False},
-            "connect": self._connect(config),
-            "connectors": {role: self._connector(role, own) for role in TASKS},
-        }
-
-    def _connect(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        fields = connect_of(self.connect, self.connect.spec, config, self.name, self.left_out)
-        named = not isinstance(self.connect, ReadProperties) or self.connect.keeps_group
-        return {key: value for key, value in fields.items() if named or key not in {"groupId", "storageTopics"}}
-
-    def _refuse_credential(self, key: str) -> None:
-        self.left_out.append(open_credential(_refusing(self.by_role["source"]), key))
-
-    def _connector(self, role: ConnectorRole, own: Mapping[ConnectorRole, dict[str, str]]) -> dict[str, Any]:
-        read = self.by_role.get(role)
-        if read is None:
-            return {"enabled": False}
-        refuse = _refusing(read)
-        fields = connector_fields_of(read.spec, refuse, self.left_out, TASKS[role])
-        config = passed_config(own[role], refuse, self.left_out)
-        return {
-            **({"name": read.name} if is_subdomain(read.name) else {}),
-            **own_labels(read, self.left_out),
-            **fields,
-            **({"config": config} if config else {}),
-        }
+def _config(notes: Notes, placeholders: Placeholders) -> dict[str, str]:
+    given = notes.read.config
+    config = {str(key): placeholders.text(value) for key, value in given.items() if value is not None}
+    for key in sorted(_TO_KNOW & config.keys()):
+        if f"${{{CONFIG_MAP_PROVIDER}:" in config[key]:
+            why = f"{config[key]} is in a ConfigMap that was not read, and without it the selection is not known."
+            notes(f"config.{key}", "config-map-not-read", why, "also import the ConfigMap.")
+    return config
 
 
-def _refusing(read: ReadObject) -> Any:
-    return lambda where, code, why, remedy: read.left_out(f"spec.{where}", code, why, remedy)
+def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]) -> None:
+    """Report aliases by which the checkpoint connector looks for other topics than the source connector writes."""
+    for side in SIDES:
+        key = f"{side}.cluster.alias"
+        aliases = {role: config.get(key, side).strip() for role, config in configs.items()}
+        known = not any("${" in alias for alias in aliases.values())
+        if known and aliases.get("checkpoint", aliases["source"]) != aliases["source"]:
+            why = (
+                f"It is `{aliases['checkpoint']}`, but the source connector has `{aliases['source']}`, and topics "
+                "are named after it: committed offsets are not translated to the records that are copied."
+            )
+            notes["checkpoint"](f"config.{key}", "connectors-disagree", why, "give both connectors the same alias.")
+
+
+def _end(side: Side, alias: str, config: Mapping[str, str], made: Imported, notes: Notes) -> dict[str, Any]:
+    given = below(f"{side}.cluster.", config)
+    given.pop("alias", None)
+    return Logins(alias, notes.below(f"config.{side}.cluster"), made.needed).of_properties(given)
+
+
+def _connector(notes: Notes, config: Mapping[str, str], tasks: int) -> dict[str, Any]:
+    read = notes.read
+    return {
+        **({"name": read.name} if is_subdomain(read.name) else {}),
+        **own_labels(replace(notes, path="")),
+        **connector_keys(read.spec, config, notes, tasks),
+    }
 
 
 def _without_connections(config: Mapping[str, str], role: ConnectorRole) -> dict[str, str]:
     """Return a configuration without the properties that the clusters of the topology decide."""
-    prefixes = ("source.cluster.", "target.cluster.")
-    own = {key: value for key, value in config.items() if not key.startswith(prefixes)}
+    own = {key: value for key, value in config.items() if not key.startswith(("source.cluster.", "target.cluster."))}
     if role == "heartbeat":
-        ends = {key.removeprefix("target.cluster.") for key in config if key.startswith("target.cluster.")}
-        for prefix in _CLIENTS[1:]:
+        ends = below("target.cluster.", config)
+        for prefix in _CLIENTS:
             own = {key: value for key, value in own.items() if key.removeprefix(prefix) not in ends}
     return own
-
-
-def open_credential(refuse: Any, key: str) -> LeftOut:
-    """Report that a property is not taken over because it holds a credential in plain text."""
-    why = "It holds a credential in plain text, which is not written."
-    remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
-    note: LeftOut = refuse(f"config.{key}", "plain-text-credential", why, remedy)
-    return note
-
-
-def passed_config(config: Mapping[str, str], refuse: Any, left_out: list[LeftOut]) -> dict[str, Any]:
-    """Return the properties that the topology passes on: no credentials, no placeholders that it cannot express."""
-    passed: dict[str, Any] = {}
-    for key, value in config.items():
-        placeholder = unresolved(value)
-        if placeholder is not None and not placeholder.startswith(f"${{{FILE_PROVIDER}:{WORKER_FILE}"):
-            why = f"Its placeholder {placeholder} needs a configuration provider that the rendered workers do not have."
-            left_out.append(refuse(f"config.{key}", "provider-not-known", why, "use a Secret or a ConfigMap."))
-        elif may_be_secret(key, value):
-            left_out.append(open_credential(refuse, key))
-        else:
-            passed[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
-    return passed
 
 
 _Replication: TypeAlias = dict[str, Any]
@@ -246,7 +148,7 @@ _APART = frozenset({"topics", "connectors", "replicateHeartbeats", "offsetSyncs"
 
 
 def imported_flow(
-    name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: Sequence[ReadObject], kafka: str
+    name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: ConfigMaps, kafka: str
 ) -> Imported | LeftOut:
     """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
     sources = [connector for connector in connectors if role_of(connector) == "source"]
@@ -270,11 +172,8 @@ def imported_flow(
         source.name: flow_of(name, connect, {"source": source}, config_maps, kafka)
         for source in sorted(sources, key=_replicates_no_heartbeats)
     }
-    if differing := _differing(list(alone.values())):
-        why = (
-            f"Its source connectors differ in {', '.join(f'`{key}`' for key in differing)}, which must be the same "
-            "within one flow."
-        )
+    if differing := differing_keys(list(map(_shared, alone.values()))):
+        why = f"Its source connectors differ in {differing}, which must be the same within one flow."
         remedy = "make them equal, or give each flow its own KafkaConnect, then import both."
         return connect.left_out("", "several-flows-on-one-connect", why, remedy)
     by_name = {source.name: source for source in sources}
@@ -284,21 +183,13 @@ def imported_flow(
 
 
 def _replicates_no_heartbeats(source: ReadObject) -> bool:
-    config = source.spec.get("config") or {}
-    return str(config.get("heartbeats.replication.enabled", True)).lower() == "false"
+    return str(source.config.get("heartbeats.replication.enabled", True)).lower() == "false"
 
 
-def _differing(made: Sequence[Imported]) -> list[str]:
-    """Return the keys in which the flows of single source connectors differ although one flow must share them."""
-    shared_keys = [_shared(flow) for flow in made]
-    return sorted(
-        {
-            key
-            for shared in shared_keys
-            for key in {*shared, *shared_keys[0]}
-            if shared.get(key) != shared_keys[0].get(key)
-        }
-    )
+def differing_keys(shared: Sequence[Mapping[str, Any]]) -> str:
+    """Return the keys in which mappings differ, for a message; "" if there are none."""
+    keys = {key for settings in shared for key in (*settings, *shared[0]) if settings.get(key) != shared[0].get(key)}
+    return ", ".join(f"`{key}`" for key in sorted(keys))
 
 
 def _shared(made: Imported) -> _Replication:
@@ -309,7 +200,7 @@ def _shared(made: Imported) -> _Replication:
 
 def _with_all_topics(first: ReadObject, made: Sequence[Imported]) -> ReadObject:
     """Return the first source connector with the topics of all, which is how the checkpoint connector sees it."""
-    config = dict(first.spec.get("config") or {})
+    config = first.config
     config["topics"] = ",".join(dict.fromkeys(topic for flow in made for topic in flow.replication.get("topics", ())))
     if not _equal(made, "topicsExclude"):
         config.pop("topics.exclude", None)

@@ -34,9 +34,12 @@ class LeftOut:
         """Return whether replication does not work as it is."""
         return self.code in _MISTAKES
 
+    @property
+    def where(self) -> str:
+        return ", ".join(filter(None, (self.file, self.obj, self.field)))
+
     def __str__(self) -> str:
-        where = ", ".join(part for part in (self.file, self.obj, self.field) if part)
-        return f"{self.code}: {where}. {self.why} Remedy: {self.remedy}"
+        return f"{self.code}: {self.where}. {self.why} Remedy: {self.remedy}"
 
 
 T = TypeVar("T")

@@ -1,18 +1,15 @@
 """Turns client properties and Strimzi's fields into a cluster of a topology, without the credentials themselves."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from components.kafka.connections import LOGIN_MODULES
-from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.reading import Notes
 from infra.onboard.importing.values import may_be_secret, secret_key, unresolved
 
 Fields = Mapping[str, Any]
-#: Takes the field, the code, the reason and the remedy.
-Refuse = Callable[[str, str, str, str], LeftOut]
-
 OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")
 _SASL = frozenset({"plain", "scram-sha-256", "scram-sha-512"})
 _OAUTH_SECRETS = ("clientSecret", "accessToken", "refreshToken")
@@ -26,10 +23,13 @@ class Logins:
     the input holds the credential itself, each with its meaning."""
 
     alias: str
-    namespace: str
-    refuse: Refuse
-    left_out: list[LeftOut]
-    needed: dict[str, str] = field(default_factory=dict)
+    notes: Notes
+    needed: dict[str, str]
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of the workers."""
+        return self.notes.read.namespace
 
     def of_fields(self, given: Fields) -> dict[str, Any]:
         """Return `bootstrapServers`, `tls` and `authentication` of a Strimzi resource in the form of a topology."""
@@ -53,7 +53,7 @@ class Logins:
         cluster |= {"authentication": login} if login else {}
         for key in left:
             why = "The topology derives the connection from the cluster's keys, and none of them sets this property."
-            self._leave(key, "connection-property", why, "remove it, or put it under `connectors.source.config`.")
+            self.notes(key, "connection-property", why, "remove it, or put it under `connectors.source.config`.")
         return cluster
 
     def credential(self, text: str, what: str) -> dict[str, str]:
@@ -72,23 +72,25 @@ class Logins:
         return key
 
     def _address(self, text: str) -> Any:
-        return {"config": self._address_key()} if not text or unresolved(text) else text
-
-    def _address_key(self) -> str:
-        what = f"the bootstrap servers of cluster `{self.alias}`"
-        return self._key(f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers", what)
+        if text and not unresolved(text):
+            return text
+        key = f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers"
+        return {"config": self._key(key, f"the bootstrap servers of cluster `{self.alias}`")}
 
     def _tls(self, tls: Fields) -> dict[str, Any]:
-        certificates = list(tls.get("trustedCertificates") or [])
-        if not certificates:
+        first = self._only(tls, "tls.trustedCertificates", _SAY_TRUST)
+        if first is None:
             return {}
+        key = {"pattern": first["pattern"]} if "pattern" in first else {"key": first.get("certificate", "ca.crt")}
+        return {"trust": {"secret": first.get("secretName", ""), **key}}
+
+    def _only(self, given: Fields, where: str, remedy: str) -> Fields | None:
+        """Return the first of the certificates at the end of a path, and note if there are more."""
+        certificates = list(given.get(where.rpartition(".")[2]) or [])
         if len(certificates) > 1:
             why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
-            self._leave("tls.trustedCertificates", "several-trusted-certificates", why, _SAY_TRUST)
-        first = certificates[0]
-        if "pattern" in first:
-            return {"trust": {"secret": first.get("secretName", ""), "pattern": first["pattern"]}}
-        return {"trust": {"secret": first.get("secretName", ""), "key": first.get("certificate", "ca.crt")}}
+            self.notes(where, "several-trusted-certificates", why, remedy)
+        return next(iter(certificates), None)
 
     def _authentication(self, given: Fields) -> dict[str, Any] | None:
         kind = given.get("type")
@@ -106,7 +108,7 @@ class Logins:
             config = {str(key): str(value) for key, value in (given.get("config") or {}).items()}
             return {"type": "custom", "sasl": bool(given.get("sasl", True)), "config": self._hidden(config)}
         why = "The topology knows `plain`, `scram-sha-256`, `scram-sha-512`, `tls`, `oauth` and `custom`."
-        self._leave("authentication.type", "login-not-known", why, "set the cluster's `authentication`.")
+        self.notes("authentication.type", "login-not-known", why, "set the cluster's `authentication`.")
         return None
 
     def _oauth(self, given: Fields) -> dict[str, Any]:
@@ -115,17 +117,14 @@ class Logins:
         for key in _OAUTH_SECRETS:
             if key in given:
                 login[key] = {"secret": given[key].get("secretName"), "key": given[key].get("key")}
-        certificates = list(given.get("tlsTrustedCertificates") or [])
-        if len(certificates) > 1:
-            why = f"{len(certificates)} Secrets are trusted, but the topology can name only one. The first is taken."
-            where = "authentication.tlsTrustedCertificates"
-            self._leave(where, "several-trusted-certificates", why, "put all certificates in one key of a Secret.")
-        for trusted in certificates[:1]:
+        where = "authentication.tlsTrustedCertificates"
+        trusted = self._only(given, where, "put all certificates in one key of a Secret.")
+        if trusted is not None:
             login["trust"] = {"secret": trusted.get("secretName"), "key": trusted.get("certificate")}
         known = {"type", "tlsTrustedCertificates", *_OAUTH_PLAIN, *_OAUTH_SECRETS}
         for key in sorted(given.keys() - known):
             why = "The topology's `oauth` login has no such key."
-            self._leave(f"authentication.{key}", "oauth-field", why, "use a `custom` login, which takes any property.")
+            self.notes(f"authentication.{key}", "oauth-field", why, "use a `custom` login, which takes any property.")
         return login
 
     def _login(self, left: dict[str, str]) -> dict[str, Any] | None:
@@ -137,10 +136,8 @@ class Logins:
             password = self.credential(options["password"], "password")
             return {"type": mechanism.lower(), "username": options["username"], "password": password}
         others = {key: left.pop(key) for key in list(left) if key.startswith("sasl.")}
-        return {"type": "custom", "config": self._hidden({"sasl.mechanism": mechanism, **self._jaas(jaas), **others})}
-
-    def _jaas(self, jaas: str) -> dict[str, str]:
-        return {"sasl.jaas.config": jaas} if jaas else {}
+        modules = {"sasl.jaas.config": jaas} if jaas else {}
+        return {"type": "custom", "config": self._hidden({"sasl.mechanism": mechanism, **modules, **others})}
 
     def _hidden(self, config: dict[str, str]) -> dict[str, str]:
         """Return the properties of a custom login without credentials in plain text; each must become a placeholder."""
@@ -155,7 +152,7 @@ class Logins:
                 remedy = (
                     f"put the value into the Secret and the key that {placeholder} names, in the workers' namespace."
                 )
-                self._leave(key, "provider-not-known" if unknown else "plain-text-credential", why, remedy)
+                self.notes(key, "provider-not-known" if unknown else "plain-text-credential", why, remedy)
                 value = placeholder
             hidden[key] = value
         return hidden
@@ -181,7 +178,7 @@ class Logins:
         stores = {name: left.pop(name) for name in list(left) if name.startswith(("ssl.keystore.", "ssl.key."))}
         if stores:
             why = "A client certificate must be PEM in one Secret; a topology cannot name a keystore file."
-            self._leave("ssl.keystore", "keystore-file", why, "set `authentication: {type: tls, secret: NAME}`.")
+            self.notes("ssl.keystore", "keystore-file", why, "set `authentication: {type: tls, secret: NAME}`.")
         return None
 
     def _trust(self, left: dict[str, str]) -> dict[str, Any] | None:
@@ -191,8 +188,5 @@ class Logins:
             return dict(pem)
         if truststore:
             why = "The truststore is a file in the workers, and nothing in the input says which Secret holds it."
-            self._leave("ssl.truststore", "truststore-file", why, _SAY_TRUST)
+            self.notes("ssl.truststore", "truststore-file", why, _SAY_TRUST)
         return None
-
-    def _leave(self, where: str, code: str, why: str, remedy: str) -> None:
-        self.left_out.append(self.refuse(where, code, why, remedy))

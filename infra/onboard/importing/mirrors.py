@@ -6,15 +6,14 @@ from typing import Any
 
 from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import nearest
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.topology.clusters import is_label
-from infra.onboard.importing.flows import TASKS, Imported, Names, open_credential, passed_config
+from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.settings import Settings, taken_transforms, without_bytes
-from infra.onboard.importing.values import Placeholders, providers_of
-from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_fields_of
+from infra.onboard.importing.reading import Notes, ReadObject
+from infra.onboard.importing.settings import flow_keys
+from infra.onboard.importing.values import Placeholders
+from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
 
 #: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
 #: connectors.
@@ -77,122 +76,96 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
     ]
 
 
+def group_part(read: ReadObject) -> Part:
+    """Return the part of a spec that names the worker group; {} for a KafkaMirrorMaker2 that the operator refuses."""
+    ends = ends_of_mirrors(read) if read.kind == "KafkaMirrorMaker2" else (read.spec, [])
+    return {} if isinstance(ends, LeftOut) else ends[0]
+
+
 def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported | LeftOut:
     """Return the replication of a KafkaMirrorMaker2, or why there is none."""
     normal = normal_mirrors(read)
     if isinstance(normal, LeftOut):
         return normal
     target, mirrors = normal
-    made = Imported(name, str(read.body["apiVersion"]).rpartition("/")[2], {}, {}, [read])
+    made = Imported(name, read.api, {}, {}, [read])
+    notes = Notes(read, made.left_out, "spec")
     alias = str(target.get("alias"))
-    made.clusters[alias] = _cluster(made, target, "spec.target" if "target" in read.spec else "spec.clusters")
+    made.clusters[alias] = _cluster(target, notes.below("target" if "target" in read.spec else "clusters"), made)
     config = dict(target.get("config") or {})
     flows = {}
     for index, mirror, source in mirrors:
-        of = str(source.get("alias"))
+        of, of_mirror = str(source.get("alias")), notes.below(f"mirrors.{index}")
         if of in flows:
             why = f"Two mirrors have the source `{of}`; the operator gives their connectors the same names."
-            return read.left_out(f"spec.mirrors.{index}", "mirror-twice", why, "merge the two mirrors into one.")
-        made.clusters[of] = _cluster(made, source, f"spec.mirrors.{index}.source")
-        flows[of] = _mirror(made, read, index, mirror, source, config, kafka)
+            return read.left_out(of_mirror.path, "mirror-twice", why, "merge the two mirrors into one.")
+        made.clusters[of] = _cluster(source, of_mirror.below("source"), made)
+        flows[of] = _mirror(mirror, source, config, kafka, of_mirror)
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
-    if any(settings != shared[0] for settings in shared[1:]):
-        keys = sorted({key for settings in shared for key in settings if settings.get(key) != shared[0].get(key)})
-        why = (
-            f"Its mirrors differ in {', '.join(f'`{key}`' for key in keys)}, which all sources of a replication share."
-        )
+    if differing := differing_keys(shared):
+        why = f"Its mirrors differ in {differing}, which all sources of a replication share."
         return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
-    made.left_out += _unused(read, made.clusters)
+    _note_unused(notes, made.clusters)
     made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
-    made.replication["connect"] = connect_of(read, target, config, name, made.left_out)
+    made.replication["connect"] = connect_of(replace(notes, path=""), target, config, name)
     return made
 
 
-def _unused(read: ReadObject, used: Mapping[str, Part]) -> Iterator[LeftOut]:
-    """Yield the clusters that no mirror names, and the selections that no connector reads."""
-    for index, cluster in enumerate(read.spec.get("clusters") or [] if "target" not in read.spec else []):
+def _note_unused(notes: Notes, used: Mapping[str, Part]) -> None:
+    """Note the clusters that no mirror names, and the selections that no connector reads."""
+    spec = notes.read.spec
+    for index, cluster in enumerate(spec.get("clusters") or [] if "target" not in spec else []):
         if str(cluster.get("alias")) not in used:
-            why = "No mirror has this cluster."
-            yield read.left_out(f"spec.clusters.{index}", "without-effect", why, "remove it.")
-    for index, mirror in enumerate(read.spec.get("mirrors") or []):
+            notes(f"clusters.{index}", "without-effect", "No mirror has this cluster.", "remove it.")
+    for index, mirror in enumerate(spec.get("mirrors") or []):
         for name, (_, roles) in _SELECTIONS.items():
             if name in mirror and not any(f"{role}Connector" in mirror for role in roles):
                 why = f"Only the {roles[0]} connector reads it, and this mirror has none."
                 remedy = f"remove it, or add `{roles[0]}Connector: {{}}`."
-                yield read.left_out(f"spec.mirrors.{index}.{name}", "without-effect", why, remedy)
+                notes(f"mirrors.{index}.{name}", "without-effect", why, remedy)
 
 
 def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    if len(flows) == 1:
-        ((source, flow),) = flows.items()
-        return {"source": source, "target": target} | {key: flow[key] for key in flow if key in _OF_EACH_SOURCE}
     sources = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
-    return {"target": target, "sources": sources}
+    if len(sources) > 1:
+        return {"target": target, "sources": sources}
+    ((source, keys),) = sources.items()
+    return {"source": source, "target": target} | keys
 
 
-def _cluster(made: Imported, given: Part, where: str) -> dict[str, Any]:
-    (read,) = made.read
-
-    def refuse(field: str, code: str, why: str, remedy: str) -> LeftOut:
-        return read.left_out(f"{where}.{field}", code, why, remedy)
-
+def _cluster(given: Part, notes: Notes, made: Imported) -> dict[str, Any]:
     for key in sorted(given.keys() - _CLUSTER_FIELDS):
-        why = "The topology has no such key."
-        made.left_out.append(refuse(key, "field-not-known", why, "remove it."))
-    return Logins(str(given.get("alias")), read.namespace, refuse, made.left_out, made.needed).of_fields(given)
+        notes(key, "field-not-known", "The topology has no such key.", "remove it.")
+    return Logins(str(given.get("alias")), notes, made.needed).of_fields(given)
 
 
-def _mirror(
-    made: Imported, read: ReadObject, index: int, mirror: Part, source: Part, config: Part, kafka: str
-) -> dict[str, Any]:
-    """Return the keys of one mirror."""
-    placeholders = Placeholders(read.namespace, providers_of(config))
-    own = dict(effective_configs(mirror, source, placeholders))
-    where = f"spec.mirrors.{index}"
-
-    def refusing(role: ConnectorRole) -> Any:
-        at = f"{where}.{role}Connector"
-        return lambda field, code, why, remedy: read.left_out(f"{at}.{field}", code, why, remedy)
-
+def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes) -> dict[str, Any]:
+    """Return the keys of one mirror; `workers` is the configuration of the workers."""
+    own = dict(effective_configs(mirror, source, Placeholders.of(notes.read.namespace, workers)))
+    by_role = {role: notes.below(f"{role}Connector") for role in TASKS}
     for key in _dropped(source):
         why = "It is a property of workers, and the workers belong to the target."
-        made.left_out.append(read.left_out(f"{where}.source.config.{key}", "without-effect", why, "remove it."))
+        notes(f"source.config.{key}", "without-effect", why, "remove it.")
     known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
     for key in sorted(mirror.keys() - known):
         near = nearest(key, known - mirror.keys())
         why = "No mirror has it."
         if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
-        remedy = f"did you mean `{near}`?" if near else "remove it."
-        made.left_out.append(read.left_out(f"{where}.{key}", "field-not-known", why, remedy))
-    converters = CONVERTERS["KafkaMirrorMaker2"] | {
-        key: str(value) for key, value in config.items() if ".converter" in key
-    }
-    transforms = taken_transforms(
-        own["source"], converters, lambda key: made.left_out.append(open_credential(refusing("source"), key))
-    )
-    for role in own.keys() - {"source"}:
-        without_bytes(own[role])
-    settings = Settings(own, kafka, {role: refusing(role) for role in own}, made.left_out)
-    support = str(config.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
-    if support != "disabled":
-        settings.flow["exactlyOnce"] = support
-    flow = {key: value for key, value in settings.read().items() if value not in ([], {})}
-    if not flow.pop("replicateHeartbeats", True):
+        notes(key, "field-not-known", why, f"did you mean `{near}`?" if near else "remove it.")
+    keys = flow_keys(own, workers, CONVERTERS["KafkaMirrorMaker2"], kafka, by_role)
+    if not keys.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
         remedy = "none is needed, unless heartbeats from further upstream are unwanted."
-        made.left_out.append(refusing("source")("config.heartbeats.replication.enabled", "no-key", why, remedy))
-    connectors: dict[str, Any] = {}
-    for role, tasks in TASKS.items():
-        given = mirror.get(f"{role}Connector")
-        if role not in own or given is None:
-            connectors[role] = {} if role == "source" else {"enabled": False}
-            continue
-        fields = connector_fields_of(given, refusing(role), made.left_out, tasks)
-        passed = passed_config(own[role], refusing(role), made.left_out)
-        connectors[role] = {**fields, **({"config": passed} if passed else {})}
-    return {**flow, **({"transforms": transforms} if transforms else {}), "connectors": connectors}
+        by_role["source"]("config.heartbeats.replication.enabled", "no-key", why, remedy)
+    connectors: dict[str, Any] = {
+        role: connector_keys(mirror[f"{role}Connector"], own[role], by_role[role], tasks)
+        if role in own
+        else {"enabled": False}
+        for role, tasks in TASKS.items()
+    }
+    return {**keys, "connectors": connectors}
 
 
 def effective_configs(

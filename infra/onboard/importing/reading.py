@@ -1,8 +1,8 @@
 """Reads files, folders and standard input as Kubernetes objects, without what the cluster adds to them."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ from components.flows.operators import CLUSTER_LABEL, REPLICATING_KINDS, USES_CO
 from components.render.planned_objects import Manifest
 from components.topology.clusters import is_subdomain
 from infra.onboard.importing.documents import (
+    COMPLETE,
+    OF_DEDICATED,
+    OF_WORKERS,
     PropertiesFile,
     RestConnector,
     documents_of,
-    has_workers,
-    is_dedicated,
-    properties_file,
+    properties_of,
     rest_connectors,
-    without_config,
 )
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.strimzi_fields import missing, without_removed, without_wrong_forms
@@ -26,9 +26,9 @@ from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
 _ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})
-#: Kinds that are read to resolve what others refer to.
-_HELPING = frozenset({"ConfigMap"})
 _TAKEN = frozenset(REPLICATING_KINDS)
+#: Kinds that are read: those that replicate, and what they refer to.
+_READ = _TAKEN | {"ConfigMap"}
 _VERSIONS = frozenset({"kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"})
 #: Kinds that stay as they are -> why.
 _STAYING = {
@@ -45,7 +45,7 @@ _MIRROR_MAKER_1 = (
 
 @dataclass(frozen=True)
 class ReadObject:
-    """A Kubernetes object, the file that it was read from, and whether that file names its namespace."""
+    """A Kubernetes object, and the file that it was read from."""
 
     file: str
     body: Manifest
@@ -53,6 +53,11 @@ class ReadObject:
     @property
     def kind(self) -> str:
         return str(self.body["kind"])
+
+    @property
+    def api(self) -> str:
+        """Return the version of the object's API, such as `v1`."""
+        return str(self.body["apiVersion"]).rpartition("/")[2]
 
     @property
     def name(self) -> str:
@@ -63,9 +68,22 @@ class ReadObject:
         return str(self.body["metadata"]["namespace"])
 
     @property
+    def annotations(self) -> Mapping[str, Any]:
+        return self.body["metadata"].get("annotations") or {}
+
+    @property
+    def workers(self) -> str:
+        """Return the name of the KafkaConnect that runs a connector; "" if it names none."""
+        return str((self.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
+
+    @property
     def spec(self) -> Manifest:
         given = self.body.get("spec")
         return dict(given) if isinstance(given, Mapping) else {}
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return dict(self.spec.get("config") or {})
 
     @property
     def label(self) -> str:
@@ -75,74 +93,179 @@ class ReadObject:
         return LeftOut(self.file, self.label, where, code, why, remedy)
 
 
+@dataclass(frozen=True)
+class Notes:
+    """Collects in `taken` what an import leaves out of an object, or of the part of it at `path`."""
+
+    read: ReadObject
+    taken: list[LeftOut]
+    path: str = ""
+
+    def __call__(self, field: str, code: str, why: str, remedy: str) -> None:
+        """Note that a field is left out."""
+        self.taken.append(self.read.left_out(self.where(field), code, why, remedy))
+
+    def credential(self, field: str) -> None:
+        """Note that a property is left out because it holds a credential in plain text."""
+        why = "It holds a credential in plain text, which is not written."
+        remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
+        self(field, "plain-text-credential", why, remedy)
+
+    def where(self, field: str) -> str:
+        return ".".join(filter(None, (self.path, field)))
+
+    def below(self, path: str) -> "Notes":
+        """Return the notes on a part of this part."""
+        return replace(self, path=self.where(path))
+
+
 @dataclass
 class ReadInput:
-    """Everything that was read; `first` has the first copy of each object by its label."""
+    """Everything that was read. `namespace` is that of objects that name none, and `first` the first copy of each."""
 
     objects: list[ReadObject] = field(default_factory=list)
     dedicated: list[PropertiesFile] = field(default_factory=list)
     workers: list[PropertiesFile] = field(default_factory=list)
-    rest: list[RestConnector] = field(default_factory=list)
+    rest: list[tuple[str, RestConnector]] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     first: dict[str, ReadObject] = field(default_factory=dict)
+    namespace: str = "default"
 
     def of(self, kind: str) -> list[ReadObject]:
         return [read for read in self.objects if read.kind == kind]
 
+    def take_file(self, file: str, content: bytes) -> None:
+        """Read a file: YAML, JSON or Java properties."""
+        named = file.endswith(_PROPERTIES)
+        dedicated = OF_DEDICATED.search(content) is not None and (named or b"apiVersion:" not in content)
+        if dedicated or (named and OF_WORKERS.search(content) is not None):
+            if (properties := properties_of(file, content, self.left_out)) is not None:
+                files = self.dedicated if dedicated else self.workers
+                files.append(PropertiesFile(file, self.namespace, properties))
+        elif named and not _is_text(content):
+            remedy = "save it as UTF-8, or name other files."
+            self._leave(file, "", "", "no-object", "It is not text in UTF-8.", remedy)
+        elif named:
+            why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
+            self._leave(file, "", "", "no-object", why, "name other files.")
+        else:
+            for document in documents_of(file, content, self.left_out):
+                self.take(file, document)
+
+    def take(self, file: str, document: object) -> None:
+        """Read a document: Kubernetes objects, or an answer of Connect's REST API."""
+        reported = list(rest_connectors(document))
+        for connector in reported:
+            if not connector.config:
+                why = "The answer has its status, but not its configuration."
+                self._leave(file, f"connector {connector.name}", "", "config-not-said", why, COMPLETE)
+            else:
+                self.rest.append((file, connector))
+        if reported or document is None:
+            return
+        for given in objects_in(document):
+            if isinstance(given, Mapping) and "kind" in given:
+                self._take_object(file, given)
+            elif given is not None:
+                why = "It has no `kind`, so it is not a Kubernetes object."
+                self._leave(file, "a document", "", "no-object", why, "name other files.")
+
+    def _leave(self, file: str, obj: str, field: str, code: str, why: str, remedy: str) -> None:
+        self.left_out.append(LeftOut(file, obj, field, code, why, remedy))
+
+    def _take_object(self, file: str, document: Mapping[str, Any]) -> None:
+        kind, version = str(document["kind"]), str(document.get("apiVersion", ""))
+        metadata = document.get("metadata")
+        given = dict(metadata) if isinstance(metadata, Mapping) else {}
+        name = str(given.get("name", ""))
+        where = given.get("namespace") or (self.namespace if kind in _READ else "")
+        label = f"{kind} {where}/{name}" if where else f"{kind} {name}"
+
+        def leave(path: str, code: str, why: str, remedy: str) -> None:
+            self._leave(file, label, path, code, why, remedy)
+
+        if kind == "KafkaMirrorMaker":
+            remedy = "declare a flow with `policy: identity`, and choose where it starts with `startFrom`."
+            leave("", "mirror-maker-1", _MIRROR_MAKER_1, remedy)
+        elif kind not in _READ:
+            why = _STAYING.get(kind, "It is not part of a replication.")
+            leave("", "stays-as-it-is", why, "leave it as it is.")
+        elif kind in _TAKEN and version not in _VERSIONS:
+            why = f"Its `apiVersion` is `{version}`. Operators since Strimzi 0.45 serve `v1beta2` and `v1`."
+            remedy = "convert it with Strimzi's `api-conversion` tool, then import it again."
+            leave("apiVersion", "version-not-served", why, remedy)
+        elif not name:
+            why = "It has no `metadata.name`; with `generateName` its name is known only in the cluster."
+            leave("metadata", "without-name", why, "import it from the cluster.")
+        elif not is_subdomain(name):
+            why = f"Kubernetes accepts no object with the name `{name}`."
+            remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
+            leave("metadata.name", "not-a-name", why, remedy)
+        else:
+            body = _in_form(document, {**given, "namespace": where}, leave)
+            lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
+            if {"name", "namespace"} - body["metadata"].keys():
+                lacking = "metadata.name"
+            if lacking is None:
+                self._keep(ReadObject(file, body))
+            else:
+                why = "Strimzi requires this field, so the operator would refuse the object."
+                leave(lacking, "field-missing", why, "complete the object.")
+
+    def _keep(self, read: ReadObject) -> None:
+        """Keep each object only once: a second copy may have different content."""
+        first = self.first.setdefault(read.label, read)
+        if first is read:
+            self.objects.append(read)
+        elif first.body != read.body:
+            why = f"{first.file} has the same object with different content, which the import takes instead."
+            self.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))
+
+
+def _in_form(document: Mapping[str, Any], metadata: Mapping[str, Any], leave: Any) -> dict[str, Any]:
+    """Return an object without its status and without the fields that the API server would refuse or remove."""
+
+    def wrong(path: str, form: str) -> None:
+        why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
+        leave(path, "wrong-form", why, f"make it {form}.")
+
+    def removed(path: str) -> None:
+        why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
+        leave(path, "without-effect", why, "remove it.")
+
+    read = {key: metadata[key] for key in ("namespace", "name", "labels", "annotations") if metadata.get(key)}
+    content = {key: value for key, value in document.items() if key != "status"}
+    body = without_wrong_forms({**content, "metadata": read}, wrong)
+    return without_removed(body, removed) if document.get("apiVersion") == "kafka.strimzi.io/v1" else body
+
 
 def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
     """Read files, folders and `-`; `namespace` is the default. Raises CannotRunError if nothing replicates."""
-    found = ReadInput()
+    read = ReadInput(namespace=namespace)
     for file, content in _contents(sources):
-        _take_file(file, content, namespace, found)
-    _require_any(found, ", ".join(sources))
-    return found
+        read.take_file(file, content)
+    return _with_any(read, ", ".join(sources))
 
 
 def read_documents(where: str, documents: Iterable[object]) -> ReadInput:
     """Read objects of a cluster that `where` names. Raises CannotRunError if none of them is a MirrorMaker."""
-    found = ReadInput()
+    read = ReadInput()
     for document in documents:
-        _take(document, where, "default", found)
-    _require_any(found, where)
-    return found
+        read.take(where, document)
+    return _with_any(read, where)
 
 
-def read_parsed(documents: Iterable[tuple[str, object]], namespace: str) -> ReadInput:
-    """Read parsed documents, each with its file; there may be no MirrorMaker among them."""
-    found = ReadInput()
-    for file, document in documents:
-        _take(document, file, namespace, found)
-    return found
-
-
-def _require_any(found: ReadInput, where: str) -> None:
-    if not (found.dedicated or found.rest or found.of("KafkaConnector") or found.of("KafkaMirrorMaker2")):
+def _with_any(read: ReadInput, where: str) -> ReadInput:
+    if not (read.dedicated or read.rest or read.of("KafkaConnector") or read.of("KafkaMirrorMaker2")):
         raise CannotRunError(
             "nothing-to-import",
             "no KafkaMirrorMaker2, no mirror connector and no `mm2.properties` was found",
             where,
-            "".join(f"{note}\n" for note in found.left_out) or "Nothing that was read describes a replication.",
+            "".join(f"{note}\n" for note in read.left_out) or "Nothing that was read describes a replication.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
             "into `replicate import -`.",
         )
-
-
-def _take_file(file: str, content: bytes, namespace: str, found: ReadInput) -> None:
-    named = file.endswith(_PROPERTIES)
-    if is_dedicated(content) and (named or b"apiVersion:" not in content):
-        found.dedicated += properties_file(file, content, namespace, found.left_out)
-    elif named and has_workers(content):
-        found.workers += properties_file(file, content, namespace, found.left_out)
-    elif named and not _is_text(content):
-        remedy = "save it as UTF-8, or name other files."
-        found.left_out.append(LeftOut(file, "", "", "no-object", "It is not text in UTF-8.", remedy))
-    elif named:
-        why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
-        found.left_out.append(LeftOut(file, "", "", "no-object", why, "name other files."))
-    else:
-        for document in documents_of(file, content, found.left_out):
-            _take(document, file, namespace, found)
+    return read
 
 
 def _is_text(content: bytes) -> bool:
@@ -169,115 +292,24 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def _take(document: object, file: str, namespace: str, found: ReadInput) -> None:
-    if document is None:
-        return
-    connectors, lacking = rest_connectors(document, file, namespace), without_config(document, file)
-    if connectors or lacking:
-        found.rest += connectors
-        found.left_out += lacking
-        return
-    if not isinstance(document, Mapping) or "kind" not in document:
-        why = "It has no `kind`, so it is not a Kubernetes object."
-        found.left_out.append(LeftOut(file, "a document", "", "no-object", why, "name other files."))
-    elif (items := _items(document)) is not None:
-        for item in items:
-            _take(item, file, namespace, found)
-    else:
-        _take_object(document, file, namespace, found)
+def config_map_data(config_maps: Iterable[ReadObject]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the data of ConfigMaps by namespace and name."""
+    return {(read.namespace, read.name): dict(read.body.get("data") or {}) for read in config_maps}
 
 
 def objects_in(document: object) -> Iterator[object]:
     """Yield a document, or the items of a list of Kubernetes objects."""
-    items = _items(document)
-    if items is None:
-        yield document
-    else:
+    items = document.get("items") if isinstance(document, Mapping) else None
+    is_list = isinstance(document, Mapping) and str(document.get("kind", "")).endswith("List")
+    if is_list and isinstance(items, Sequence) and not isinstance(items, str):
         for item in items:
             yield from objects_in(item)
-
-
-def _items(document: object) -> Sequence[object] | None:
-    if not isinstance(document, Mapping) or not str(document.get("kind", "")).endswith("List"):
-        return None
-    items = document.get("items")
-    return items if isinstance(items, Sequence) and not isinstance(items, str) else None
-
-
-def _take_object(document: Mapping[str, Any], file: str, namespace: str, found: ReadInput) -> None:
-    kind = str(document["kind"])
-    metadata = document.get("metadata")
-    given = dict(metadata) if isinstance(metadata, Mapping) else {}
-    name = str(given.get("name", ""))
-    where = given.get("namespace") or (namespace if kind in _TAKEN | _HELPING else "")
-    label = f"{kind} {where}/{name}" if where else f"{kind} {name}"
-    if kind == "KafkaMirrorMaker":
-        remedy = "declare a flow with `policy: identity`, and choose where it starts with `startFrom`."
-        found.left_out.append(LeftOut(file, label, "", "mirror-maker-1", _MIRROR_MAKER_1, remedy))
-        return
-    if kind not in _TAKEN | _HELPING:
-        why = _STAYING.get(kind, "It is not part of a replication.")
-        found.left_out.append(LeftOut(file, label, "", "stays-as-it-is", why, "leave it as it is."))
-        return
-    version = str(document.get("apiVersion", ""))
-    if kind in _TAKEN and version not in _VERSIONS:
-        why = f"Its `apiVersion` is `{version}`. Operators since Strimzi 0.45 serve `v1beta2` and `v1`."
-        remedy = "convert it with Strimzi's `api-conversion` tool, then import it again."
-        found.left_out.append(LeftOut(file, label, "apiVersion", "version-not-served", why, remedy))
-        return
-    if not name:
-        why = "It has no `metadata.name`; with `generateName` its name is known only in the cluster."
-        remedy = "import it from the cluster."
-        found.left_out.append(LeftOut(file, label, "metadata", "without-name", why, remedy))
-        return
-    if not is_subdomain(name):
-        why = f"Kubernetes accepts no object with the name `{name}`."
-        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
-        found.left_out.append(LeftOut(file, label, "metadata.name", "not-a-name", why, remedy))
-        return
-
-    def report(path: str, form: str) -> None:
-        why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
-        found.left_out.append(LeftOut(file, label, path, "wrong-form", why, f"make it {form}."))
-
-    metadata_read = {key: given[key] for key in ("name", "namespace", "labels", "annotations") if given.get(key)}
-    body = {key: value for key, value in document.items() if key != "status"}
-    body = without_wrong_forms({**body, "metadata": {"namespace": namespace, **metadata_read}}, report)
-    if version == "kafka.strimzi.io/v1":
-        body = without_removed(body, _reporting_removed(file, label, found))
-    lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
-    if {"name", "namespace"} - body["metadata"].keys():
-        lacking = "metadata.name"
-    if lacking is None:
-        _keep(ReadObject(file, body), found)
     else:
-        why = "Strimzi requires this field, so the operator would refuse the object."
-        found.left_out.append(LeftOut(file, label, lacking, "field-missing", why, "complete the object."))
-
-
-def _reporting_removed(file: str, label: str, found: ReadInput) -> Callable[[str], None]:
-    def report(path: str) -> None:
-        why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
-        found.left_out.append(LeftOut(file, label, path, "without-effect", why, "remove it."))
-
-    return report
-
-
-def _keep(read: ReadObject, found: ReadInput) -> None:
-    """Keep each object only once: a second copy may have different content."""
-    first = found.first.setdefault(read.label, read)
-    if first is read:
-        found.objects.append(read)
-    elif first.body != read.body:
-        why = f"{first.file} has the same object with different content, which the import takes instead."
-        found.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))
+        yield document
 
 
 #: The properties that name a worker group, and the topics where it keeps its state.
 GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
-
-
-_IN_OBJECT = "spec.", "config."
 
 
 @dataclass(frozen=True)
@@ -294,9 +326,7 @@ class ReadProperties(ReadObject):
         return self.part
 
     def left_out(self, where: str, code: str, why: str, remedy: str) -> LeftOut:
-        key = where
-        for prefix in _IN_OBJECT:
-            key = key.removeprefix(prefix)
+        key = where.removeprefix("spec.").removeprefix("config.")
         below = (origin for name, origin in self.origins.items() if name.startswith(f"{key}."))
         return LeftOut(self.file, self.part, self.origins.get(key) or next(below, key), code, why, remedy)
 
@@ -314,12 +344,10 @@ def read_connector(
     file: str, namespace: str, workers: str, name: str, spec: Mapping[str, Any], **of_file: Any
 ) -> ReadProperties:
     """Return a connector as its KafkaConnector on these workers would be, if that could have its name."""
-    return ReadProperties(
-        file,
-        # Nothing restarts its failed tasks, but the project's default does no harm.
-        _body("KafkaConnector", namespace, name, {"labels": {CLUSTER_LABEL: workers}}, {"autoRestart": {}, **spec}),
-        **of_file,
-    )
+    # Nothing restarts its failed tasks, but the project's default does no harm.
+    spec = {"autoRestart": {}, **spec}
+    body = _body("KafkaConnector", namespace, name, {"labels": {CLUSTER_LABEL: workers}}, spec)
+    return ReadProperties(file, body, **of_file)
 
 
 def _body(kind: str, namespace: str, name: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,25 +11,31 @@ from components.kafka.replication_policy import POLICY_CLASSES, Policy
 from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
 from components.render.connector_config import DEFAULTS
-from components.render.kafka_connect import BYTE_CONVERTERS
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.logins import Refuse
+from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
+from infra.onboard.importing.reading import Notes
 from infra.onboard.importing.values import may_be_secret
 
-#: Property -> the key of the flow, and Kafka's own default. Source: MirrorSourceConfig, MirrorCheckpointConfig.
-_NUMBERS: Mapping[str, tuple[ConnectorRole, str]] = {
-    "refresh.topics.interval.seconds": ("source", "intervals.refreshTopicsSeconds"),
-    "offset.lag.max": ("source", "offsetSyncs.lagMax"),
-    "refresh.groups.interval.seconds": ("checkpoint", "intervals.refreshGroupsSeconds"),
-    "emit.checkpoints.interval.seconds": ("checkpoint", "intervals.emitCheckpointsSeconds"),
-    "sync.group.offsets.interval.seconds": ("checkpoint", "intervals.syncGroupOffsetsSeconds"),
-    "emit.heartbeats.interval.seconds": ("heartbeat", "intervals.emitHeartbeatsSeconds"),
-}
-_SWITCHES: Mapping[str, tuple[ConnectorRole, str]] = {
-    "sync.topic.acls.enabled": ("source", "syncTopicAcls"),
-    "emit.offset-syncs.enabled": ("source", "offsetSyncs.enabled"),
-    "heartbeats.replication.enabled": ("source", "replicateHeartbeats"),
-    "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets"),
+
+def _number(text: str) -> int | None:
+    return int(text) if text.strip().lstrip("+").isdigit() else None
+
+
+def _switch(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+#: Property -> its connector, the key of the flow, and its type. Source: MirrorSourceConfig, MirrorCheckpointConfig.
+_KEYS: Mapping[str, tuple[ConnectorRole, str, Callable[[str], int | bool | None]]] = {
+    "refresh.topics.interval.seconds": ("source", "intervals.refreshTopicsSeconds", _number),
+    "offset.lag.max": ("source", "offsetSyncs.lagMax", _number),
+    "refresh.groups.interval.seconds": ("checkpoint", "intervals.refreshGroupsSeconds", _number),
+    "emit.checkpoints.interval.seconds": ("checkpoint", "intervals.emitCheckpointsSeconds", _number),
+    "sync.group.offsets.interval.seconds": ("checkpoint", "intervals.syncGroupOffsetsSeconds", _number),
+    "emit.heartbeats.interval.seconds": ("heartbeat", "intervals.emitHeartbeatsSeconds", _number),
+    "sync.topic.acls.enabled": ("source", "syncTopicAcls", _switch),
+    "emit.offset-syncs.enabled": ("source", "offsetSyncs.enabled", _switch),
+    "heartbeats.replication.enabled": ("source", "replicateHeartbeats", _switch),
+    "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets", _switch),
 }
 #: What the source and checkpoint connectors must agree on, with Kafka's default. Source: MirrorConnectorConfig.
 _AGREED = {
@@ -53,8 +59,7 @@ class Settings:
 
     configs: dict[ConnectorRole, dict[str, str]]
     kafka: str
-    refuse: Mapping[ConnectorRole, Refuse]
-    left_out: list[LeftOut]
+    notes: Mapping[ConnectorRole, Notes]
     flow: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> dict[str, Any]:
@@ -69,9 +74,8 @@ class Settings:
                 del config[key]
         self._selection()
         self._agreement()
-        for table, convert in ((_NUMBERS, _number), (_SWITCHES, _switch)):
-            for name, (role, key) in table.items():
-                self._key(name, role, key, convert)
+        for name, (role, key, convert) in _KEYS.items():
+            self._key(name, role, key, convert)
         self._start()
         for role, config in self.configs.items():
             self._defaults(role, config)
@@ -82,7 +86,7 @@ class Settings:
             if name not in definitions(self.kafka, Owner(other)) and self.configs[other].pop(name, None) is not None:
                 why = f"Only the {role} connector reads it."
                 remedy = f"move it to the {role} connector, if it is meant to have an effect."
-                self.left_out.append(self.refuse[other](f"config.{name}", "without-effect", why, remedy))
+                self.notes[other](f"config.{name}", "without-effect", why, remedy)
         if role not in self.configs:
             return
         definition = definitions(self.kafka, Owner(role)).get(name)
@@ -94,7 +98,7 @@ class Settings:
             why = f"Its value is {text!r}, and `{key}` of a flow takes " + (
                 "only whole numbers from 0." if convert is _number else "only `true` and `false`."
             )
-            self.left_out.append(self.refuse[role](f"config.{name}", "value-refused", why, "correct the value."))
+            self.notes[role](f"config.{name}", "value-refused", why, "correct the value.")
             return
         top, _, below = key.partition(".")
         if below:
@@ -119,7 +123,7 @@ class Settings:
                     "The source and the checkpoint connector select different topics, but a flow has one list for both."
                 )
                 remedy = "give both connectors the same list. Offsets are translated for topics that both select."
-                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "topics-differ", why, remedy))
+                self.notes["checkpoint"](f"config.{name}", "topics-differ", why, remedy)
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
         self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
 
@@ -131,7 +135,7 @@ class Settings:
             names = ", ".join(f"`{topic}`" for topic in lacking)
             why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
             remedy = "none is needed, unless you want topics with such names replicated."
-            self.left_out.append(self.refuse["source"]("config.topics.exclude", "exclusions-kept", why, remedy))
+            self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
 
     def _agreement(self) -> None:
         for name in (*_AGREED, *_CLASSES):
@@ -145,7 +149,7 @@ class Settings:
                     f"`{chosen}`: committed offsets are not translated to the records that are copied."
                 )
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
-                self.left_out.append(self.refuse["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy))
+                self.notes["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy)
             for role, value in values.items():
                 same = value == (default if chosen is None else chosen) or (
                     chosen is None and value in _DEFAULT_CLASSES
@@ -158,11 +162,11 @@ class Settings:
                         "not translated to the records that are copied."
                     )
                     remedy = "make them equal; a flow has one value for all its connectors."
-                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-disagree", why, remedy))
+                    self.notes[role](f"config.{name}", "connectors-disagree", why, remedy)
                 else:
                     why = f"It is `{value}`, but the source connector has `{chosen or default or 'the default'}`."
                     remedy = "none, if this is meant; a flow has one value for all its connectors."
-                    self.left_out.append(self.refuse[role](f"config.{name}", "connectors-differ", why, remedy))
+                    self.notes[role](f"config.{name}", "connectors-differ", why, remedy)
             if chosen is not None:
                 self._agreed(name, chosen)
 
@@ -183,7 +187,7 @@ class Settings:
                 "as `mm2-offset-syncsuswestinternal`."
             )
             remedy = "keep this object as it is, or accept that the internal topics get new names and start empty."
-            self.left_out.append(self.refuse["source"](f"config.{name}", "separator-empty", why, remedy))
+            self.notes["source"](f"config.{name}", "separator-empty", why, remedy)
         elif name == "replication.policy.separator":
             self.flow["separator"] = value
         elif name == "offset-syncs.topic.location":
@@ -202,7 +206,7 @@ class Settings:
             if isolation != "read_committed":
                 why = "The source consumer reads uncommitted records; `exactlyOnce: enabled` reads only committed ones."
                 remedy = "none is needed, but aborted records are no longer replicated."
-                self.left_out.append(self.refuse["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy))
+                self.notes["source"](f"config.{_ISOLATION}", "reads-uncommitted", why, remedy)
 
     def _defaults(self, role: ConnectorRole, config: dict[str, str]) -> None:
         """Write Kafka's default explicitly if the project's default differs."""
@@ -227,33 +231,22 @@ def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
     return [] if excluded is None else [entry for entry in _entries(excluded) if entry not in own]
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.strip().lstrip("+").isdigit() else None
-
-
-def _switch(text: str) -> bool | None:
-    return {"true": True, "false": False}.get(text.strip().lower())
-
-
-_CHAIN = ("transforms.", "predicates.", *(f"{part}.converter." for part in ("key", "value", "header")))
 _PARTS = ("key", "value", "header")
+_CHAIN = ("transforms.", "predicates.", *(f"{part}.converter." for part in _PARTS))
 
 
-def taken_transforms(
-    config: dict[str, str], converters: Mapping[str, str], refuse: Callable[[str], None]
-) -> dict[str, Any]:
-    """Take the `transforms` out of a source connector's configuration and return them. `converters` are the workers',
+def taken_transforms(config: dict[str, str], converters: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    """Take a source connector's `transforms` out of its configuration and return them. `converters` are the workers',
     which apply where the connector has none. A credential in plain text is noted and not taken."""
     for key in [key for key in config if key.startswith(_CHAIN) and may_be_secret(key, config[key])]:
         del config[key]
-        refuse(key)
+        notes.credential(f"config.{key}")
     names = [name.strip() for name in config.pop("transforms", "").split(",") if name.strip()]
     config.pop("predicates", None)
     predicates = _taken(config, "predicates.")
     chain = {name: _transform(_taken(config, f"transforms.{name}."), predicates) for name in names}
-    transforms: dict[str, Any] = {"before": chain} if chain else {}
     chosen = {part: converter for part in _PARTS if (converter := _converter(part, config, converters)) is not None}
-    return transforms | ({"converters": chosen} if chosen else {})
+    return ({"before": chain} if chain else {}) | ({"converters": chosen} if chosen else {})
 
 
 def _taken(config: dict[str, str], prefix: str) -> dict[str, str]:
@@ -287,8 +280,27 @@ def _converter(part: str, config: dict[str, str], workers: Mapping[str, str]) ->
     return {"type": chosen, **({"config": settings} if settings else {})}
 
 
-def without_bytes(config: dict[str, str]) -> None:
-    """Take the converters out of a connector whose records MirrorMaker writes as bytes with any converter."""
-    for part in _PARTS:
-        if config.get(f"{part}.converter") == BYTE_CONVERTERS[f"{part}.converter"]:
-            del config[f"{part}.converter"]
+def flow_keys(
+    configs: dict[ConnectorRole, dict[str, str]],
+    workers: Mapping[str, Any],
+    converters: Mapping[str, str],
+    kafka: str,
+    notes: Mapping[ConnectorRole, Notes],
+) -> dict[str, Any]:
+    """Return the keys of a flow that its connectors' properties set, and take these properties out of `configs`.
+
+    `workers` is the configuration of the workers, `converters` has those that they use if it names none.
+    """
+    converters = {**converters, **{key: str(value) for key, value in workers.items() if ".converter" in key}}
+    transforms = taken_transforms(configs["source"], converters, notes["source"])
+    for role in configs.keys() - {"source"}:
+        # MirrorMaker writes the records of the other connectors as bytes with any converter.
+        for key, ours in BYTE_CONVERTERS.items():
+            if configs[role].get(key) == ours:
+                del configs[role][key]
+    settings = Settings(configs, kafka, notes)
+    support = str(workers.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
+    if support != "disabled":
+        settings.flow["exactlyOnce"] = support
+    keys = settings.read() | {"transforms": transforms}
+    return {key: value for key, value in keys.items() if value not in ([], {})}

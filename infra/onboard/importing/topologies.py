@@ -14,7 +14,7 @@ from infra.onboard.importing.dedicated import flows_of, imported_dedicated
 from infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
-from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties
+from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, config_map_data
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -87,7 +87,7 @@ def imported_topologies(
 
 
 def _replications(found: ReadInput, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
-    config_maps = found.of("ConfigMap")
+    config_maps = config_map_data(found.of("ConfigMap"))
     for read in found.of("KafkaMirrorMaker2"):
         version = kafka_of(read, operator)
         made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
@@ -106,7 +106,7 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
     connectors = found.of("KafkaConnector")
     connects = {(connect.namespace, connect.name): connect for connect in found.of("KafkaConnect")}
     for place, connect in connects.items():
-        own = [connector for connector in connectors if (connector.namespace, workers_of(connector)) == place]
+        own = [connector for connector in connectors if (connector.namespace, connector.workers) == place]
         mirrors = [connector for connector in own if role_of(connector) is not None]
         yield from (_no_mirror(connector) for connector in own if role_of(connector) is None)
         if not mirrors:
@@ -120,13 +120,13 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
             flow = imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
             yield _wanting(flow, connect.name)
     for connector in connectors:
-        if not workers_of(connector):
+        if not connector.workers:
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
             yield connector.left_out(
                 "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
             )
-        elif (connector.namespace, workers_of(connector)) not in connects:
-            why = f"Its KafkaConnect `{workers_of(connector)}` is not in namespace {connector.namespace} of the input."
+        elif (connector.namespace, connector.workers) not in connects:
+            why = f"Its KafkaConnect `{connector.workers}` is not in namespace {connector.namespace} of the input."
             yield connector.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
 
 
@@ -135,18 +135,13 @@ def _no_mirror(read: ReadObject) -> LeftOut:
     return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
 
 
-def workers_of(read: ReadObject) -> str:
-    """Return the name of the KafkaConnect that runs a connector; "" if it names none."""
-    return str((read.body["metadata"].get("labels") or {}).get(CLUSTER_LABEL, ""))
-
-
 def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
     """Return the version of Kafka that workers run, or why it is not known."""
     version = read.spec.get("version")
     if version is not None and not _VERSION.match(str(version)):
         why = f"`{version}` is not a Kafka version such as 4.2.0."
         return read.left_out("spec.version", "version-not-known", why, "write it with three numbers, as text.")
-    served = operator or str(read.body["apiVersion"]).rpartition("/")[2]
+    served = operator or read.api
     return kafka_version(ConnectCluster(version=version), strimzi(served))
 
 

@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from components.checks.property_values import is_open_credential
 from components.kafka.connections import may_hold_secret
@@ -49,13 +50,22 @@ _CLASSES = {
 OURS = {provider: provider for provider in _CLASSES.values()}
 
 
+#: The data of ConfigMaps by namespace and name.
+ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
+
+
 @dataclass(frozen=True)
 class Placeholders:
     """Resolves the placeholders of workers: `providers` has our alias for theirs, `config_maps` the data by place."""
 
     namespace: str
     providers: Mapping[str, str] = field(default_factory=dict)
-    config_maps: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    config_maps: ConfigMaps = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, namespace: str, worker_config: Mapping[str, Value], config_maps: ConfigMaps | None = None) -> Self:
+        """Return what resolves placeholders of the connectors that workers with this configuration run."""
+        return cls(namespace, providers_of(worker_config), config_maps or {})
 
     def text(self, value: Value) -> str:
         """Return a value with ConfigMaps resolved and Secrets under our own provider; what is unknown stays."""

@@ -2,18 +2,18 @@
 
 import copy
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
 from components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import MANAGED_BY, PART_OF
 from components.topology.workers import Template
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.values import may_be_secret
+from infra.onboard.importing.reading import Notes
+from infra.onboard.importing.values import may_be_secret, unresolved
 
 #: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
 _GROUP = {
@@ -38,6 +38,8 @@ _AS_WRITTEN = (
     *("replicas", "version", "image", "resources", "jvmOptions"),
     *("readinessProbe", "livenessProbe", "rack", "tracing"),
 )
+_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+_SWITCH = {"true": True, "false": False}
 _PLAIN = "It holds a credential in plain text, which is not written."
 #: Fields that other modules read.
 _ELSEWHERE = {
@@ -63,28 +65,30 @@ def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[s
     return str(spec.get(field) or config.get(name) or unnamed)
 
 
-def connect_of(
-    read: ReadObject, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, left_out: list[LeftOut]
-) -> dict[str, Any]:
+def connect_of(notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], replication: str) -> dict[str, Any]:
     """Return `connect`; `at` is the part of the spec that names the group, `config` the worker configuration."""
+    read, spec = notes.read, notes.read.spec
+    of_spec = notes.below("spec")
     connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
     connect["groupId"] = group_name(read.kind, "groupId", at, config)
     connect["storageTopics"] = {
         role: group_name(read.kind, field, at, config) for field, (_, role) in _GROUP.items() if role
     }
-    connect |= own_labels(read, left_out)
-    spec = read.spec
+    connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
-    connect |= _logging(spec) | _metrics(read, left_out) | _template(read, spec, left_out)
+    connect |= _logging(spec) | _metrics(spec, of_spec) | _template(spec, of_spec)
     if own_config := _worker_config(config):
-        connect["config"] = _without_credentials(own_config, read, "spec.config", left_out)
-    _hide_variables(connect, read, left_out)
+        for key in [key for key, value in own_config.items() if may_be_secret(key, value)]:
+            of_spec.credential(f"config.{key}")
+            del own_config[key]
+        connect["config"] = own_config
+    _hide_variables(connect, of_spec)
     elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
     if "target" in spec:
         elsewhere -= {"clusters", "connectCluster"}
     for key in sorted(spec.keys() - elsewhere):
         why, remedy = _REFUSED.get(key, ("The topology has no such key.", "remove it, or keep this object as it is."))
-        left_out.append(read.left_out(f"spec.{key}", "field-not-known", why, remedy))
+        of_spec(key, "field-not-known", why, remedy)
     return connect
 
 
@@ -100,46 +104,35 @@ _REFUSED = {
 }
 
 
-def own_labels(read: ReadObject, left_out: list[LeftOut]) -> dict[str, dict[str, str]]:
+def own_labels(notes: Notes) -> dict[str, dict[str, str]]:
     """Return the labels and annotations that others need, without those of the tools that applied the object."""
     own: dict[str, dict[str, str]] = {}
     for key in ("labels", "annotations"):
-        for name, value in (read.body["metadata"].get(key) or {}).items():
-            if name in {CLUSTER_LABEL, USES_CONNECTOR_RESOURCES}:
-                continue
-            if name.startswith("kubectl.kubernetes.io/"):
+        for name, value in (notes.read.body["metadata"].get(key) or {}).items():
+            field = f"metadata.{key}.{name}"
+            if name in {CLUSTER_LABEL, USES_CONNECTOR_RESOURCES} or name.startswith("kubectl.kubernetes.io/"):
                 continue
             if _ONCE.fullmatch(name):
-                why = "It asks the operator to do something once."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "operation-once", why, "none is needed."))
+                notes(field, "operation-once", "It asks the operator to do something once.", "none is needed.")
             elif name == PAUSE and str(value) == "true":
                 why = "The operator does not act on this object, so what runs may differ. Deploying makes it act again."
                 remedy = "compare it with what Connect's REST API shows, before you deploy."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "reconciliation-paused", why, remedy))
+                notes(field, "reconciliation-paused", why, remedy)
             elif may_be_secret(name, value):
                 remedy = "put it into a Secret; everyone who can read the object can read it."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "plain-text-credential", _PLAIN, remedy))
+                notes(field, "plain-text-credential", _PLAIN, remedy)
             elif name in _OWN:
                 why = "Every object of this project has its own value here."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
+                notes(field, "label-of-a-tool", why, "none is needed.")
             elif _OTHERS.fullmatch(name):
                 why = "It comes from the tool that applied the object. From now on, this project applies the object."
-                left_out.append(read.left_out(f"metadata.{key}.{name}", "label-of-a-tool", why, "none is needed."))
+                notes(field, "label-of-a-tool", why, "none is needed.")
             else:
                 own.setdefault(key, {})[name] = str(value)
     return own
 
 
-def _without_credentials(
-    config: Mapping[str, Any], read: ReadObject, where: str, left_out: list[LeftOut]
-) -> dict[str, Any]:
-    for key in (key for key, value in config.items() if may_be_secret(key, value)):
-        remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
-        left_out.append(read.left_out(f"{where}.{key}", "plain-text-credential", _PLAIN, remedy))
-    return {key: value for key, value in config.items() if not may_be_secret(key, value)}
-
-
-def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[LeftOut]) -> None:
+def _hide_variables(connect: dict[str, Any], notes: Notes) -> None:
     """Take environment variables and system properties that hold credentials out of what is written."""
     lists = [(fields, "env", f"template.{name}") for name, fields in (connect.get("template") or {}).items()]
     lists.append((connect.get("jvmOptions") or {}, "javaSystemProperties", "jvmOptions"))
@@ -148,8 +141,7 @@ def _hide_variables(connect: dict[str, Any], read: ReadObject, left_out: list[Le
         for entry in [candidate for candidate in entries or [] if isinstance(candidate, Mapping)]:
             if may_be_secret(str(entry.get("name", "")), entry.get("value") or ""):
                 remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
-                field = f"spec.{where}.{key}.{entry['name']}"
-                left_out.append(read.left_out(field, "plain-text-credential", _PLAIN, remedy))
+                notes(f"{where}.{key}.{entry['name']}", "plain-text-credential", _PLAIN, remedy)
                 fields[key] = [other for other in fields[key] if other is not entry]
 
 
@@ -173,18 +165,18 @@ def _logging(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {"logging": {"type": "external", **_reference(given)}} if given else {}
 
 
-def _metrics(read: ReadObject, left_out: list[LeftOut]) -> dict[str, Any]:
-    given = read.spec.get("metricsConfig") or {}
+def _metrics(spec: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    given = spec.get("metricsConfig") or {}
     if given.get("type") == "strimziMetricsReporter":
         values = given.get("values") or {}
         for key in sorted(values.keys() - {"allowList"}):
             why, remedy = "The topology has no such key.", "remove it, or keep this object as it is."
-            left_out.append(read.left_out(f"spec.metricsConfig.values.{key}", "field-not-known", why, remedy))
+            notes(f"metricsConfig.values.{key}", "field-not-known", why, remedy)
         allowed = values.get("allowList") or []
         return {"metrics": {"type": given["type"], **({"allowList": allowed} if allowed else {})}}
     if given and None in _reference(given).values():
         why = "It names no key of a ConfigMap, so the operator would refuse the object."
-        left_out.append(read.left_out("spec.metricsConfig", "field-missing", why, "set `valueFrom.configMapKeyRef`."))
+        notes("metricsConfig", "field-missing", why, "set `valueFrom.configMapKeyRef`.")
         return {}
     return {"metrics": {"type": "jmxPrometheusExporter", **_reference(given)}} if given else {}
 
@@ -194,24 +186,24 @@ def _reference(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"configMap": reference.get("name"), "key": reference.get("key")}
 
 
-def _template(read: ReadObject, spec: Mapping[str, Any], left_out: list[LeftOut]) -> dict[str, Any]:
+def _template(spec: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     given = spec.get("template") or {}
     known = {key: copy.deepcopy(value) for key, value in given.items() if key in Template.__annotations__}
     for key in sorted(given.keys() - known.keys()):
         why, remedy = "The topology has no key for this template.", "remove it, or keep this object as it is."
-        left_out.append(read.left_out(f"spec.template.{key}", "field-not-known", why, remedy))
+        notes(f"template.{key}", "field-not-known", why, remedy)
     return {"template": known} if known else {}
 
 
-def connector_fields_of(
-    spec: Mapping[str, Any], refuse: Callable[[str, str, str, str], LeftOut], left_out: list[LeftOut], default: int
-) -> dict[str, Any]:
-    """Return tasks, state and restarts of a connector; `default` is the project's number of tasks."""
-    config = spec.get("config") or {}
-    tasks = _tasks(spec.get("tasksMax") or config.get("tasks.max") or 1, refuse)
-    fields: dict[str, Any] = {"tasksMax": tasks} if tasks != default else {}
-    state = spec.get("state") or ("paused" if spec.get("pause") else "running")
-    if state != "running":
+def connector_keys(spec: Mapping[str, Any], passed: Mapping[str, str], notes: Notes, tasks: int) -> dict[str, Any]:
+    """Return a connector's tasks, state, restarts and `config`, with the properties that are `passed` on.
+
+    `tasks` is the project's number of tasks.
+    """
+    config = _passed_config(passed, notes)
+    number = _tasks(spec.get("tasksMax") or (spec.get("config") or {}).get("tasks.max") or 1, notes)
+    fields: dict[str, Any] = {"tasksMax": number} if number != tasks else {}
+    if (state := state_of(spec)) != "running":
         fields["state"] = state
     restart = spec.get("autoRestart")
     # Source: Strimzi AutoRestart; without the field the operator restarts nothing.
@@ -223,24 +215,43 @@ def connector_fields_of(
         fields["version"] = spec["version"]
     for key in sorted((restart or {}).keys() - {"enabled", "maxRestarts"}):
         remedy = "remove it, or keep this object as it is."
-        left_out.append(refuse(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy))
+        notes(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy)
     for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
         why = "The topology has no such key."
         remedy = "remove it. If the operator still needs it to carry out a request, let the request finish first."
-        left_out.append(refuse(key, "field-not-known", why, remedy))
-    return fields
+        notes(key, "field-not-known", why, remedy)
+    return {**fields, **({"config": config} if config else {})}
 
 
-def _tasks(given: object, refuse: Callable[[str, str, str, str], LeftOut]) -> int:
+def state_of(spec: Mapping[str, Any]) -> str:
+    """Return the state that the spec of a connector wants, in either API version."""
+    return str(spec.get("state") or ("paused" if spec.get("pause") else "running"))
+
+
+def _tasks(given: object, notes: Notes) -> int:
     """Return a number of tasks; raises CannotRunError if Kafka would refuse it."""
     text = str(given).strip()
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    at = refuse("config.tasks.max", "not-a-number", "", "")
     raise CannotRunError(
         "not-a-number",
         f"`tasks.max` is `{text}`, not a whole number from 1",
-        ", ".join(part for part in (at.file, at.obj, at.field) if part),
+        notes.read.left_out(notes.where("config.tasks.max"), "", "", "").where,
         "Kafka Connect would refuse the connector.",
         "make it a whole number.",
     )
+
+
+def _passed_config(config: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    """Return the properties that the topology passes on: no credentials, no placeholders that it cannot express."""
+    passed: dict[str, Any] = {}
+    for key, value in config.items():
+        placeholder = unresolved(value)
+        if placeholder is not None and not placeholder.startswith(f"${{{FILE_PROVIDER}:{WORKER_FILE}"):
+            why = f"Its placeholder {placeholder} needs a configuration provider that the rendered workers do not have."
+            notes(f"config.{key}", "provider-not-known", why, "use a Secret or a ConfigMap.")
+        elif may_be_secret(key, value):
+            notes.credential(f"config.{key}")
+        else:
+            passed[key] = int(value) if _NUMBER.fullmatch(value) else _SWITCH.get(value, value)
+    return passed

@@ -11,7 +11,7 @@ from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import Manifest
 from infra.onboard.importing.documents import documents_of
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import ReadInput, ReadObject, objects_in, read_parsed
+from infra.onboard.importing.reading import ReadInput, ReadObject, objects_in
 from infra.onboard.importing.values import may_be_secret
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
@@ -87,7 +87,7 @@ def identity_of(read: ReadObject) -> Identity:
 
 def side_of(files: Mapping[str, bytes], namespace: str) -> FolderObjects:
     """Read the files of a folder; `namespace` is that of objects that name none."""
-    side = FolderObjects(files)
+    side = FolderObjects(files, found=ReadInput(namespace=namespace))
     parsed: list[tuple[str, Mapping[str, Any]]] = []
     notes: list[LeftOut] = []
     for file in sorted(files):
@@ -106,7 +106,7 @@ def side_of(files: Mapping[str, bytes], namespace: str) -> FolderObjects:
     for file, body in parsed:
         in_file = _in_file(file, body, namespace)
         side.objects.setdefault(in_file.identity, []).append(in_file)
-    side.found = read_parsed(parsed, namespace)
+        side.found.take(file, body)
     side.found.left_out += notes
     return side
 

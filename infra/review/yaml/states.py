@@ -14,7 +14,7 @@ from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.topologies import kafka_of, workers_of
+from infra.onboard.importing.topologies import kafka_of
 from infra.onboard.importing.values import Placeholders, providers_of
 from infra.onboard.importing.workers import group_name
 from infra.review.yaml.objects import FolderObjects, Identity, identity_of
@@ -107,7 +107,7 @@ def _named(
                 connector
                 for connector in connectors
                 if read.kind == "KafkaConnect"
-                and (connector.namespace, workers_of(connector)) == (read.namespace, read.name)
+                and (connector.namespace, connector.workers) == (read.namespace, read.name)
             ),
             maps,
         )

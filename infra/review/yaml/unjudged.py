@@ -13,7 +13,7 @@ from infra.onboard.importing.flows import role_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
 from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.topologies import kafka_of, workers_of
+from infra.onboard.importing.topologies import kafka_of
 from infra.review.comparison import Unjudged
 from infra.review.object_changes import ChangeKind
 from infra.review.yaml.effects import REQUESTS, connectors_reading
@@ -173,7 +173,7 @@ def _without_workers(
         for identity, read in side.read("KafkaConnector").items():
             if identity in unclear:
                 continue
-            workers = (f"{STRIMZI_GROUP}/KafkaConnect", read.namespace, workers_of(read))
+            workers = (f"{STRIMZI_GROUP}/KafkaConnect", read.namespace, read.workers)
             if not workers[2]:
                 yield identity, "It has no label `strimzi.io/cluster`, so the operator ignores it."
             elif workers in unclear:
