@@ -1,52 +1,83 @@
-"""Connectors that read a Secret when they start: a changed value has no effect until they restart."""
+"""Connectors that read a Secret of the stack when they start: a changed value has no effect until they restart."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
-from components.render.planned_objects import Manifest
+from components.render.planned_objects import OURS, Manifest
 from components.render.secrets import ObjectReference as Named
 from components.render.secrets import references
 from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Reference, reference
+from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.kubernetes.managed_fields import newest_writer
 
 #: Source: Strimzi 1.2 KafkaConnectAssemblyOperator.restartAnnotationIsValid. The operator removes it afterwards.
 RESTART = {"strimzi.io/restart": "includeTasks"}
+#: An annotation of a connector that was restarted: the `resourceVersion` of each Secret that it then read, by name.
+READ_SECRETS = "kafka-replication/read-secrets"
 
-Versions = Mapping[Named, str]
+
+def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Iterator[str]:
+    """Ask the operator to restart the connectors that started before a Secret of theirs changed, in whichever
+    deployment that was; yield a sentence about each.
+    """
+    readers = list(_readers(flows))
+    secrets = _existing(api, {named for _, read in readers for named in read})
+    connectors = _connectors(api, flows) if secrets else {}
+    for body, read in readers:
+        live, target = connectors.get(reference(body)), reference(body)
+        own = {named.name: secrets[named] for named in read & secrets.keys()}
+        if live is None or not (changed := sorted(name for name in own if not _has_read(live, own[name]))):
+            continue
+        versions = {name: secret["metadata"]["resourceVersion"] for name, secret in sorted(own.items())}
+        annotations = {**RESTART, READ_SECRETS: json.dumps(versions)}
+        metadata = {"name": target.name, "namespace": target.namespace, "annotations": annotations}
+        with asking_kubernetes(str(target), "It reads a Secret that changed.", "let your user patch it."):
+            api.apply({"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata})
+        names = ", ".join(f"`{name}`" for name in changed)
+        yield f"connector {target.name} restarts: Secret {names} has changed since it started"
 
 
-def secret_versions(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Versions:
-    """The `resourceVersion` of each Secret that connectors read and that exists."""
-    versions = {}
-    for named in sorted({secret for _, secrets in _readers(flows) for secret in secrets}):
+def _has_read(connector: Object, secret: Object) -> bool:
+    """Return whether a connector started after the Secret was last written: when it was last restarted for a Secret, or
+    else when it was created.
+    """
+    recorded = json.loads((connector["metadata"].get("annotations") or {}).get(READ_SECRETS, "{}"))
+    metadata = secret["metadata"]
+    if metadata["name"] in recorded:
+        return bool(recorded[metadata["name"]] == metadata["resourceVersion"])
+    writer = newest_writer(secret, "data")
+    written = metadata["creationTimestamp"] if writer is None else writer.since
+    return bool(written <= connector["metadata"]["creationTimestamp"])
+
+
+def _existing(api: KubernetesApi, secrets: set[Named]) -> Mapping[Named, Object]:
+    existing = {}
+    for named in sorted(secrets):
         target = Reference("v1", "Secret", named.namespace, named.name)
         with asking_kubernetes(str(target), "Connectors read it.", f"let your user `get` the {target}."):
             live = api.get(target)
         if live is not None:
-            versions[named] = str(live["metadata"]["resourceVersion"])
-    return versions
+            existing[named] = live
+    return existing
 
 
-def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow], before: Versions) -> Iterator[str]:
-    """Ask the operator to restart the connectors that read a changed Secret; yield a sentence about each."""
-    after = secret_versions(api, flows)
-    changed = {named for named, version in before.items() if after.get(named, version) != version}
-    for body, read in _readers(flows):
-        if because := sorted(read & changed):
-            metadata = {key: body["metadata"][key] for key in ("name", "namespace")}
-            item = {"apiVersion": body["apiVersion"], "kind": body["kind"]}
-            with asking_kubernetes(str(reference(body)), "It reads a Secret that changed.", "let your user patch it."):
-                api.apply({**item, "metadata": {**metadata, "annotations": RESTART}})
-            names = ", ".join(f"`{secret.name}`" for secret in because)
-            yield f"connector {metadata['name']} restarts: it read Secret {names} before the change"
+def _connectors(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Mapping[Reference, Object]:
+    version, namespaces = flows[0].strimzi.api_version, sorted({flow.namespace for flow in flows})
+    why = "Connectors whose Secrets changed must restart."
+    with asking_kubernetes("the connectors of the stack", why, "let your user list KafkaConnectors."):
+        listed = api.list_where_allowed(version, "KafkaConnector", namespaces, label_selector=OURS)
+    return {reference(live): live for live in listed}
 
 
 def _readers(flows: Sequence[ResolvedFlow]) -> Iterator[tuple[Manifest, set[Named]]]:
-    """Each connector that names Secrets itself. The operator rolls workers whose own Secrets change."""
+    """Yield each connector with the Secrets of the stack that it names itself. The operator rolls workers whose own
+    Secrets change, and whoever changes another Secret raises `credentialsRevision`.
+    """
     for deployment in deployments(flows):
+        own = {planned.name for planned in deployment.objects if planned.kind == "Secret"}
         for planned in deployment.objects:
             if planned.kind == "KafkaConnector":
                 named = references(json.dumps(planned.manifest["spec"]), planned.manifest["metadata"]["namespace"])
-                yield planned.manifest, {target for target in named if target.kind == "Secret"}
+                yield planned.manifest, {target for target in named if target.kind == "Secret" and target.name in own}

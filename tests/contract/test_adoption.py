@@ -3,11 +3,8 @@ Argo CD from which it was imported. Nothing replicates here, and nobody reconcil
 
 import json
 import re
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -15,19 +12,14 @@ import yaml
 from typer.testing import CliRunner
 
 from infra.commands.app import app
-from infra.deploy.engine import deployment
 from infra.deploy.engine.deployment import known_objects
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.local.provider.servicer import serve
+from infra.kubernetes.api import KubernetesApi, Reference, reference
 from infra.stack.settings import read_settings
-from tests.contract.api_servers import ApiServer
+from tests.contract.worlds import V1, World
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.readmes import shown
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")
-V1 = "kafka.strimzi.io/v1"
-KINDS = [(V1, kind) for kind in ("KafkaConnect", "KafkaMirrorMaker2", "KafkaConnector")]
-KINDS += [("v1", "ConfigMap"), *(("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "RoleBinding"))]
 AGREED = ("--agree", "restart:workers")
 #: Objects in the flow's namespace that do not belong to the stack.
 OTHERS = """
@@ -56,93 +48,6 @@ kind: KafkaConnector
 metadata: {name: sink, namespace: kafka, labels: {strimzi.io/cluster: theirs}}
 spec: {class: com.example.Sink, tasksMax: 1, config: {}}
 """
-
-
-@dataclass
-class World:
-    """A namespace with objects that other tools created, and the project that was imported from them."""
-
-    folder: Path
-    server: ApiServer
-    namespace: str
-    tools: Callable[[str], KubernetesApi]
-
-    def made_by(self, tool: str, text: str = FLOW) -> list[Reference]:
-        """Let a tool create the objects."""
-        found = []
-        for body in yaml.safe_load_all(text.replace("namespace: kafka", f"namespace: {self.namespace}")):
-            api = self.tools(tool)
-            api.apply(body) if tool == "argocd-controller" else api.create(body)
-            found.append(reference(body))
-        return found
-
-    def imported(self, text: str = FLOW) -> None:
-        file = self.folder / "read.yaml"
-        file.write_text(text.replace("namespace: kafka", f"namespace: {self.namespace}"))
-        self.code("import", str(file), "--out", str(self.project))
-        self.configure({})
-
-    @property
-    def project(self) -> Path:
-        return self.folder / "project"
-
-    def configure(self, more: dict[str, str]) -> None:
-        file = self.project / "stacks" / "Pulumi.prod.yaml"
-        config = {"replication:topology": "prod", "kubernetes:kubeconfig": str(self.server.kubeconfig), **more}
-        file.write_text(yaml.safe_dump({"config": config}))
-
-    def declare(self, change: Callable[[Any], None]) -> None:
-        file = self.project / "stacks" / "topologies" / "prod.yaml"
-        topology = yaml.safe_load(file.read_text())
-        change(topology)
-        file.write_text(yaml.safe_dump(topology))
-
-    def call(self, *words: str) -> tuple[int, str]:
-        """The exit code and all output, without line breaks."""
-        project = () if words[0] == "import" else ("--project", str(self.project))
-        answer = CliRunner().invoke(app, [*project, *words])
-        error = "" if answer.exception is None or isinstance(answer.exception, SystemExit) else str(answer.exception)
-        return answer.exit_code, " ".join((answer.output + error).split())
-
-    def code(self, *words: str) -> int:
-        return self.call(*words)[0]
-
-    def said(self, *words: str) -> str:
-        return self.call(*words)[1]
-
-    def live(self, target: Reference) -> Object:
-        found = self.server.api.get(target)
-        assert found is not None
-        return found
-
-    def uids(self, objects: list[Reference]) -> list[str]:
-        return [self.live(each)["metadata"]["uid"] for each in objects]
-
-
-@pytest.fixture
-def world(
-    tmp_path: Path, api_server_of: Callable[[str], ApiServer], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[World]:
-    server = api_server_of("v1")
-    namespace = f"a{uuid.uuid4().hex[:6]}"
-    server.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    (tmp_path / "state").mkdir()
-    # There is no operator that would report anything as ready.
-    monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
-    with ExitStack() as opened, serve(server.kubeconfig) as port:
-
-        def tool(name: str) -> KubernetesApi:
-            return opened.enter_context(KubernetesApi(server.kubeconfig, field_manager=name))
-
-        monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
-        monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path / 'state'}")
-        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
-        monkeypatch.setenv("PULUMI_DEBUG_PROVIDERS", f"kubernetes:{port}")
-        yield World(tmp_path, server, namespace, tool)
-        # A flow between the same clusters in another namespace would disturb the next test.
-        for version, kind in KINDS:
-            for each in server.api.list_all(version, kind, namespace=namespace):
-                server.api.delete(reference(each))
 
 
 def states(world: World, made: list[Reference]) -> list[str]:

@@ -25,7 +25,7 @@ from infra.kubernetes.preconditions import (
     require_spark_operator,
 )
 from infra.kubernetes.readiness import wait_until_ready
-from infra.kubernetes.secret_readers import restart_readers, secret_versions
+from infra.kubernetes.secret_readers import restart_readers
 from infra.program import deploy
 from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack
@@ -66,7 +66,7 @@ def up(
     `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
     KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
     state, so that what was edited or deleted there is deployed again. `unlock` first releases the lock that a killed
-    deployment left. Connectors that read a changed Secret are restarted.
+    deployment left. Connectors that started before a Secret of the stack changed are restarted.
     """
     flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh, unlock=unlock) as stack:
@@ -75,7 +75,6 @@ def up(
             require_no_unfinished_move(api, settings.stack, flows)
         if created := forget_pending_creates(stack, api, say):
             _import(stack, program_of(settings, change, created), say)
-        secrets = secret_versions(api, flows)
         # Nothing uses the configuration that Pulumi would decrypt for the summary.
         result = stack.up(
             on_output=say,
@@ -86,7 +85,7 @@ def up(
             show_secrets=False,
             program=program_of(settings, change),
         )
-        for sentence in restart_readers(api, flows, secrets):
+        for sentence in restart_readers(api, flows):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 

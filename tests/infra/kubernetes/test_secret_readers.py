@@ -1,55 +1,85 @@
-"""A Secret that changed restarts the connectors that read it, and nothing else."""
+"""A Secret of the stack that changed restarts the connectors that read it, whenever it changed, and nothing else."""
 
+import json
 from typing import Any
 
+from components.flows.resolved import ResolvedFlow
 from infra.kubernetes.api import KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.secret_readers import RESTART, restart_readers, secret_versions
-from tests.builders import a_resolved_flow
+from infra.kubernetes.secret_readers import READ_SECRETS, RESTART, restart_readers
+from tests.builders import a_cluster, a_resolved_flow
+
+CREATED, LATER = "2026-11-27T10:00:00Z", "2026-11-27T10:30:00Z"
+READERS = ("orders-checkpoint", "orders-heartbeat", "orders-source")
+
+
+def a_flow_with_an_own_secret() -> ResolvedFlow:
+    """The stack creates the Secret for the source's login; that for the target is somebody else's."""
+    login = {"type": "scram-sha-512", "username": "mirror", "password": {"config": "eastPassword"}}
+    return a_resolved_flow({"useast": a_cluster(authentication=login), "uswest": a_cluster("us-west-2")})
 
 
 class _Holding(KubernetesApi):
-    """A cluster with Secrets, by name and version, that records what is read and applied."""
+    """A cluster with a flow's connectors and one Secret of the stack."""
 
-    def __init__(self, **versions: str) -> None:
-        self.versions = versions
-        self.applied: list[Object] = []
-        self.asked: list[str] = []
+    def __init__(self, version: str = "1", written: str = CREATED) -> None:
+        self.version, self.written = version, written
+        self.asked: set[str] = set()
+        self.annotations: dict[str, dict[str, str]] = {name: {} for name in READERS}
 
-    def get(self, target: Reference) -> Object | None:
-        self.asked.append(target.name)
-        version = self.versions.get(target.name)
-        return None if version is None else {"metadata": {"resourceVersion": version}}
+    def get(self, target: Reference) -> Object:
+        self.asked.add(target.name)
+        fields = {"manager": "pulumi-kubernetes", "time": self.written, "fieldsV1": {"f:data": {}}}
+        metadata = {"name": target.name, "namespace": target.namespace, "resourceVersion": self.version}
+        return {"metadata": {**metadata, "creationTimestamp": CREATED, "managedFields": [fields]}}
+
+    def list_where_allowed(self, api_version: str, kind: str, *_: object, **__: object) -> list[Object]:
+        return [
+            {
+                "apiVersion": api_version,
+                "kind": kind,
+                "metadata": {
+                    "name": name,
+                    "namespace": "mirror-orders",
+                    "creationTimestamp": CREATED,
+                    "annotations": annotations,
+                },
+            }
+            for name, annotations in self.annotations.items()
+        ]
 
     def apply(self, item: Object, **_: Any) -> Object:
-        self.applied.append(item)
+        self.annotations[item["metadata"]["name"]] |= item["metadata"]["annotations"]
         return item
 
-
-def test_a_changed_secret_restarts_the_connectors_that_read_it_and_names_them() -> None:
-    flow, api = a_resolved_flow(), _Holding(mirror="1", ca="1")
-    before = secret_versions(api, [flow])
-    assert list(restart_readers(api, [flow], before)) == []
-    api.versions["mirror"] = "2"
-    said = list(restart_readers(api, [flow], before))
-    assert said[0] == "connector orders-source restarts: it read Secret `mirror` before the change"
-    names = {each["metadata"]["name"] for each in api.applied}
-    assert names == {"orders-source", "orders-checkpoint", "orders-heartbeat"}
-    assert all(each["metadata"]["annotations"] == RESTART for each in api.applied)
+    def restarted(self) -> set[str]:
+        """Names of the connectors whose restart was asked for; the operator removes the annotation."""
+        return {name for name, annotations in self.annotations.items() if annotations.pop(*RESTART, None)}
 
 
-def test_only_secrets_that_connectors_name_are_asked_for() -> None:
-    """The account may read no other Secrets, and the connectors' ConfigMaps are not Secrets."""
-    api = _Holding(mirror="1", ca="1")
-    secret_versions(api, [a_resolved_flow()])
-    assert set(api.asked) == {"mirror", "ca"}
+def test_a_secret_that_changed_after_its_readers_started_restarts_each_of_them_once() -> None:
+    """It does not matter which deployment changed it: that one may have been interrupted."""
+    flow, api = a_flow_with_an_own_secret(), _Holding("2", LATER)
+    said = list(restart_readers(api, [flow]))
+    (secret,) = api.asked
+    assert said[0] == f"connector orders-source restarts: Secret `{secret}` has changed since it started"
+    assert api.restarted() == {"orders-source", "orders-checkpoint", "orders-heartbeat"}
+    assert json.loads(api.annotations["orders-source"][READ_SECRETS]) == {secret: "2"}
+    assert list(restart_readers(api, [flow])) == []
+    api.version = "3"
+    assert len(list(restart_readers(api, [flow]))) == len(READERS)
 
 
-def test_a_new_secret_and_a_deleted_one_restart_nothing() -> None:
-    flow, api = a_resolved_flow(), _Holding(mirror="1")
-    before = secret_versions(api, [flow])
-    api.versions = {"ca": "1"}
-    assert list(restart_readers(api, [flow], before)) == []
+def test_connectors_that_were_created_after_their_secret_do_not_restart() -> None:
+    api = _Holding("2", CREATED)
+    assert list(restart_readers(api, [a_flow_with_an_own_secret()])) == []
+
+
+def test_secrets_that_the_stack_does_not_create_are_not_asked_for() -> None:
+    """The account may not read them, and whoever changes one raises `credentialsRevision`."""
+    api = _Holding("2", LATER)
+    assert list(restart_readers(api, [a_resolved_flow()])) == []
+    assert api.asked == set()
 
 
 def test_a_connector_is_not_ready_while_its_restart_is_asked_for() -> None:

@@ -34,7 +34,6 @@ def test_only_a_refresh_takes_fields_back_from_other_managers(
         "require_no_unfinished_move",
         "forget_pending_creates",
         "api_client",
-        "secret_versions",
         "restart_readers",
     ):
         monkeypatch.setattr(deployment, name, lambda *_: ())
