@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange
 from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
+from spark.checks.offsets.next_records import Unproven, places_on_target, proof_by_next
 from spark.checks.offsets.translation import (
     TARGET_REACH,
     Candidates,
@@ -129,10 +129,10 @@ def proof_of(partition: Partition) -> PositionProof:
     proof = prove(position, partition.target_log, log, found, read, guess, inexact=False)
     if not proof.expired_on_source or found is None or guess is None:
         return proof
-    return by_next(partition, Expired(position, proof, found, guess, log, partition.target_log))
+    return by_next(partition, Unproven(position, proof, log, partition.target_log, found, guess))
 
 
-def by_next(partition: Partition, expired: Expired) -> PositionProof:
+def by_next(partition: Partition, expired: Unproven) -> PositionProof:
     """The proof by the record that the group reads next, from what the job would read."""
     unread = records_in(partition.source, expired.unread)
     if not unread:

@@ -1,6 +1,8 @@
 """Translated offsets whose record the source has removed, proven by the record that the group reads next."""
 
-from typing import Any
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -8,19 +10,21 @@ from components.contract.report import error
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.proofs import Expired, places_on_target, proof_by_next
+from spark.checks.offsets.nearby import next_offsets
+from spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
 from spark.checks.offsets.translation import Position, PositionProof, RecordDigest, TranslatedRecord
+from spark.read.flows import FlowCluster
 
 
-def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: bool = True) -> Expired:
+def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: bool = True) -> Unproven:
     """Source record 45 is at offset 40 of the target, the offset in the group's checkpoint."""
-    return Expired(
+    return Unproven(
         Position("checkout-a", TopicPartition("orders", 0), committed, Checkpoint(committed, 40), 40),
         PositionProof(error("source-expired", "the source no longer holds offset 45")),
-        TranslatedRecord(RecordDigest(40, 45, "45"), after=False),
-        SourceGuess(45, exact),
         OffsetRange(*source),
         OffsetRange(0, 95),
+        TranslatedRecord(RecordDigest(40, 45, "45"), after=False),
+        SourceGuess(45, exact),
     )
 
 
@@ -62,3 +66,71 @@ def test_the_next_record_is_looked_up_by_offset_distance_and_by_time() -> None:
     assert places_on_target(expired(), NEXT[0], -1) == [near]
     assert expired().unread == OffsetRange(60, 93)
     assert expired(committed=10).unread == OffsetRange(50, 83), "retention has overtaken the group"
+
+
+def compacted(on_source: int, on_target: int) -> Unproven:
+    """Nothing is left around the translated offset 40; these are the next records on both sides."""
+    return Unproven(
+        Position("checkout-a", TopicPartition("orders", 0), 60, Checkpoint(60, 40), 40),
+        PositionProof(error("target-empty", "the target holds no record near offset 40")),
+        OffsetRange(0, 9_100),
+        OffsetRange(0, 9_000),
+        next=NextOffsets(on_source, on_target),
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "unread", "on_target", "read_again"),
+    [
+        pytest.param((8_000, 7_990), [(8_000, 8_000)], [(7_990, 8_000)], 0, id="the next record on both sides"),
+        pytest.param((8_000, 7_980), [(8_000, 8_000)], [(7_980, 7), (7_990, 8_000)], 10, id="the target has one more"),
+        pytest.param((8_000, 8_001), [(8_000, 8_000)], [(8_001, 8_011)], None, id="the target has it only before"),
+        pytest.param((9_100, 9_000), [], [], 0, id="neither side has another record"),
+        pytest.param((9_100, 8_990), [], [], 10, id="the source has no other record"),
+    ],
+)
+def test_a_compacted_topic_is_judged_by_the_next_record_that_is_left(
+    after: tuple[int, int], unread: list[tuple[int, int]], on_target: list[tuple[int, int]], read_again: int | None
+) -> None:
+    """Both sides held the same records, and the group's exact position was called a fault after compaction."""
+    unproven = compacted(*after)
+    assert unproven.unread == OffsetRange(after[0], min(after[0] + 33, 9_100))
+    proof = proof_by_next(unproven, records(*unread), records(*on_target))
+    assert (proof.proven, proof.read_again) == (read_again is not None, read_again or 0)
+    assert (proof.source_offset if proof.proven else 60) == 60
+
+
+def test_the_next_record_of_a_compacted_topic_is_looked_up_by_time_and_as_the_next_one() -> None:
+    first = RecordDigest(8_000, 8_000, "8000")
+    by_time, following = OffsetRange(7_812, 7_852), OffsetRange(7_982, 8_022)
+    assert places_on_target(compacted(8_000, 7_990), first, 7_820) == [by_time, following]
+
+
+class LogOfRecords:
+    """A partition that holds records at a few offsets."""
+
+    def __init__(self, *offsets: int) -> None:
+        self.offsets, self.reads = offsets, 0
+
+    def first_records(
+        self,
+        ranges: Mapping[TopicPartition, OffsetRange],
+        counts: Any,  # noqa: ARG002
+        *,
+        committed: bool,
+    ) -> dict[TopicPartition, Any]:
+        assert committed
+        self.reads += 1
+        firsts = {
+            partition: next((offset for offset in self.offsets if start <= offset < end), None)
+            for partition, (start, end) in ranges.items()
+        }
+        return {partition: SimpleNamespace(offset=offset) for partition, offset in firsts.items() if offset is not None}
+
+
+def test_many_groups_before_one_record_are_answered_by_one_reading() -> None:
+    place, log = TopicPartition("orders", 0), LogOfRecords(3, 70, 95)
+    wanted = [(place, offset) for offset in (0, 3, 4, 50, 70, 71, 96, 100)]
+    found = next_offsets(cast(FlowCluster, log), wanted, {place: OffsetRange(0, 100)})
+    assert [found[each] for each in wanted] == [3, 3, 70, 70, 70, 95, 100, 100]
+    assert log.reads == 4

@@ -1,21 +1,15 @@
-"""Reads the records that prove or disprove checkpoints: at most two small ranges per position.
+"""Reads the records that prove or disprove checkpoints: at most two small ranges per position."""
 
-If the source has removed the record at a translated offset, the record that the group reads next can prove it. A group
-skips nothing if the target holds that record at or after the translated offset: the records that follow it on the
-source follow it on the target, which `parity` judges.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
 
 from components.contract.report import SAMPLES, Scalar
 from components.kafka.offset_syncs import SourceGuess, SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import identity
+from spark.checks.offsets.nearby import offsets_by_time, records_near
+from spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
 from spark.checks.offsets.translation import (
-    SOURCE_REACH,
     TARGET_REACH,
     Around,
     Candidates,
@@ -29,135 +23,7 @@ from spark.checks.offsets.translation import (
     source_range,
     translated_record,
 )
-from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
-from spark.read.flows import FlowCluster, OpenFlow
-
-#: Ranges by source partition; one partition may have several.
-Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]
-
-
-def offsets_by_time(
-    cluster: FlowCluster,
-    times: Mapping[Position, int],
-    named: Callable[[TopicPartition], TopicPartition] = lambda at: at,
-) -> dict[Position, int]:
-    """Return the first offset at or after each position's time (ms); -1 if there is none. One request serves each
-    partition once. `named` gives the cluster's name of a source partition.
-    """
-    offsets: dict[Position, int] = {}
-    left = dict(times)
-    while left:
-        once = {position.partition: position for position in left}
-        answer = cluster.offsets_at(
-            {named(partition): left[position] for partition, position in once.items()}, committed=True
-        )
-        offsets |= {position: answer[named(partition)] for partition, position in once.items()}
-        for position in once.values():
-            del left[position]
-    return offsets
-
-
-def records_near(
-    flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
-) -> dict[TopicPartition, list[RecordDigest]]:
-    """Return the records of the ranges without their content, by source partition; with `compared`, only those that the
-    guard lets cross.
-    """
-    side = SOURCE if cluster is flow.source else TARGET
-    guard, changed = flow.parameters.guard, flow.parameters.changed_headers
-    digests: dict[TopicPartition, list[RecordDigest]] = {}
-    for record in cluster.read("single records", ranges, committed=isolation == "read_committed"):
-        if compared and role_of(side, guard, record.headers) != COMPARED:
-            continue
-        topic = record.partition.topic if side == SOURCE else flow.policy.original(record.partition.topic)
-        headers = compared_headers(side, guard, changed, record.headers)
-        digest = identity(record.key, record.value, headers, record.time_ms).hex()
-        partition = TopicPartition(topic, record.partition.partition)
-        digests.setdefault(partition, []).append(RecordDigest(record.offset, record.time_ms, digest))
-    return digests
-
-
-@dataclass(frozen=True)
-class Expired:
-    """A position whose proof has expired on the source, and both logs. `guess` is where the landing's record was."""
-
-    position: Position
-    proof: PositionProof
-    landed: TranslatedRecord
-    guess: SourceGuess
-    source_log: OffsetRange
-    target_log: OffsetRange
-
-    @property
-    def downstream(self) -> int:
-        assert self.position.checkpoint is not None
-        return self.position.checkpoint.downstream
-
-    @property
-    def unread(self) -> OffsetRange:
-        """Return the first source offsets that the group has not read."""
-        waiting = max(self.position.committed, self.source_log.start)
-        return OffsetRange(waiting, waiting + SOURCE_REACH + 1).within(self.source_log)
-
-
-def proof_by_next(expired: Expired, unread: Sequence[RecordDigest], on_target: Sequence[RecordDigest]) -> PositionProof:
-    """Return the proof by the first of the `unread` source records, which are in `expired.unread`, or the given one.
-    `on_target` has records of the target near the place where that record should be.
-    """
-    if not unread:
-        nothing_left = expired.guess.exact and expired.unread.end == expired.source_log.end
-        return _proven(expired, expired.target_log.end) if nothing_left else expired.proof
-    first = min(unread)
-    # If records are equal, the target may hold another one of them there.
-    if sum(record.digest == first.digest for record in unread) > 1:
-        return expired.proof
-    places = [
-        record.offset for record in on_target if record.digest == first.digest and record.offset >= expired.downstream
-    ]
-    return _proven(expired, min(places)) if places else expired.proof
-
-
-def _proven(expired: Expired, place: int) -> PositionProof:
-    """The group reads again what the target holds from the translated offset up to `place`."""
-    source_offset = expired.guess.offset + expired.landed.after
-    return replace(expired.proof, finding=None, source_offset=source_offset, read_again=place - expired.downstream)
-
-
-def places_on_target(expired: Expired, first: RecordDigest, by_time: int) -> list[OffsetRange]:
-    """Return where the target should hold the `first` unread record: by its distance from the landing, and by its time.
-    `by_time` is -1 if the target holds no record from that time on."""
-    by_distance = expired.landed.record.offset + first.offset - expired.guess.offset
-    places = [offset for offset in (by_distance, by_time) if offset >= 0]
-    around = [OffsetRange(place - TARGET_REACH, place + SOURCE_REACH).within(expired.target_log) for place in places]
-    return [offsets for offsets in around if offsets.size]
-
-
-def proofs_by_next(flow: OpenFlow, expired: Sequence[Expired]) -> tuple[dict[Position, PositionProof], int, int]:
-    """Return the proofs of the positions, and how many ranges and records were read for them."""
-    if not expired:
-        return {}, 0, 0
-    ranges = [(expiry.position.partition, expiry.unread) for expiry in expired]
-    on_source = records_near(flow, flow.source, ranges)
-    unread = {
-        expiry.position: Candidates(expiry.unread, on_source.get(expiry.position.partition, [])).within()
-        for expiry in expired
-    }
-    remote = flow.policy.remote_partition
-    times = {position: min(candidates).time_ms for position, candidates in unread.items() if candidates}
-    by_time = offsets_by_time(flow.target, times, remote)
-    places = [
-        (remote(expiry.position.partition), place)
-        for expiry in expired
-        if unread[expiry.position]
-        for place in places_on_target(expiry, min(unread[expiry.position]), by_time[expiry.position])
-    ]
-    on_target: Mapping[TopicPartition, Sequence[RecordDigest]] = records_near(flow, flow.target, places)
-    proofs = {
-        expiry.position: proof_by_next(expiry, unread[expiry.position], on_target.get(expiry.position.partition, []))
-        for expiry in expired
-    }
-    records = sum(len(candidates) for candidates in (*on_source.values(), *on_target.values()))
-    return proofs, sum(1 for _, offsets in (*ranges, *places) if offsets.size), records
+from spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)
@@ -228,14 +94,17 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
 
 
 def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, PositionProof], int, int]:
-    """Return the proofs, and how many ranges and records were read for those whose records the source has removed."""
+    """Return the proofs, and how many ranges and records were read for those that need the next record."""
     proofs = {position: proof_at(position, around) for position, around in arounds.items()}
-    expired = [
-        Expired(position, proof, at.found, at.guess, at.source_log, at.target_log)
-        for position, proof in proofs.items()
-        if proof.expired_on_source and (at := arounds[position]).found is not None and at.guess is not None
-    ]
-    by_next, ranges, records = proofs_by_next(flow, expired)
+    compacted, expired = [], []
+    for position, proof in proofs.items():
+        at = arounds[position]
+        entry = Unproven(position, proof, at.source_log, at.target_log, at.found, at.guess)
+        if at.compacted and proof.may_be_compacted:
+            compacted.append(entry)
+        elif proof.expired_on_source and at.found is not None and at.guess is not None:
+            expired.append(entry)
+    by_next, ranges, records = proofs_by_next(flow, [*with_next_offsets(flow, compacted), *expired])
     return proofs | by_next, ranges, records
 
 

@@ -14,7 +14,14 @@ from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
 
-_SOURCE_EXPIRED = "source-expired"
+_SOURCE_EXPIRED, _SKIPS, _TARGET_EMPTY, _NOT_FOUND = (
+    "source-expired",
+    "offset-skips-records",
+    "target-empty",
+    "source-record-not-found",
+)
+#: What is found of a group that skips nothing, if the cleaner has removed the records that would show it.
+_MAY_BE_COMPACTED = frozenset({_SOURCE_EXPIRED, _SKIPS, _TARGET_EMPTY, _NOT_FOUND})
 #: How many offsets to read on each side of the translated one, which may be a marker or compacted away.
 TARGET_REACH = 8
 #: How many offsets to read on each side of the expected source offset.
@@ -97,6 +104,10 @@ class PositionProof:
     def expired_on_source(self) -> bool:
         return self.finding is not None and self.finding.code == _SOURCE_EXPIRED
 
+    @property
+    def may_be_compacted(self) -> bool:
+        return self.finding is not None and self.finding.code in _MAY_BE_COMPACTED
+
 
 def translated_record(downstream: int, records: Sequence[RecordDigest]) -> TranslatedRecord | None:
     """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
@@ -153,7 +164,7 @@ def prove(
     if downstream < target_log.start:
         return PositionProof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if translated is None:
-        return PositionProof(error("target-empty", f"{position}: the target holds no record near offset {downstream}"))
+        return PositionProof(error(_TARGET_EMPTY, f"{position}: the target holds no record near offset {downstream}"))
     equal = [record.offset for record in candidates.records if record.digest == translated.record.digest]
     if not equal:
         return PositionProof(_not_found(position, translated, source_log, guess, inexact))
@@ -178,7 +189,7 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
     if not skipped:
         return PositionProof(None, source_offset)
     finding = fail(
-        "offset-skips-records",
+        _SKIPS,
         f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
         f"offset {source_offset}: the group would skip {numbered(skipped, 'record[|s]')}",
         skipped,
@@ -199,7 +210,7 @@ def _not_found(
         )
     if guess is None or not guess.exact or inexact:
         return error(
-            "source-record-not-found",
+            _NOT_FOUND,
             f"{position}: the target's record at {translated.record.offset} was not found on the source. Where to look "
             "is not certain, because of transactions, compaction, duplicates, transforms or records of other producers",
         )
@@ -246,7 +257,7 @@ def proof_at(position: Position, around: Around) -> PositionProof:
     downstream = position.checkpoint.downstream
     proof = _prove(position, around, around.found)
     landed_later = around.found is not None and around.found.record.offset > downstream
-    skips = proof.finding is not None and proof.finding.code == "offset-skips-records"
+    skips = proof.finding is not None and proof.finding.code == _SKIPS
     if not (around.compacted and landed_later and skips):
         return proof
     before = max(
@@ -257,7 +268,7 @@ def proof_at(position: Position, around: Around) -> PositionProof:
             f"{position}: the target is compacted and has removed the records around offset {downstream}, so they do "
             "not show where the group is"
         )
-        return PositionProof(error("source-record-not-found", what))
+        return PositionProof(error(_NOT_FOUND, what))
     return _prove(position, around, TranslatedRecord(before, after=True))
 
 

@@ -17,7 +17,7 @@ from components.contract.wording import numbered
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
-from spark.checks.offsets.proofs import records_near
+from spark.checks.offsets.nearby import records_near
 from spark.checks.offsets.translation import RecordDigest
 from spark.checks.parity import meanings
 from spark.checks.parity.findings import PartitionRecords, topic_rows

@@ -1,0 +1,164 @@
+"""Proves positions by the first record that a group has not read, if the record at its translated offset cannot.
+
+The source may have removed that record, or the cleaner all records around it on the target. A group skips nothing if
+the target holds its first unread record at or after the translated offset: the records that follow it on the source
+follow it on the target, which `parity` judges.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from components.kafka.offset_syncs import SourceGuess
+from components.kafka.positions import OffsetRange, TopicPartition
+from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
+from spark.checks.offsets.translation import (
+    SOURCE_REACH,
+    TARGET_REACH,
+    Candidates,
+    Position,
+    PositionProof,
+    RecordDigest,
+    TranslatedRecord,
+)
+from spark.read.flows import OpenFlow
+
+
+class NextOffsets(NamedTuple):
+    """The first existing records at or after the committed offset on the source and the translated one on the target;
+    the ends of the logs if there are none.
+    """
+
+    on_source: int
+    on_target: int
+
+
+@dataclass(frozen=True)
+class Unproven:
+    """A position that the record at its translated offset does not prove, and both logs.
+
+    `guess` is where that record, `landed`, was on the source. `next` is known if the topic is compacted.
+    """
+
+    position: Position
+    proof: PositionProof
+    source_log: OffsetRange
+    target_log: OffsetRange
+    landed: TranslatedRecord | None = None
+    guess: SourceGuess | None = None
+    next: NextOffsets | None = None
+
+    @property
+    def downstream(self) -> int:
+        assert self.position.checkpoint is not None
+        return self.position.checkpoint.downstream
+
+    @property
+    def waiting(self) -> int:
+        """Return the first source offset that the group has not read."""
+        return max(self.position.committed, self.source_log.start)
+
+    @property
+    def unread(self) -> OffsetRange:
+        """Return the offsets of the source among which to look for the first unread record."""
+        begin = self.waiting if self.next is None else self.next.on_source
+        return OffsetRange(begin, begin + SOURCE_REACH + 1).within(self.source_log)
+
+
+def proof_by_next(
+    unproven: Unproven, unread: Sequence[RecordDigest], on_target: Sequence[RecordDigest]
+) -> PositionProof:
+    """Return the proof by the first of the `unread` source records, which are in `unproven.unread`, or the given one.
+    `on_target` has records of the target near the place where that record should be.
+    """
+    if not unread:
+        # Without a lookup, a guess must show that the target's records are those of this source.
+        sure = unproven.next is not None or (unproven.guess is not None and unproven.guess.exact)
+        nothing_left = sure and unproven.unread.end == unproven.source_log.end
+        return _proven(unproven, unproven.target_log.end) if nothing_left else unproven.proof
+    first = min(unread)
+    # If records are equal, the target may hold another one of them there.
+    if sum(record.digest == first.digest for record in unread) > 1:
+        return unproven.proof
+    places = [
+        record.offset for record in on_target if record.digest == first.digest and record.offset >= unproven.downstream
+    ]
+    return _proven(unproven, min(places)) if places else unproven.proof
+
+
+def _proven(unproven: Unproven, place: int) -> PositionProof:
+    """The group reads again what the target holds from the translated offset up to `place`."""
+    begin, source_offset = unproven.downstream, unproven.position.committed
+    if unproven.next is not None:
+        begin = min(unproven.next.on_target, place)
+    elif unproven.guess is not None and unproven.landed is not None:
+        source_offset = unproven.guess.offset + unproven.landed.after
+    return replace(unproven.proof, finding=None, source_offset=source_offset, read_again=place - begin)
+
+
+def places_on_target(unproven: Unproven, first: RecordDigest, by_time: int) -> list[OffsetRange]:
+    """Return where the target should hold the `first` unread record: by its distance from the landing, by its time, and
+    at the next existing record. `by_time` is -1 if the target holds no record from that time on.
+    """
+    places = [by_time]
+    if unproven.landed is not None and unproven.guess is not None:
+        places.insert(0, unproven.landed.record.offset + first.offset - unproven.guess.offset)
+    if unproven.next is not None:
+        places.append(unproven.next.on_target)
+    around = [
+        OffsetRange(place - TARGET_REACH, place + SOURCE_REACH).within(unproven.target_log)
+        for place in places
+        if place >= 0
+    ]
+    return [offsets for offsets in around if offsets.size]
+
+
+def with_next_offsets(flow: OpenFlow, unproven: Sequence[Unproven]) -> list[Unproven]:
+    """Return the positions of compacted topics with the offsets at which existing records follow."""
+    if not unproven:
+        return []
+    remote = flow.policy.remote_partition
+    sources = {(entry.position.partition, entry.waiting) for entry in unproven}
+    targets = {(remote(entry.position.partition), entry.downstream) for entry in unproven}
+    on_source = next_offsets(flow.source, sources, {entry.position.partition: entry.source_log for entry in unproven})
+    on_target = next_offsets(
+        flow.target, targets, {remote(entry.position.partition): entry.target_log for entry in unproven}
+    )
+    return [
+        replace(
+            entry,
+            next=NextOffsets(
+                on_source[entry.position.partition, entry.waiting],
+                on_target[remote(entry.position.partition), entry.downstream],
+            ),
+        )
+        for entry in unproven
+    ]
+
+
+def proofs_by_next(flow: OpenFlow, unproven: Sequence[Unproven]) -> tuple[dict[Position, PositionProof], int, int]:
+    """Return the proofs of the positions, and how many ranges and records were read for them."""
+    if not unproven:
+        return {}, 0, 0
+    ranges = [(entry.position.partition, entry.unread) for entry in unproven]
+    on_source = records_near(flow, flow.source, ranges)
+    unread = {
+        entry.position: Candidates(entry.unread, on_source.get(entry.position.partition, [])).within()
+        for entry in unproven
+    }
+    remote = flow.policy.remote_partition
+    times = {position: min(candidates).time_ms for position, candidates in unread.items() if candidates}
+    by_time = offsets_by_time(flow.target, times, remote)
+    places = [
+        (remote(entry.position.partition), place)
+        for entry in unproven
+        if unread[entry.position]
+        for place in places_on_target(entry, min(unread[entry.position]), by_time[entry.position])
+    ]
+    on_target: Mapping[TopicPartition, Sequence[RecordDigest]] = records_near(flow, flow.target, places)
+    proofs = {
+        entry.position: proof_by_next(entry, unread[entry.position], on_target.get(entry.position.partition, []))
+        for entry in unproven
+    }
+    records = sum(len(candidates) for candidates in (*on_source.values(), *on_target.values()))
+    return proofs, sum(1 for _, offsets in (*ranges, *places) if offsets.size), records
