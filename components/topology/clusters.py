@@ -45,6 +45,11 @@ NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_no_bo
 PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_no_boolean)]
 
 
+def optional(description: str, **constraints: Any) -> Any:
+    """Return the field of a key that may be left out, which is then None."""
+    return Field(None, description=description, **constraints)
+
+
 class Model(BaseModel):
     """Base of every part of the model: immutable, camelCase in YAML, without unknown keys."""
 
@@ -101,9 +106,7 @@ class SecretPattern(Model):
 
     secret: SecretReference
     pattern: str = Field(min_length=1, description="Glob that matches keys of the Secret, such as `*.crt`.")
-    key: SecretKeyName | None = Field(
-        default=None, description="Key with all of the certificates, which connectors and the validation job read."
-    )
+    key: SecretKeyName | None = optional("Key with all of the certificates, for connectors and the validation job.")
 
 
 class KeystoreFormat(StrEnum):
@@ -142,9 +145,7 @@ Trust = Annotated[
 class Tls(Model):
     """TLS for the connection to a cluster."""
 
-    trust: Trust | None = Field(
-        default=None, description="Certificates that authenticate the brokers; default: the JVM's own authorities."
-    )
+    trust: Trust | None = optional("Certificates that authenticate the brokers; default: the JVM's own authorities.")
 
 
 Username = Annotated[str, Field(min_length=1, description="Name of the user.")]
@@ -175,12 +176,10 @@ class TlsAuthentication(Model):
 
     type: Literal["tls"]
     secret: SecretReference
-    certificate: DataKey = Field(default="user.crt", description="Key of the certificate chain in the Secret.")
-    key: DataKey = Field(default="user.key", description="Key of the private key in the Secret.")
-    principal: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Principal that the cluster derives from the certificate, such as `CN=mirror`; it gets the ACLs.",
+    certificate: DataKey = Field("user.crt", description="Key of the certificate chain in the Secret.")
+    key: DataKey = Field("user.key", description="Key of the private key in the Secret.")
+    principal: str | None = optional(
+        "Principal that the cluster derives from the certificate, such as `CN=mirror`; it gets the ACLs.", min_length=1
     )
 
 
@@ -191,19 +190,15 @@ class OAuthAuthentication(Model):
     """
 
     type: Literal["oauth"]
-    token_endpoint_uri: str | None = Field(default=None, min_length=1, description="URI of the token endpoint.")
-    client_id: str | None = Field(default=None, min_length=1, description="Client id at the token endpoint.")
-    client_secret: Credential | None = Field(default=None, description="Reference to the client's secret.")
-    access_token: Credential | None = Field(default=None, description="Reference to a fixed access token.")
-    refresh_token: Credential | None = Field(default=None, description="Reference to a refresh token.")
-    scope: str | None = Field(default=None, min_length=1, description="Scope to request with the token.")
-    audience: str | None = Field(default=None, min_length=1, description="Audience to request with the token.")
-    trust: Credential | None = Field(
-        default=None, description="PEM certificates that authenticate the token endpoint; default: the JVM's own."
-    )
-    principal: str | None = Field(
-        default=None, min_length=1, description="Principal that the cluster derives from the token; it gets the ACLs."
-    )
+    token_endpoint_uri: str | None = optional("URI of the token endpoint.", min_length=1)
+    client_id: str | None = optional("Client id at the token endpoint.", min_length=1)
+    client_secret: Credential | None = optional("Reference to the client's secret.")
+    access_token: Credential | None = optional("Reference to a fixed access token.")
+    refresh_token: Credential | None = optional("Reference to a refresh token.")
+    scope: str | None = optional("Scope to request with the token.", min_length=1)
+    audience: str | None = optional("Audience to request with the token.", min_length=1)
+    trust: Credential | None = optional("PEM certificates that authenticate the token endpoint; default: the JVM's.")
+    principal: str | None = optional("Principal that the cluster takes from the token; it gets the ACLs.", min_length=1)
 
 
 class CustomAuthentication(Model):
@@ -214,11 +209,9 @@ class CustomAuthentication(Model):
     """
 
     type: Literal["custom"]
-    sasl: bool = Field(default=True, description="Whether the mechanism uses SASL.")
+    sasl: bool = Field(True, description="Whether the mechanism uses SASL.")
     config: Mapping[str, str] = Field(description="Client properties that begin with `sasl.` or `ssl.keystore.`.")
-    principal: str | None = Field(
-        default=None, min_length=1, description="Principal of the user in the cluster; it gets the ACLs."
-    )
+    principal: str | None = optional("Principal of the user in the cluster; it gets the ACLs.", min_length=1)
 
 
 Authentication = Annotated[
@@ -246,10 +239,8 @@ class ValidationAccess(Model):
 
     authentication: (
         Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")] | None
-    ) = Field(default=None, description="Login of the validation job; default: the connectors'.")
-    trust: Credential | None = Field(
-        default=None, description="All PEM certificates in one key, if the cluster's trust names several keys."
-    )
+    ) = optional("Login of the validation job; default: the connectors'.")
+    trust: Credential | None = optional("All PEM certificates in one key, if the cluster's trust names several keys.")
 
 
 class KafkaUserDeclaration(Model):
@@ -257,11 +248,9 @@ class KafkaUserDeclaration(Model):
 
     cluster: str = Field(min_length=1, description="Name of the Strimzi `Kafka` that the user belongs to.")
     namespace: str = Field(min_length=1, description="Namespace that its User Operator watches.")
-    name: str | None = Field(
-        default=None, min_length=1, description="Name of the KafkaUser; default: the user or the certificate's owner."
-    )
+    name: str | None = optional("Name of the KafkaUser; default: the user or the certificate's owner.", min_length=1)
     external_certificate: bool = Field(
-        default=False, description="Whether someone other than the User Operator issues the client certificate."
+        False, description="Whether someone other than the User Operator issues the client certificate."
     )
 
 
@@ -269,20 +258,14 @@ class Cluster(Model):
     """A Kafka cluster and how to connect to it."""
 
     region: str = Field(min_length=1, description="Region of the cluster; stacks deploy the flows into their region.")
-    bootstrap_servers: Address = Field(
-        description="Bootstrap address, or the key of the stack's configuration that holds it."
-    )
-    tls: Tls | None = Field(default=None, description="TLS; connections are not encrypted without it.")
-    authentication: Authentication | None = Field(default=None, description="How workers and connectors log in.")
+    bootstrap_servers: Address = Field(description="Address, or the key of the stack's configuration that holds it.")
+    tls: Tls | None = optional("TLS; connections are not encrypted without it.")
+    authentication: Authentication | None = optional("How workers and connectors log in.")
     credentials_revision: NonNegativeInt = Field(
-        default=0, description="Raise it after a Secret is rotated: connectors then restart and read the new value."
+        0, description="Raise it after a Secret is rotated: connectors then restart and read the new value."
     )
-    validation: ValidationAccess | None = Field(
-        default=None, description="Login and trust of the validation job, where they differ from the connectors'."
-    )
-    kafka_user: KafkaUserDeclaration | None = Field(
-        default=None, description="Create the replications' user as a KafkaUser, with the ACLs that they need."
-    )
+    validation: ValidationAccess | None = optional("The validation job's login and trust, if not the connectors'.")
+    kafka_user: KafkaUserDeclaration | None = optional("Create the user as a KafkaUser, with the ACLs that it needs.")
 
 
 #: Key of a token endpoint's certificates in a Secret that this project creates.

@@ -11,7 +11,16 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 from components.kafka.plugins import full_class_name
-from components.topology.clusters import LABEL, Model, NonNegativeInt, OwnLabels, PositiveInt, Properties, ResourceName
+from components.topology.clusters import (
+    LABEL,
+    Model,
+    NonNegativeInt,
+    OwnLabels,
+    PositiveInt,
+    Properties,
+    ResourceName,
+    optional,
+)
 
 #: The full name of a class, even if the short name of one of Kafka's classes is given.
 PluginClass = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(full_class_name)]
@@ -29,10 +38,8 @@ class Transform(Model):
 
     type: PluginClass = Field(description="Java class of the transform.")
     config: Properties = Field(default_factory=dict, description="Properties of the transform.")
-    predicate: TransformPredicate | None = Field(
-        default=None, description="Transform only records that meet this condition."
-    )
-    negate: bool = Field(default=False, description="Transform only records that do not meet the condition.")
+    predicate: TransformPredicate | None = optional("Transform only records that meet this condition.")
+    negate: bool = Field(False, description="Transform only records that do not meet the condition.")
 
 
 class Converter(Model):
@@ -47,9 +54,9 @@ class Converters(Model):
     bytes.
     """
 
-    key: Converter | None = Field(default=None, description="Writes keys; default: unchanged bytes.")
-    value: Converter | None = Field(default=None, description="Writes values; default: unchanged bytes.")
-    header: Converter | None = Field(default=None, description="Writes headers; default: unchanged bytes.")
+    key: Converter | None = optional("Writes keys; default: unchanged bytes.")
+    value: Converter | None = optional("Writes values; default: unchanged bytes.")
+    header: Converter | None = optional("Writes headers; default: unchanged bytes.")
 
 
 class Transforms(Model):
@@ -61,9 +68,7 @@ class Transforms(Model):
     after: Mapping[str, Transform] = Field(
         default_factory=dict, description="Transforms after the loop guard, by name, in their order."
     )
-    converters: Converters | None = Field(
-        default=None, description="Converters for what the transforms leave; default: unchanged bytes."
-    )
+    converters: Converters | None = optional("Converters for what the transforms leave; default: unchanged bytes.")
 
     @property
     def change_records(self) -> bool:
@@ -94,32 +99,26 @@ class ConnectorState(StrEnum):
 class AutoRestart(Model):
     """Whether the operator restarts a failed connector or task. Source: Strimzi AutoRestart."""
 
-    enabled: bool = Field(default=True, description="Restart a connector or task that fails.")
-    max_restarts: PositiveInt | None = Field(
-        default=None, description="Restarts after which the operator gives up; by default it never does."
-    )
+    enabled: bool = Field(True, description="Restart a connector or task that fails.")
+    max_restarts: PositiveInt | None = optional("Restarts after which the operator gives up; by default it never does.")
 
 
 class Connector(Model):
     """One connector of a flow."""
 
-    name: ResourceName | None = Field(
-        default=None,
-        description="Name of the connector; default: derived from the replication's. Set it only for a connector that "
-        "already runs under another name.",
+    name: ResourceName | None = optional(
+        "Name of the connector; default: derived from the replication's. Set it only for a connector that "
+        "already runs under another name."
     )
     labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnector.")
     annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the KafkaConnector.")
     tasks_max: TasksMax = 1
-    state: ConnectorState = Field(default=ConnectorState.RUNNING, description="Whether the connector runs.")
-    auto_restart: AutoRestart = Field(
-        default=AutoRestart(), description="Whether the operator restarts a failed connector or task."
-    )
-    plugin_version: str | None = Field(
-        default=None,
+    state: ConnectorState = Field(ConnectorState.RUNNING, description="Whether the connector runs.")
+    auto_restart: AutoRestart = Field(AutoRestart(), description="Restarts of a failed connector or task.")
+    plugin_version: str | None = optional(
+        "Version of the connector's plugin, or a range such as `[4.2,5)`; default: the newest.",
         alias="version",
         min_length=1,
-        description="Version of the connector's plugin, or a range such as `[4.2,5)`; default: the newest.",
     )
     config: Properties = Field(
         default_factory=dict,
@@ -136,7 +135,7 @@ class SourceConnector(Connector):
 class OptionalConnector(Connector):
     """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
 
-    enabled: bool = Field(default=True, description="Run this connector.")
+    enabled: bool = Field(True, description="Run this connector.")
 
     def emits(self, switch: str) -> bool:
         """Return whether the connector runs and the property `switch` does not make it idle."""
@@ -160,9 +159,7 @@ class StartFrom(StrEnum):
 class PartOffsetSyncs(Model):
     """How often one of several source connectors writes offset syncs."""
 
-    lag_max: NonNegativeInt = Field(
-        description="Most records of a partition between two offset syncs; 0 translates exactly."
-    )
+    lag_max: NonNegativeInt = Field(description="Most records of a partition between two syncs; 0 is exact.")
 
 
 class SourcePart(SourceConnector):
@@ -172,15 +169,9 @@ class SourcePart(SourceConnector):
     """
 
     topics: tuple[str, ...] = Field(description="Names or patterns of the topics that this connector replicates.")
-    topics_exclude: tuple[str, ...] | None = Field(
-        default=None, description="Names or patterns of topics that this connector leaves out, too."
-    )
-    start_from: StartFrom | None = Field(
-        default=None, description="Where this connector starts a partition that has never been replicated."
-    )
-    offset_syncs: PartOffsetSyncs | None = Field(
-        default=None, description="How often this connector writes offset syncs."
-    )
+    topics_exclude: tuple[str, ...] | None = optional("Names or patterns of topics that this connector leaves out.")
+    start_from: StartFrom | None = optional("Where this connector starts a partition that has never been replicated.")
+    offset_syncs: PartOffsetSyncs | None = optional("How often this connector writes offset syncs.")
     transforms: OwnTransforms = None
 
 

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from components.contract.spark_conf import why_not_memory
-from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName
+from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName, optional
 from components.topology.workers import Quantity
 
 _SIZE = re.compile(r"([0-9.]+)(.*)")
@@ -46,10 +46,10 @@ class JobResources(Model):
     """Resources of the job's container."""
 
     requests: Mapping[str, Quantity] = Field(
-        default={"cpu": "500m", "memory": "2Gi"}, description="What the pod requests; default: 500m CPU, 2Gi memory."
+        {"cpu": "500m", "memory": "2Gi"}, description="What the pod requests; default: 500m CPU, 2Gi memory."
     )
     limits: Mapping[str, Quantity] = Field(
-        default={"memory": "2Gi"},
+        {"memory": "2Gi"},
         description="What the pod may use at most; default: 2Gi memory. It must hold the heap and 384 MiB.",
     )
 
@@ -65,21 +65,19 @@ def _heap(value: Any) -> Any:
 class Executors(Model):
     """Pods in which Spark reads and compares, besides the job's, which is the driver."""
 
-    instances: PositiveInt = Field(default=2, description="How many executors a run starts.")
-    cores: PositiveInt = Field(default=1, description="How many tasks an executor runs at the same time.")
+    instances: PositiveInt = Field(2, description="How many executors a run starts.")
+    cores: PositiveInt = Field(1, description="How many tasks an executor runs at the same time.")
     memory: Annotated[str, BeforeValidator(_heap)] = Field(
-        default="1g", description="Heap of an executor; its pod gets a tenth more, at least 384 MiB."
+        "1g", description="Heap of an executor; its pod gets a tenth more, at least 384 MiB."
     )
-    cpu: Quantity | None = Field(
-        default=None, description="CPU that an executor requests. Default: as many as `cores`."
-    )
+    cpu: Quantity | None = optional("CPU that an executor requests. Default: as many as `cores`.")
 
 
 class JobHistory(Model):
     """How many finished runs of the schedule stay, with their logs."""
 
-    successful: NonNegativeInt = Field(default=1, description="How many scheduled runs that passed stay.")
-    failed: NonNegativeInt = Field(default=3, description="How many scheduled runs that did not pass stay.")
+    successful: NonNegativeInt = Field(1, description="How many scheduled runs that passed stay.")
+    failed: NonNegativeInt = Field(3, description="How many scheduled runs that did not pass stay.")
 
 
 class Workload(StrEnum):
@@ -93,25 +91,21 @@ class InCluster(Model):
     """What validates each flow after each deployment, and between deployments."""
 
     workload: Workload = Field(
-        default=Workload.JOB,
+        Workload.JOB,
         description="What runs the job: `Job`, or `SparkApplication` for the Spark operator, which needs `executors`.",
     )
     image: str = Field(description="The job's image, by digest: `NAME@sha256:…`.")
-    image_pull_secret: SecretName | None = Field(
-        default=None, description="Secret in the flow's namespace with the login of the image's registry."
-    )
-    schedule: str = Field(default="17 */6 * * *", description="When the job runs between deployments.")
-    time_zone: str = Field(default="Etc/UTC", min_length=1, description="Time zone of the schedule.")
+    image_pull_secret: SecretName | None = optional("Secret in the flow's namespace with the login of the registry.")
+    schedule: str = Field("17 */6 * * *", description="When the job runs between deployments.")
+    time_zone: str = Field("Etc/UTC", min_length=1, description="Time zone of the schedule.")
     resources: JobResources = Field(default=JobResources())
-    deadline_seconds: PositiveInt = Field(
-        default=3600, description="How long one run may take; of a Job with its retries."
-    )
-    retries: NonNegativeInt = Field(default=1, description="How often a run that does not pass is tried again.")
+    deadline_seconds: PositiveInt = Field(3600, description="How long one run may take; of a Job with its retries.")
+    retries: NonNegativeInt = Field(1, description="How often a run that does not pass is tried again.")
     ready_seconds: NonNegativeInt = Field(
-        default=600, description="How long the job waits for the flow's connectors before it judges them."
+        600, description="How long the job waits for connectors before it judges them."
     )
-    catch_up_seconds: NonNegativeInt = Field(default=30, description="How long a target that is behind may take.")
+    catch_up_seconds: NonNegativeInt = Field(30, description="How long a target that is behind may take.")
     history: JobHistory = Field(default=JobHistory())
-    executors: Executors | None = Field(
-        default=None, description="Executors as pods. Default: driver and executors are one process in the job's pod."
+    executors: Executors | None = optional(
+        "Executors as pods. Default: one process in the job's pod is driver and executor."
     )

@@ -14,7 +14,7 @@ from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from components.kafka.replication_policy import Policy
-from components.topology.clusters import Cluster, Model, NonNegativeInt, OwnLabels, PositiveInt, SecretName
+from components.topology.clusters import Cluster, Model, NonNegativeInt, OwnLabels, PositiveInt, SecretName, optional
 from components.topology.connectors import (
     Connectors,
     MirrorConnectors,
@@ -78,40 +78,32 @@ class Preset(StrEnum):
 class Tuning(Model):
     """Client settings by preset, and the rate that they must reach: a warning says if they cannot."""
 
-    preset: Preset = Field(default=Preset.DEFAULT, description="Client settings to use for the flow.")
-    round_trip_milliseconds: PositiveInt | None = Field(
-        default=None, description="Round trip between source and target."
+    preset: Preset = Field(Preset.DEFAULT, description="Client settings to use for the flow.")
+    round_trip_milliseconds: PositiveInt | None = optional("Round trip between source and target.")
+    acknowledge_milliseconds: PositiveInt | None = optional(
+        "Time until the target acknowledges a batch from the workers; default: round trip."
     )
-    acknowledge_milliseconds: PositiveInt | None = Field(
-        default=None, description="Time until the target acknowledges a batch from the workers; default: round trip."
-    )
-    bytes_per_second_per_partition: PositiveInt | None = Field(
-        default=None, description="Highest rate of the busiest partition."
-    )
+    bytes_per_second_per_partition: PositiveInt | None = optional("Highest rate of the busiest partition.")
 
 
 class OffsetSyncs(Model):
     """How offsets on the source are mapped to offsets on the target."""
 
-    enabled: bool = Field(default=True, description="Record which offset on the target belongs to one on the source.")
+    enabled: bool = Field(True, description="Record which offset on the target belongs to one on the source.")
     location: OffsetSyncsLocation = Field(
-        default=OffsetSyncsLocation.SOURCE, description="Cluster that holds the offset-syncs topic."
+        OffsetSyncsLocation.SOURCE, description="Cluster with the offset-syncs topic."
     )
-    lag_max: NonNegativeInt = Field(
-        default=100, description="Most records of a partition between two offset syncs; 0 translates exactly."
-    )
+    lag_max: NonNegativeInt = Field(100, description="Most records of a partition between two syncs; 0 is exact.")
 
 
 class Intervals(Model):
     """Intervals of a flow in seconds, with Kafka's own defaults. Source: the connectors' configuration."""
 
-    refresh_topics_seconds: PositiveInt = Field(default=600, description="Time between searches for new topics.")
-    refresh_groups_seconds: PositiveInt = Field(default=600, description="Time between searches for new groups.")
-    emit_checkpoints_seconds: PositiveInt = Field(default=60, description="Time between checkpoints of a group.")
-    sync_group_offsets_seconds: PositiveInt = Field(
-        default=60, description="Time between commits of translated offsets on the target."
-    )
-    emit_heartbeats_seconds: PositiveInt = Field(default=1, description="Time between heartbeats.")
+    refresh_topics_seconds: PositiveInt = Field(600, description="Time between searches for new topics.")
+    refresh_groups_seconds: PositiveInt = Field(600, description="Time between searches for new groups.")
+    emit_checkpoints_seconds: PositiveInt = Field(60, description="Time between checkpoints of a group.")
+    sync_group_offsets_seconds: PositiveInt = Field(60, description="Time between commits of translated offsets.")
+    emit_heartbeats_seconds: PositiveInt = Field(1, description="Time between heartbeats.")
 
 
 class AcceptedFinding(Model):
@@ -124,19 +116,15 @@ class AcceptedFinding(Model):
 class Validation(Model):
     """Findings that the validation job accepts."""
 
-    accept: tuple[AcceptedFinding, ...] = Field(
-        default=(), description="Findings that do not prevent a pass, each with a reason."
-    )
+    accept: tuple[AcceptedFinding, ...] = Field((), description="Findings that prevent no pass, each with a reason.")
 
 
 class Objectives(Model):
     """What a replication must achieve; alerts fire when it does not."""
 
-    lag_seconds: PositiveInt | None = Field(
-        default=None, description="Longest time from a record's timestamp until it must be on the target."
-    )
-    read_again: PositiveInt | None = Field(
-        default=None, description="Most records that a group may read again on the target; needs `monitoring.exporter`."
+    lag_seconds: PositiveInt | None = optional("Longest time from a record's timestamp until it must be on the target.")
+    read_again: PositiveInt | None = optional(
+        "Most records that a group may read again on the target; needs `monitoring.exporter`."
     )
 
 
@@ -144,17 +132,13 @@ class Delivery(Model):
     """What every kind of replication can set about its records."""
 
     separator: Separator = "."
-    exactly_once: ExactlyOnce = Field(
-        default=ExactlyOnce.DISABLED, description="Write records and source offsets in one transaction."
-    )
-    start_from: StartFrom = Field(
-        default=StartFrom.EARLIEST, description="Where to start a partition that has never been replicated."
-    )
-    transforms: Transforms = Field(default=Transforms(), description="Transforms of the replicated records.")
-    tuning: Tuning = Field(default=Tuning(), description="Client settings, and the rate that they must reach.")
-    intervals: Intervals = Field(default=Intervals(), description="How often connectors look, sync and report.")
-    validation: Validation = Field(default=Validation(), description="Findings that the validation job accepts.")
-    objectives: Objectives = Field(default=Objectives(), description="Objectives that alerts check.")
+    exactly_once: ExactlyOnce = Field(ExactlyOnce.DISABLED, description="Write records and offsets in one transaction.")
+    start_from: StartFrom = Field(StartFrom.EARLIEST, description="Where to start a partition never replicated before.")
+    transforms: Transforms = Field(Transforms(), description="Transforms of the replicated records.")
+    tuning: Tuning = Field(Tuning(), description="Client settings, and the rate that they must reach.")
+    intervals: Intervals = Field(Intervals(), description="How often connectors look, sync and report.")
+    validation: Validation = Field(Validation(), description="Findings that the validation job accepts.")
+    objectives: Objectives = Field(Objectives(), description="Objectives that alerts check.")
 
 
 class FromSourceToTarget(Delivery):
@@ -163,30 +147,25 @@ class FromSourceToTarget(Delivery):
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
-    policy: Policy = Field(default=Policy.DEFAULT, description="How topics are named on the target.")
-    policy_class: ClassName = Field(
-        default=None, description="Replication policy of your own that names topics as `policy` does."
-    )
-    topic_filter_class: ClassName = Field(default=None, description="Topic filter of your own.")
-    group_filter_class: ClassName = Field(default=None, description="Group filter of your own.")
+    policy: Policy = Field(Policy.DEFAULT, description="How topics are named on the target.")
+    policy_class: ClassName = optional("Replication policy of your own that names topics as `policy` does.")
+    topic_filter_class: ClassName = optional("Topic filter of your own.")
+    group_filter_class: ClassName = optional("Group filter of your own.")
     sync_group_offsets: bool = Field(
-        default=True, description="Commit translated offsets on the target for groups that have no active member there."
+        True, description="Commit translated offsets on the target for groups that have no active member there."
     )
     sync_topic_acls: bool = Field(
-        default=False,
-        description=("Copy topic ACLs to the target; not possible if the Strimzi User Operator manages them."),
+        False, description="Copy topic ACLs to the target; not possible if the Strimzi User Operator manages them."
     )
-    offset_syncs: OffsetSyncs = Field(
-        default=OffsetSyncs(), description="How offsets on the source are mapped to offsets on the target."
-    )
+    offset_syncs: OffsetSyncs = Field(OffsetSyncs(), description="How source offsets are mapped to target offsets.")
 
 
 class OnKubernetes(Model):
     """Where a replication runs, and with which workers."""
 
-    namespace: NamespaceChoice = Field(default=NamespaceChoice(), description="Kubernetes namespace of the objects.")
-    quota: Quota | None = Field(default=None, description="ResourceQuota and LimitRange of the namespace.")
-    connect: ConnectCluster = Field(default=ConnectCluster(), description="Connect workers.")
+    namespace: NamespaceChoice = Field(NamespaceChoice(), description="Kubernetes namespace of the objects.")
+    quota: Quota | None = optional("ResourceQuota and LimitRange of the namespace.")
+    connect: ConnectCluster = Field(ConnectCluster(), description="Connect workers.")
 
 
 class Flow(FromSourceToTarget, OnKubernetes):
@@ -196,11 +175,9 @@ class Flow(FromSourceToTarget, OnKubernetes):
     source: Source
     target: Target
     topics: Topics = ()
-    replicate_heartbeats: bool = Field(default=True, description="Replicate the heartbeats of the source.")
-    loop_guard: bool = Field(
-        default=False, description="Mark replicated records with a header, and drop those that come from the target."
-    )
-    connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
+    replicate_heartbeats: bool = Field(True, description="Replicate the heartbeats of the source.")
+    loop_guard: bool = Field(False, description="Mark replicated records by a header, and drop those from the target.")
+    connectors: Connectors = Field(Connectors(), description="Connectors; `sources` divides the topics.")
 
 
 class PrefixlessPair(Delivery):
@@ -213,9 +190,9 @@ class PrefixlessPair(Delivery):
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")
     topics: Topics
     topics_exclude: TopicsExclude = ()
-    create_namespaces: bool = Field(default=True, description="Create the namespaces of both halves.")
-    connect: ConnectCluster = Field(default=ConnectCluster(), description="Connect workers of each half.")
-    connectors: PairConnectors = Field(default=PairConnectors(), description="Connectors of each half.")
+    create_namespaces: bool = Field(True, description="Create the namespaces of both halves.")
+    connect: ConnectCluster = Field(ConnectCluster(), description="Connect workers of each half.")
+    connectors: PairConnectors = Field(PairConnectors(), description="Connectors of each half.")
 
 
 class SplitPart(OnKubernetes):
@@ -223,7 +200,7 @@ class SplitPart(OnKubernetes):
 
     topics: Topics
     transforms: OwnTransforms = None
-    connectors: Connectors = Field(default=Connectors(), description="Connectors; `sources` divides the topics.")
+    connectors: Connectors = Field(Connectors(), description="Connectors; `sources` divides the topics.")
 
 
 class Split(FromSourceToTarget):
@@ -243,7 +220,7 @@ class MirrorSource(Model):
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
     transforms: OwnTransforms = None
-    connectors: MirrorConnectors = Field(default=MirrorConnectors(), description="Connectors of this source's mirror.")
+    connectors: MirrorConnectors = Field(MirrorConnectors(), description="Connectors of this source's mirror.")
 
 
 class MirrorMaker2(FromSourceToTarget, OnKubernetes):
@@ -254,16 +231,12 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
     """
 
     kind: Literal["mirrorMaker2"] = "mirrorMaker2"
-    source: str | None = Field(default=None, description="Alias of the cluster that is replicated.")
-    target: str | None = Field(
-        default=None, description="Alias of the cluster that receives the records; Connect runs next to it."
-    )
-    between: tuple[str, str] | None = Field(
-        default=None, description="Aliases of two clusters that replicate to each other."
-    )
+    source: str | None = optional("Alias of the cluster that is replicated.")
+    target: str | None = optional("Alias of the cluster that receives the records; Connect runs next to it.")
+    between: tuple[str, str] | None = optional("Aliases of two clusters that replicate to each other.")
     sources: Mapping[str, MirrorSource] = Field(default_factory=dict, description="Several sources, by alias.")
     topics: Topics = ()
-    connectors: MirrorConnectors = Field(default=MirrorConnectors(), description="Connectors of each mirror.")
+    connectors: MirrorConnectors = Field(MirrorConnectors(), description="Connectors of each mirror.")
 
 
 Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
@@ -278,17 +251,14 @@ class MonitoringSettings(Model):
         description="More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.",
     )
     dashboard_labels: OwnLabels = Field(
-        default={"grafana_dashboard": "1"},
+        {"grafana_dashboard": "1"},
         description="Labels of the dashboard's ConfigMap, by which Grafana's sidecar finds it.",
     )
-    runbooks: str | None = Field(
-        default=None,
-        pattern=r"^https?://\S+$",
-        description="Address of a page with a section for each alert, to which alerts link.",
+    runbooks: str | None = optional(
+        "Address of a page with a section for each alert, to which alerts link.", pattern=r"^https?://\S+$"
     )
     exporter: bool = Field(
-        default=False,
-        description=("Add the alerts and panels on the series of `replicate exporter`, which you run yourself."),
+        False, description="Add the alerts and panels on the series of `replicate exporter`, which you run yourself."
     )
 
 
@@ -301,9 +271,7 @@ class Topology(Model):
     )
     clusters: Mapping[str, Cluster] = Field(description="Kafka clusters, by alias.")
     replications: Mapping[str, Replication] = Field(description="Replications, by name.")
-    monitoring: MonitoringSettings | None = Field(
-        default=None, description="Scraping, alerts and a dashboard of each stack."
-    )
+    monitoring: MonitoringSettings | None = optional("Scraping, alerts and a dashboard of each stack.")
 
 
 class _EditorSchema(GenerateJsonSchema):

@@ -20,6 +20,7 @@ from components.topology.clusters import (
     Properties,
     ResourceName,
     SecretName,
+    optional,
 )
 
 #: A fragment of a Kubernetes object that is passed on unchanged.
@@ -46,8 +47,8 @@ Quantity = Annotated[str | int | float, BeforeValidator(_quantity)]
 class NamespaceChoice(Model):
     """Kubernetes namespace of a replication's objects."""
 
-    name: str | None = Field(default=None, description="Name of the namespace; default: `mirror-<replication>`.")
-    create: bool = Field(default=True, description="Create the namespace; otherwise it must exist.")
+    name: str | None = optional("Name of the namespace; default: `mirror-<replication>`.")
+    create: bool = Field(True, description="Create the namespace; otherwise it must exist.")
 
 
 class Quota(Model):
@@ -90,10 +91,8 @@ class JmxMetrics(Model):
     """Metrics from the JMX exporter. Source: Strimzi JmxPrometheusExporterMetrics."""
 
     type: Literal["jmxPrometheusExporter"]
-    config_map: ConfigMapName | None = Field(
-        default=None, description="ConfigMap in the replication's namespace with rules of your own; default: ours."
-    )
-    key: ConfigMapKey | None = Field(default=None, description="Key of the rules; default: `rules.yaml`.")
+    config_map: ConfigMapName | None = optional("ConfigMap with rules of your own; default: ours.")
+    key: ConfigMapKey | None = optional("Key of the rules; default: `rules.yaml`.")
 
 
 class ReporterMetrics(Model):
@@ -101,7 +100,7 @@ class ReporterMetrics(Model):
 
     type: Literal["strimziMetricsReporter"]
     allow_list: tuple[str, ...] = Field(
-        default=(), description="Patterns of the names to report; default: MirrorMaker's, Connect's and the JVM's."
+        (), description="Patterns of the names to report; default: MirrorMaker's, Connect's and the JVM's."
     )
 
 
@@ -111,11 +110,11 @@ Metrics = Annotated[JmxMetrics | ReporterMetrics, Field(discriminator="type")]
 class Probe(Model):
     """Readiness or liveness probe of a worker. Source: Strimzi Probe."""
 
-    initial_delay_seconds: NonNegativeInt | None = Field(default=None, description="Time before the first probe.")
-    timeout_seconds: PositiveInt | None = Field(default=None, description="Time after which a probe has failed.")
-    period_seconds: PositiveInt | None = Field(default=None, description="Time between probes.")
-    success_threshold: PositiveInt | None = Field(default=None, description="Successes in a row that count as one.")
-    failure_threshold: PositiveInt | None = Field(default=None, description="Failures in a row that count as one.")
+    initial_delay_seconds: NonNegativeInt | None = optional("Time before the first probe.")
+    timeout_seconds: PositiveInt | None = optional("Time after which a probe has failed.")
+    period_seconds: PositiveInt | None = optional("Time between probes.")
+    success_threshold: PositiveInt | None = optional("Successes in a row that count as one.")
+    failure_threshold: PositiveInt | None = optional("Failures in a row that count as one.")
 
 
 class Rack(Model):
@@ -190,9 +189,9 @@ TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 class StorageTopics(Model):
     """Topics on the target in which the workers store connectors, how far these have read, and their state."""
 
-    configs: TopicName | None = Field(default=None, description="Topic of the connectors' configuration.")
-    offsets: TopicName | None = Field(default=None, description="Topic of the source offsets.")
-    status: TopicName | None = Field(default=None, description="Topic of the connectors' state.")
+    configs: TopicName | None = optional("Topic of the connectors' configuration.")
+    offsets: TopicName | None = optional("Topic of the source offsets.")
+    status: TopicName | None = optional("Topic of the connectors' state.")
 
 
 class ConnectCluster(Model):
@@ -201,37 +200,29 @@ class ConnectCluster(Model):
     Names are derived from the replication's; set them only for workers that already run under other names.
     """
 
-    name: ResourceName | None = Field(
-        default=None, description="Name of the KafkaConnect or KafkaMirrorMaker2; default: the replication's."
-    )
-    group_id: str | None = Field(
-        default=None, min_length=1, description="Worker group; default: `mirror-<replication>`."
-    )
+    name: ResourceName | None = optional("Name of the KafkaConnect or KafkaMirrorMaker2; default: the replication's.")
+    group_id: str | None = optional("Worker group; default: `mirror-<replication>`.", min_length=1)
     storage_topics: StorageTopics = Field(
-        default=StorageTopics(), description="Storage topics; default: `mirror-<replication>-<role>-internal`."
+        StorageTopics(), description="Storage topics; default: `mirror-<replication>-<role>-internal`."
     )
     labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnect or KafkaMirrorMaker2.")
     annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same resource.")
-    replicas: PositiveInt = Field(default=3, description="Number of workers.")
-    version: str | None = Field(
-        default=None,
-        pattern=r"^\d+\.\d+\.\d+",
-        description="Kafka version of the workers, such as 4.2.0; default: the operator's.",
+    replicas: PositiveInt = Field(3, description="Number of workers.")
+    version: str | None = optional(
+        "Kafka version of the workers, such as 4.2.0; default: the operator's.", pattern=r"^\d+\.\d+\.\d+"
     )
-    image: str | None = Field(
-        default=None, pattern=r"^\S+$", description="Container image of the workers; default: the operator's."
-    )
-    image_pull_secret: str | None = Field(default=None, description="Secret with credentials for the image's registry.")
-    resources: Resources | None = Field(default=None, description="Resource requests and limits of a worker.")
-    jvm_options: JvmOptions | None = Field(default=None, description="Options of the JVM, such as `-Xmx`.")
+    image: str | None = optional("Container image of the workers; default: the operator's.", pattern=r"^\S+$")
+    image_pull_secret: str | None = optional("Secret with credentials for the image's registry.")
+    resources: Resources | None = optional("Resource requests and limits of a worker.")
+    jvm_options: JvmOptions | None = optional("Options of the JVM, such as `-Xmx`.")
     config: Properties = Field(
         default_factory=dict,
         description="More properties of the workers; `replicate check` refuses those that the model sets.",
     )
-    logging: Logging | None = Field(default=None, description="Log levels, or a ConfigMap with a configuration.")
-    metrics: Metrics | None = Field(default=None, description="How the workers report metrics.")
-    readiness_probe: Probe | None = Field(default=None, description="Readiness probe of the workers.")
-    liveness_probe: Probe | None = Field(default=None, description="Liveness probe of the workers.")
-    rack: Rack | None = Field(default=None, description="Rack awareness: consumers read from the nearest replica.")
-    tracing: Tracing | None = Field(default=None, description="Distributed tracing of the workers.")
-    template: Template | None = Field(default=None, description="Templates of the objects that the operator creates.")
+    logging: Logging | None = optional("Log levels, or a ConfigMap with a configuration.")
+    metrics: Metrics | None = optional("How the workers report metrics.")
+    readiness_probe: Probe | None = optional("Readiness probe of the workers.")
+    liveness_probe: Probe | None = optional("Liveness probe of the workers.")
+    rack: Rack | None = optional("Rack awareness: consumers read from the nearest replica.")
+    tracing: Tracing | None = optional("Distributed tracing of the workers.")
+    template: Template | None = optional("Templates of the objects that the operator creates.")
