@@ -3,13 +3,11 @@ ends them, and reports their status. A ledger lets a restarted operator find the
 """
 
 import base64
-import contextlib
 import logging
 import os
 import re
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +15,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import psutil
-from pydantic import TypeAdapter
 
 from components.render.job_pods import (
     API_SERVER,
@@ -31,9 +26,10 @@ from components.render.job_pods import (
     VALIDATION,
 )
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from infra.local.operator.ledger import PODS, Ledger, PodRecord
 from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, worker_kubeconfig
 from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord, last_lines
+from infra.local.parts.processes import last_lines
 from infra.local.state import write_private
 from infra.machine.jdk import Jdk, class_archive
 from infra.machine.paths import PACKAGES
@@ -166,74 +162,30 @@ def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]]
         yield path, contents[key]
 
 
-def container_status(plan: PodPlan, state: Mapping[str, Any]) -> Object:
-    """Return the status of the Pod's container in a state, as a kubelet would write it."""
-    return {
-        "name": plan.container["name"],
-        "image": plan.container["image"],
-        "imageID": "",
-        "ready": "running" in state,
-        "restartCount": 0,
-        "started": "running" in state,
-        "state": dict(state),
-    }
-
-
-PODS = "pods.json"
 KILL_AFTER_SECONDS = 10.0
 #: What a kubelet writes for a container whose end it has not seen.
 UNKNOWN_EXIT_CODE = 137
 
 
-class PodRecord(ProcessRecord):
-    """One started process. `asked` is when it was asked to end, in epoch seconds."""
-
-    namespace: str
-    pod: str
-    uid: str
-    started: float
-    asked: float | None = None
-
-
-LEDGER = TypeAdapter(list[PodRecord])
-
-
 class PodProcesses:
-    """All processes of Pods, by the Pod's uid, for use by one thread. Raises ValueError if the ledger is damaged."""
+    """All processes of Pods. Raises ValueError if the ledger is damaged."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._file = folder, folder / PODS
-        records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
-        self._records = {record.uid: record for record in records}
+        self._folder, self.ledger = folder, Ledger(folder / PODS, PodRecord)
 
-    def of(self, uid: str) -> PodRecord | None:
-        return self._records.get(uid)
-
-    def uids(self) -> set[str]:
-        return set(self._records)
-
-    def folder(self, namespace: str, pod: str) -> Path:
-        """Return the folder with a Pod's log, and with its files while it runs."""
-        return self._folder / "pods" / namespace / pod
+    def folder(self, name: str) -> Path:
+        """Return the folder with the log of a Pod, called namespace/name, and with its files while it runs."""
+        return self._folder / "pods" / name
 
     def start(
-        self,
-        place: tuple[str, str, str],
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        files: Mapping[str, bytes],
+        self, name: str, uid: str, command: Sequence[str], environment: Mapping[str, str], files: Mapping[str, bytes]
     ) -> None:
-        """Start a Pod's process; `place` is its namespace, name and uid, `files` what is mounted, by path."""
-        namespace, pod, uid = place
-        folder = self.folder(namespace, pod)
+        """Start the process of a Pod, called namespace/name; `files` are what is mounted, by path."""
+        folder = self.folder(name)
         for path, content in files.items():
             write_private(Path(f"{folder}{path}"), content)
-        name = f"{namespace}/{pod}"
         process = processes.start(name, command, folder / "log", environment, folder)
-        self._records[uid] = PodRecord(
-            **process.model_dump(), namespace=namespace, pod=pod, uid=uid, started=time.time()
-        )
-        self._save()
+        self.ledger.put(PodRecord(**process.model_dump(), uid=uid))
 
     def exit_code(self, record: PodRecord) -> int | None:
         """Return the exit code of a process that has ended; None while it runs."""
@@ -244,38 +196,25 @@ class PodProcesses:
 
     def stop(self, record: PodRecord) -> bool:
         """Ask a process to end, and kill it if it has not ended in time; whether it has ended."""
-        process, now = processes.find(record), time.time()
-        if process is None:
-            return True
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if record.asked is None:
-                self._records[record.uid] = record.model_copy(update={"asked": now})
-                self._save()
-                process.send_signal(signal.SIGTERM)
-            elif now > record.asked + KILL_AFTER_SECONDS:
-                process.kill()
-        return False
+        return self.ledger.stop(record, KILL_AFTER_SECONDS)
 
     def clean(self, record: PodRecord) -> None:
         """Remove the files of a process that has ended, including credentials but not its log."""
-        for path in self.folder(record.namespace, record.pod).glob("*"):
+        for path in self.folder(record.name).glob("*"):
             if path.name != "log":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def forget(self, record: PodRecord) -> None:
         """Remove every trace of a Pod that no longer exists."""
-        shutil.rmtree(self.folder(record.namespace, record.pod), ignore_errors=True)
-        self._records.pop(record.uid, None)
-        self._save()
+        shutil.rmtree(self.folder(record.name), ignore_errors=True)
+        self.ledger.remove(record)
 
     def stop_all(self) -> None:
         """Stop every process and wait for the last."""
-        processes.stop_all(self._records.values(), KILL_AFTER_SECONDS)
-        for record in self._records.values():
+        records = self.ledger.all()
+        processes.stop_all(records, KILL_AFTER_SECONDS)
+        for record in records:
             self.clean(record)
-
-    def _save(self) -> None:
-        write_private(self._file, LEDGER.dump_json(list(self._records.values()), indent=2).decode())
 
 
 log = logging.getLogger(__name__)
@@ -306,10 +245,9 @@ class Kubelet:
         except ApiError as error:
             self._complain("", str(error))
             return
-        there = {pod["metadata"]["uid"] for pod in pods}
-        for uid in self.processes.uids() - there:
-            record = self.processes.of(uid)
-            if record is not None and self.processes.stop(record):
+        existing = {pod["metadata"]["uid"] for pod in pods}
+        for record in self.processes.ledger.all():
+            if record.uid not in existing and self.processes.stop(record):
                 self.processes.forget(record)
         for pod in pods:
             try:
@@ -318,7 +256,7 @@ class Kubelet:
                 self._complain(pod["metadata"]["uid"], f"{reference(pod)}: {error}")
 
     def _one(self, pod: Object) -> None:
-        plan, record = pod_plan(pod), self.processes.of(pod["metadata"]["uid"])
+        plan, record = pod_plan(pod), self.processes.ledger.get(pod["metadata"]["uid"])
         if (pod.get("status") or {}).get("phase") in _ENDED:
             return
         if "deletionTimestamp" in pod["metadata"]:
@@ -328,7 +266,7 @@ class Kubelet:
         if record is None:
             self._start(pod, plan)
             return
-        if plan.seconds is not None and time.time() > record.started + plan.seconds:
+        if plan.seconds is not None and time.time() > record.created + plan.seconds:
             if self.processes.stop(record):
                 log.info("pod %s ran longer than its activeDeadlineSeconds", record.name)
                 self._write(pod, plan, "Failed", {"terminated": self._terminated(record, 143)}, _DEADLINE)
@@ -344,11 +282,12 @@ class Kubelet:
             if plan.refused is not None:
                 raise plan.refused
             objects = {reference: item for reference in plan.needed if (item := self.api.get(reference)) is not None}
-            folder = self.processes.folder(plan.namespace, plan.name)
+            folder = self.processes.folder(f"{plan.namespace}/{plan.name}")
             files = dict(plan.files(objects, folder))
         except NotRunError as error:
             state = {"waiting": {"reason": error.reason, "message": str(error)}}
-            if not _shows(pod, state):
+            containers = (pod.get("status") or {}).get("containerStatuses") or []
+            if [container.get("state") for container in containers] != [state]:
                 self._write(pod, plan, "Pending", state)
             return
         for path in plan.mounts:
@@ -359,13 +298,9 @@ class Kubelet:
             token = self.api.service_account_token(plan.namespace, plan.account, TOKEN_LIFETIME_SECONDS)
             files["/kubeconfig"] = worker_kubeconfig(cluster, plan.namespace, token).encode()
             variables["KUBECONFIG"] = f"{folder}/kubeconfig"
-        self.processes.start(
-            (plan.namespace, plan.name, plan.uid),
-            plan.command(sys.executable, folder, cluster["server"]),
-            variables,
-            files,
-        )
-        log.info("pod %s/%s started", plan.namespace, plan.name)
+        name, command = f"{plan.namespace}/{plan.name}", plan.command(sys.executable, folder, cluster["server"])
+        self.processes.start(name, plan.uid, command, variables, files)
+        log.info("pod %s started", name)
         self._write(pod, plan, "Running", {"running": {"startedAt": _text(time.time())}})
 
     def _image(self) -> dict[str, str]:
@@ -388,13 +323,23 @@ class Kubelet:
         return {
             "exitCode": code,
             "reason": "Error" if code else "Completed",
-            "startedAt": _text(record.started if record is not None else now),
+            "startedAt": _text(record.created if record is not None else now),
             "finishedAt": _text(now),
             **({"message": said} if said else {}),
         }
 
     def _write(self, pod: Object, plan: PodPlan, phase: str, state: Mapping[str, Any], reason: str = "") -> None:
-        status = {"phase": phase, "containerStatuses": [container_status(plan, state)]}
+        running = "running" in state
+        container = {
+            "name": plan.container["name"],
+            "image": plan.container["image"],
+            "imageID": "",
+            "ready": running,
+            "restartCount": 0,
+            "started": running,
+            "state": dict(state),
+        }
+        status = {"phase": phase, "containerStatuses": [container]}
         if reason:
             status["reason"] = reason
         if phase != "Pending":
@@ -407,11 +352,6 @@ class Kubelet:
         if self._complaints.get(about) != complaint:
             log.warning("%s", complaint)
         self._complaints[about] = complaint
-
-
-def _shows(pod: Object, state: Mapping[str, Any]) -> bool:
-    containers = (pod.get("status") or {}).get("containerStatuses") or []
-    return [container.get("state") for container in containers] == [state]
 
 
 def _text(at: float) -> str:

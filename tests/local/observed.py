@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from infra.local.endpoints import ADMIN, Region
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from infra.local.operator.ledger import WorkerRecord
 from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import Positions, end_offsets
@@ -96,7 +97,7 @@ class Watch:
                 rest.close()
         return found
 
-    def _alive(self) -> list[operator_part.ListedWorker]:
+    def _alive(self) -> list[WorkerRecord]:
         started = tuple(f"{flow}-" for flow in self._flows)
         return [
             each
@@ -105,7 +106,7 @@ class Watch:
         ]
 
 
-def _log(worker: operator_part.ListedWorker) -> str:
+def _log(worker: WorkerRecord) -> str:
     return worker.log.read_text(errors="replace") if worker.log and worker.log.exists() else ""
 
 

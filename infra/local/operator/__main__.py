@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from infra.local.kubelet import PODS, Kubelet, PodProcesses
+from infra.local.kubelet import Kubelet, PodProcesses
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
+from infra.local.operator.ledger import PODS
 from infra.local.operator.reconcile import CachedReads, Operator
 from infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
 from infra.machine.jdk import choose_jdk

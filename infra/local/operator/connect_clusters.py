@@ -30,6 +30,7 @@ from infra.local.operator.conditions import (
 )
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connector_plan import connector_on_one_machine
+from infra.local.operator.ledger import Component, WorkerRecord
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_objects import (
@@ -44,12 +45,10 @@ from infra.local.operator.worker_objects import (
 )
 from infra.local.operator.worker_processes import (
     KafkaJars,
-    Key,
     Start,
     Stop,
     Worker,
     WorkerProcesses,
-    WorkerRecord,
     WorkerSpec,
     WorkerState,
     next_steps,
@@ -84,8 +83,8 @@ class ConnectClusters:
     kubeconfig: Path
     workers: WorkerProcesses
     jars: KafkaJars
-    _applied: dict[Key, tuple[str, float]] = field(default_factory=dict)
-    _kept: dict[Key, str] = field(default_factory=dict)
+    _applied: dict[Component, tuple[str, float]] = field(default_factory=dict)
+    _kept: dict[Component, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
     _misses: dict[int, int] = field(default_factory=dict)
     _pods: WorkerPods = field(init=False)
@@ -127,7 +126,7 @@ class ConnectClusters:
             else:
                 refused = self._run_workers(connect, wanted, states, pods)
                 condition = readiness(connect, self._judged(key, reports, wanted.digest), refused)
-        stopping = {record.index for record in self.workers.of(key) if self.workers.is_stopping(record)}
+        stopping = {record.index for record in self.workers.of(key) if record.kill_at is not None}
         serving = [
             report.port for report in reports if report.state is WorkerState.READY and report.index not in stopping
         ]
@@ -158,7 +157,7 @@ class ConnectClusters:
             None,
         )
 
-    def stop(self, key: Key) -> None:
+    def stop(self, key: Component) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""
         for record in self.workers.of(key):
             self.workers.stop(record)
@@ -193,7 +192,7 @@ class ConnectClusters:
             self._kept[connect.key] = digest
         return WorkerSpec(digest, jars, properties, jvm, rules)
 
-    def _store_password(self, key: Key) -> str:
+    def _store_password(self, key: Component) -> str:
         """Return the password of a component's key stores. It never changes, because running workers use these
         stores.
         """
@@ -255,7 +254,7 @@ class ConnectClusters:
         return refused
 
     def _state(self, record: WorkerRecord) -> WorkerState:
-        if self.workers.is_stopping(record):
+        if record.kill_at is not None:
             return WorkerState.STOPPING
         if record.ended is not None:
             return WorkerState.ENDED
@@ -278,7 +277,7 @@ class ConnectClusters:
             problem = next(filter(None, map(first_problem, texts)), None)
         return WorkerReport(record.index, state, record.port, problem)
 
-    def _judged(self, key: Key, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
+    def _judged(self, key: Component, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
         """Return the reports; a worker whose configuration is not the wanted one is marked as outdated."""
         current = {record.index for record in self.workers.of(key) if record.digest == digest}
         return [replace(report, outdated=report.index not in current) for report in reports]

@@ -14,6 +14,7 @@ from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, ref
 from infra.local.operator import mirror_maker2
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
+from infra.local.operator.ledger import Component
 from infra.local.operator.mirror_makers import reconcile_mirror_maker
 from infra.local.operator.resources import (
     API_VERSION,
@@ -23,7 +24,6 @@ from infra.local.operator.resources import (
     connect_resource,
     connector_resource,
 )
-from infra.local.operator.worker_processes import Key
 
 _ANY_LIST = "/api/v1/events"
 """Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache."""
@@ -83,13 +83,13 @@ class Operator:
         self.clusters.workers.refresh(time.time())
         self.api.begin_round()
         connects = [connect_resource(item) for item in self._living("KafkaConnect")]
-        by_cluster: dict[Key, list[ConnectorResource]] = defaultdict(list)
+        by_cluster: dict[Component, list[ConnectorResource]] = defaultdict(list)
         for item in self._living("KafkaConnector"):
             connector = connector_resource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
         mirror_makers = self._living("KafkaMirrorMaker2")
         wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
-        for key in self.clusters.workers.keys() - wanted:
+        for key in self.clusters.workers.components() - wanted:
             self.clusters.stop(key)
         for connect in connects:
             connectors = by_cluster.pop((connect.namespace, connect.name), [])

@@ -6,7 +6,6 @@ of another version are fetched when workers first ask for it.
 
 import contextlib
 import logging
-import math
 import os
 import re
 import shutil
@@ -16,11 +15,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-import psutil
-from pydantic import TypeAdapter
 from rich.console import Console
 
 from components.contract.problems import CannotRunError
+from infra.local.operator.ledger import WORKERS, Component, Ledger, WorkerRecord
 from infra.local.operator.worker_properties import (
     Exported,
     agent,
@@ -30,14 +28,12 @@ from infra.local.operator.worker_properties import (
     on_this_port,
 )
 from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord, free_port, is_free
+from infra.local.parts.processes import free_port, is_free
 from infra.local.state import write_private
 from infra.machine import paths, toolchain, versions
 from infra.machine.jdk import Jdk, archive_file, class_archive
 from infra.machine.toolchain import JarSet, ensure_jars
 from infra.machine.waiting import exclusive
-
-LONGEST_PAUSE_SECONDS = 30.0
 
 
 class WorkerState(Enum):
@@ -101,11 +97,6 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
     return steps
 
 
-def pause_seconds(failures: int) -> float:
-    """Return the pause before a worker starts again after it ended this often in a row without having served."""
-    return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0
-
-
 @dataclass(frozen=True)
 class WorkerSpec:
     """What a resource's workers must be started with; `digest` identifies all of it.
@@ -143,7 +134,7 @@ class Runtime:
 
     @property
     def ledger(self) -> Path:
-        return self.state_dir / "workers.json"
+        return self.state_dir / WORKERS
 
     @property
     def folders(self) -> Path:
@@ -152,126 +143,61 @@ class Runtime:
 
 log = logging.getLogger(__name__)
 
-STOP_GRACE_SECONDS = 15.0
-"""After this a worker is killed: one without READ on its offsets topic never ends by itself."""
-_WRITING_SECONDS = 60.0
-"""The same while there is no archive of a worker's classes: the first worker that ends writes it, which takes seconds.
-If it is killed meanwhile, every later worker starts slowly and tries again.
-"""
-
 MAIN_CLASS = "org.apache.kafka.connect.cli.ConnectDistributed"
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
-OF_A_POD = "pod"
-"""The folder for the files of a component's workers. They share it, because pods of one image have the same paths."""
-
 _PORT = re.compile(r"^rest\.advertised\.port=(\d+)$", re.MULTILINE)
-
-Key = tuple[str, str]
-"""The namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of its workers' component."""
-
-
-class WorkerRecord(ProcessRecord):
-    """One started worker. Its process is called namespace/component/index; `connect` is the component.
-
-    `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
-    seconds. It serves its metrics at `metrics_port`, if at all. `archive` is the file of its classes that it writes
-    when it ends, unless the file exists.
-    """
-
-    namespace: str
-    connect: str
-    index: int
-    digest: str
-    port: int
-    metrics_port: int | None = None
-    archive: Path | None = None
-    failures: int = 0
-    served: bool = False
-    ended: float | None = None
-
-    @property
-    def key(self) -> Key:
-        return self.namespace, self.connect
-
-    def may_start_again(self, now: float) -> bool:
-        return self.ended is None or now >= self.ended + pause_seconds(self.failures)
-
-    @property
-    def grace_seconds(self) -> float:
-        """Return how long it may take to end before it is killed."""
-        return STOP_GRACE_SECONDS if self.archive is None or self.archive.exists() else _WRITING_SECONDS
-
-
-LEDGER = TypeAdapter(list[WorkerRecord])
 
 
 class WorkerProcesses:
-    """All workers of all resources, for use by one thread. Only stop_all() waits.
-
-    Raises ValueError if the ledger is damaged: an empty one would start every worker twice.
-    """
+    """All workers of all resources. Only stop_all() waits. Raises ValueError if the ledger is damaged."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._file = runtime.ledger
-        self._kill_at: dict[tuple[Key, int], float] = {}
-        records = LEDGER.validate_json(self._file.read_bytes()) if self._file.exists() else []
-        self._records = {(record.key, record.index): record for record in records}
-        for record in records:
+        self._ledger = Ledger(runtime.ledger, WorkerRecord)
+        for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
         self._link_plugins()
 
-    def keys(self) -> set[Key]:
+    def components(self) -> set[Component]:
         """Return every component that has a worker or files of an earlier one."""
         left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
-        return left | {key for key, _ in self._records}
+        return left | {record.component for record in self._ledger.all()}
 
-    def of(self, key: Key) -> list[WorkerRecord]:
+    def of(self, component: Component) -> list[WorkerRecord]:
         """Return the records of one component in the order of the index, with ended workers."""
-        return sorted(
-            (record for record in self._records.values() if record.key == key), key=lambda record: record.index
-        )
-
-    def is_stopping(self, record: WorkerRecord) -> bool:
-        return (record.key, record.index) in self._kill_at
+        records = (record for record in self._ledger.all() if record.component == component)
+        return sorted(records, key=lambda record: record.index)
 
     def refresh(self, now: float) -> None:
         """Record workers that ended, forget those that were asked to end, and kill those that ignored the request.
 
         `now` is in epoch seconds.
         """
-        for place, record in list(self._records.items()):
-            process = processes.find(record)
-            if process is not None:
-                if now >= self._kill_at.get(place, math.inf):
-                    log.warning("worker %s (pid %d) ignored SIGTERM and is killed", record.name, record.pid)
-                    with contextlib.suppress(psutil.NoSuchProcess):
-                        process.kill()
-            elif place in self._kill_at:
-                del self._kill_at[place], self._records[place]
-            elif record.ended is None:
+        for record in self._ledger.all():
+            if record.kill_at is not None:
+                if self._ledger.stop(record, record.grace_seconds):
+                    self._ledger.remove(record)
+            elif record.ended is None and not processes.alive(record):
                 log.warning("worker %s (pid %d) ended by itself", record.name, record.pid)
                 failures = 0 if record.served else record.failures + 1
-                self._records[place] = record.model_copy(update={"ended": now, "failures": failures})
-        self._save()
+                self._ledger.put(record.model_copy(update={"ended": now, "failures": failures}))
 
     def mark_served(self, record: WorkerRecord) -> None:
         if not record.served:
-            update = {"served": True, "failures": 0}
-            self._records[record.key, record.index] = record.model_copy(update=update)
-            self._save()
+            self._ledger.put(record.model_copy(update={"served": True, "failures": 0}))
 
-    def start(self, key: Key, index: int, wanted: WorkerSpec, exported: Exported | None = None) -> WorkerRecord:
+    def start(self, component: Component, index: int, wanted: WorkerSpec, exported: Exported | None = None) -> None:
         """Start a worker with a new log; the previous log is kept beside it."""
-        previous = self._records.get((key, index))
-        folder, stem = self.folder(key), f"worker-{index}"
+        name = "/".join((*component, str(index)))
+        previous = self._ledger.get(name)
+        folder, stem = self.folder(component), f"worker-{index}"
         file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
-        others = {record.port for place, record in self._records.items() if place != (key, index)}
+        others = {record.port for record in self._ledger.all() if record.name != name}
         port = _port(file, others | ({exported.port} if exported else set()))
         rules = folder / f"{stem}.metrics.yaml"
-        local = on_one_machine(wanted.properties, port, self._runtime.plugin_path, self.files_folder(key))
+        local = on_one_machine(wanted.properties, port, self._runtime.plugin_path, self.files_folder(component))
         write_private(file, as_properties_file(on_this_port(local, exported)))
         if exported is not None and exported.rules is not None:
             write_private(rules, exported.rules)
@@ -290,11 +216,11 @@ class WorkerProcesses:
             MAIN_CLASS,
             file,
         ]
-        process = processes.start("/".join((*key, str(index))), command, worker_log, self._environment(folder), folder)
+        process = processes.start(name, command, worker_log, self._environment(folder), folder)
         record = WorkerRecord(
             **process.model_dump(),
-            namespace=key[0],
-            connect=key[1],
+            namespace=component[0],
+            connect=component[1],
             index=index,
             digest=wanted.digest,
             port=port,
@@ -302,42 +228,37 @@ class WorkerProcesses:
             archive=None if exporter else archive_file(self._runtime.jdk, MAIN_CLASS, *class_path),
             failures=previous.failures if previous and previous.digest == wanted.digest else 0,
         )
-        self._records[key, index] = record
-        self._save()
-        log.info("worker %s started: pid %d, port %d", record.name, record.pid, port)
-        return record
+        self._ledger.put(record)
+        log.info("worker %s started: pid %d, port %d", name, record.pid, port)
 
     def stop(self, record: WorkerRecord) -> None:
         """Ask a worker to stop; refresh() completes it."""
-        if self.is_stopping(record):
-            return
-        log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
-        self._kill_at[record.key, record.index] = time.time() + record.grace_seconds
-        process = processes.find(record)
-        if process is not None:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.terminate()
+        if record.kill_at is None:
+            log.info("worker %s (pid %d) is being stopped", record.name, record.pid)
+            if self._ledger.stop(record, record.grace_seconds):
+                self._ledger.remove(record)
 
     def stop_all(self) -> None:
         """Stop every worker and wait for the last."""
-        longest = max((record.grace_seconds for record in self._records.values()), default=0.0)
-        processes.stop_all(self._records.values(), longest)
-        self._records.clear()
-        self._save()
+        records = self._ledger.all()
+        processes.stop_all(records, max((record.grace_seconds for record in records), default=0.0))
+        self._ledger.remove(*records)
 
-    def folder(self, key: Key) -> Path:
+    def folder(self, component: Component) -> Path:
         """Return the private folder of one component's workers."""
-        folder = self._runtime.folders.joinpath(*key)
+        folder = self._runtime.folders.joinpath(*component)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
-    def files_folder(self, key: Key) -> Path:
-        """Return the folder for the files that each of the component's workers would keep in its pod's /tmp."""
-        return self.folder(key) / OF_A_POD
+    def files_folder(self, component: Component) -> Path:
+        """Return the folder for the files that a worker would keep in its pod's /tmp. A component's workers share it,
+        because pods of one image have the same paths.
+        """
+        return self.folder(component) / "pod"
 
-    def keep(self, key: Key, files: Mapping[str, bytes]) -> None:
+    def keep(self, component: Component, files: Mapping[str, bytes]) -> None:
         """Write these files, given by path in a pod, and remove all others."""
-        folder = self.files_folder(key)
+        folder = self.files_folder(component)
         local = {Path(in_folder(path, folder)): content for path, content in files.items()}
         for file, content in local.items():
             text = file.suffix == ".properties"
@@ -347,13 +268,13 @@ class WorkerProcesses:
 
     def log_text(self, record: WorkerRecord, which: str = "") -> str:
         """Return the log of the worker, or with `.previous` that of the process before it; empty if there is none."""
-        file = self.folder(record.key) / f"worker-{record.index}{which}.log"
+        file = self.folder(record.component) / f"worker-{record.index}{which}.log"
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
-    def forget(self, key: Key) -> None:
+    def forget(self, component: Component) -> None:
         """Remove the files of a deleted component when its workers have ended."""
-        if not self.of(key):
-            folder = self._runtime.folders.joinpath(*key)
+        if not self.of(component):
+            folder = self._runtime.folders.joinpath(*component)
             shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):
                 folder.parent.rmdir()
@@ -374,11 +295,6 @@ class WorkerProcesses:
         link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         link.unlink(missing_ok=True)
         link.symlink_to(self._runtime.config_provider_lib)
-
-    def _save(self) -> None:
-        text = LEDGER.dump_json(list(self._records.values()), indent=2).decode()
-        if not self._file.exists() or self._file.read_text(encoding="utf-8") != text:
-            write_private(self._file, text)
 
 
 def _port(file: Path, taken: set[int]) -> int:

@@ -1,50 +1,29 @@
 """The stand-in for Strimzi's operator as a part of the stack. It runs Connect workers and Jobs as processes."""
 
 import sys
-from typing import TypeVar
-
-from pydantic import TypeAdapter, ValidationError
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
+from infra.local.operator.ledger import PODS, WORKERS, Ledger, PodRecord, Record, WorkerRecord
 from infra.local.parts.part import Launch, StackFacts, StackServer, plain_environment
-from infra.local.parts.processes import ProcessRecord
 from infra.machine import paths as machine_paths
 
 
-class ListedWorker(ProcessRecord):
-    """A worker in the operator's list: its process, its ports, and whether it has ever served."""
-
-    port: int
-    metrics_port: int | None = None
-    served: bool = False
-
-    @property
-    def ports(self) -> tuple[int, ...]:
-        """Return the port of its REST interface, and that of its metrics if it reports any."""
-        return (self.port,) if self.metrics_port is None else (self.port, self.metrics_port)
+def workers() -> list[WorkerRecord]:
+    """Return the Connect workers that the operator has started, running or not."""
+    return _records(WORKERS, WorkerRecord)
 
 
-_Record = TypeVar("_Record", bound=ProcessRecord)
+def pods() -> list[PodRecord]:
+    """Return the pods of validation Jobs that the operator has started, running or not."""
+    return _records(PODS, PodRecord)
 
 
-def workers() -> list[ListedWorker]:
-    """Return the Connect workers in the operator's list, running or not."""
-    return _listed("workers.json", ListedWorker)
-
-
-def pods() -> list[ProcessRecord]:
-    """Return the pods of validation Jobs in the operator's list, running or not."""
-    return _listed("pods.json", ProcessRecord)
-
-
-def _listed(name: str, of: type[_Record]) -> list[_Record]:
+def _records(name: str, kind: type[Record]) -> list[Record]:
     file = paths.operator() / name
     try:
-        return TypeAdapter(list[of]).validate_json(file.read_bytes())  # type: ignore[valid-type]
-    except FileNotFoundError:
-        return []
-    except ValidationError as error:
+        return Ledger(file, kind).all()
+    except ValueError as error:
         raise CannotRunError(
             "state-damaged",
             f"the operator's list of {file.stem} cannot be read",

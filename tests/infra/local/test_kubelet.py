@@ -122,13 +122,13 @@ def test_a_pod_that_fails_says_why_and_keeps_no_credential(kubelet: Kubelet, clu
     phase, about = ended(kubelet, cluster)
     assert (phase, about["exitCode"]) == ("Failed", 2)
     assert "parameters-not-json" in about["message"]
-    folder = kubelet.processes.folder("mirror-orders", "a")
+    folder = kubelet.processes.folder("mirror-orders/a")
     assert [each.name for each in folder.iterdir()] == ["log"]
 
 
 def test_the_process_has_the_token_of_its_account(kubelet: Kubelet) -> None:
     kubelet.round()
-    config = json.loads((kubelet.processes.folder("mirror-orders", "a") / "kubeconfig").read_text())
+    config = json.loads((kubelet.processes.folder("mirror-orders/a") / "kubeconfig").read_text())
     assert config["users"][0]["user"]["token"] == "token-of-mirror-orders-orders-validation"
     assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:1"
 
@@ -146,11 +146,11 @@ def test_a_pod_that_no_longer_exists_leaves_no_process_and_no_folder(kubelet: Ku
 
     def forgotten() -> None:
         kubelet.round()
-        if kubelet.processes.uids():
+        if kubelet.processes.ledger.all():
             raise NotYetError("its process runs")
 
     wait_for("the process to end", forgotten, 300)
-    assert not kubelet.processes.folder("mirror-orders", "a").exists()
+    assert not kubelet.processes.folder("mirror-orders/a").exists()
 
 
 def test_a_pod_ends_at_its_deadline(kubelet: Kubelet, cluster: Cluster) -> None:

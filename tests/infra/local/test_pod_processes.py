@@ -9,13 +9,14 @@ import psutil
 import pytest
 
 from infra.local import kubelet
-from infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses, PodRecord
+from infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses
+from infra.local.operator.ledger import PodRecord
 from infra.local.parts import processes
 from infra.machine.waiting import NotYetError, wait_for
 
 pytestmark = pytest.mark.process
 
-PLACE = ("mirror-orders", "a", "u")
+POD = "mirror-orders/a"
 SECRET = "/etc/replication/secrets/login"
 WAITS = "import signal; print('ready', flush=True); signal.pause()"
 LEADERLESS = """
@@ -39,8 +40,8 @@ def pods(tmp_path: Path) -> Iterator[PodProcesses]:
 
 
 def a_process(pods: PodProcesses, program: str) -> PodRecord:
-    pods.start(PLACE, [sys.executable, "-c", program], dict(os.environ), {SECRET: b"hunter2"})
-    record = pods.of("u")
+    pods.start(POD, "u", [sys.executable, "-c", program], dict(os.environ), {SECRET: b"hunter2"})
+    record = pods.ledger.get("u")
     assert record is not None
     return record
 
@@ -67,7 +68,7 @@ def test_the_exit_code_of_a_process_is_known(pods: PodProcesses, code: int) -> N
 
 def test_a_process_reads_its_mounted_files_and_nobody_else_can(pods: PodProcesses) -> None:
     record = a_process(pods, "import pathlib; print(pathlib.Path('etc/replication/secrets/login').read_text())")
-    file = pods.folder(*PLACE[:2]) / SECRET.lstrip("/")
+    file = pods.folder(POD) / SECRET.lstrip("/")
     assert file.stat().st_mode & 0o077 == 0
     assert code_of(pods, record) == 0
     assert processes.last_lines(record.log) == "hunter2"
@@ -77,10 +78,10 @@ def test_credentials_are_deleted_after_the_process_and_its_log_with_the_pod(pods
     record = a_process(pods, "print('done')")
     code_of(pods, record)
     pods.clean(record)
-    folder = pods.folder(*PLACE[:2])
+    folder = pods.folder(POD)
     assert [each.name for each in folder.iterdir()] == ["log"]
     pods.forget(record)
-    assert (folder.exists(), pods.of("u")) == (False, None)
+    assert (folder.exists(), pods.ledger.get("u")) == (False, None)
 
 
 def test_stopping_a_pod_sends_sigterm_to_its_process(pods: PodProcesses) -> None:
@@ -96,7 +97,7 @@ def test_a_process_that_ignores_sigterm_is_killed(pods: PodProcesses, monkeypatc
     record = a_process(pods, STUBBORN)
     wait_for("the process", lambda: ready(record), 20, interval_seconds=0.05)
     pods.stop(record)
-    asked = pods.of("u")
+    asked = pods.ledger.get("u")
     assert asked is not None
     pods.stop(asked)
     assert code_of(pods, record) == 128 + 9
@@ -112,14 +113,14 @@ def test_a_process_whose_first_thread_has_ended_still_runs(pods: PodProcesses) -
 
     wait_for("the first thread to end", leaderless, 20, interval_seconds=0.05)
     assert pods.exit_code(record) is None
-    (pods.folder(*PLACE[:2]) / "go").write_text("")
+    (pods.folder(POD) / "go").write_text("")
     assert code_of(pods, record) == 7
 
 
 def test_a_restarted_operator_finds_the_process_but_not_its_exit_code(pods: PodProcesses, tmp_path: Path) -> None:
     record = a_process(pods, WAITS)
     again = PodProcesses(tmp_path)
-    found = again.of("u")
+    found = again.ledger.get("u")
     assert found == record
     processes.stop(record, 5)
     # A process that has ended may not have been collected yet.

@@ -6,7 +6,8 @@ import pytest
 
 from components.contract.problems import CannotRunError
 from infra.local.operator import worker_processes
-from infra.local.operator.worker_processes import STOP_GRACE_SECONDS, KafkaJars, WorkerRecord
+from infra.local.operator.ledger import STOP_GRACE_SECONDS, WorkerRecord
+from infra.local.operator.worker_processes import KafkaJars
 from infra.machine import toolchain, versions
 from infra.machine.jdk import Jdk
 

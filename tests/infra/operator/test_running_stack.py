@@ -12,7 +12,7 @@ from rich.console import Console
 
 from infra.kubernetes.api import Reference
 from infra.local import paths
-from infra.local.operator.worker_processes import STOP_GRACE_SECONDS
+from infra.local.operator.ledger import STOP_GRACE_SECONDS
 from infra.local.stack import up
 from infra.local.state import load_state
 from infra.machine import versions
