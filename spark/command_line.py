@@ -1,5 +1,4 @@
-"""Runs the job as its arguments say. Exit code 0: everything is proven; 1: problems found; 2: something could not be
-checked."""
+"""Runs the job. Exit code 0: everything is proven; 1: problems found; 2: something could not be checked."""
 
 import json
 import sys
@@ -57,9 +56,7 @@ def main(argv: list[str] | None = None, session: SessionOptions | None = None) -
 
 
 def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
-    """Return the function that makes a page of a report; raises CannotRunError if Jinja2 is missing, before the job
-    spends minutes.
-    """
+    """Return the function that makes a report's page; raises CannotRunError without Jinja2, before the job runs."""
     try:
         from spark.report.page import page
     except ImportError as error:

@@ -47,10 +47,7 @@ def parse_document(text: str, where: str) -> Parameters:
 
 
 def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters, ...]:
-    """Return the flow of that name, or every flow of that replication; every flow of the document when `name` is None.
-
-    Raises CannotRunError when there is none.
-    """
+    """Return the flow, or the flows of the replication, of that name; all flows without one. Raises CannotRunError."""
     if name is None:
         return document.flows
     chosen = tuple(flow for flow in document.flows if name in (flow.name, flow.replication))

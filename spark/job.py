@@ -75,9 +75,7 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
 def check_flow(
     flow: FlowParameters, spark: Spark, resolve: Resolve, options: Options, flows: Sequence[FlowParameters] = ()
 ) -> FlowOutcome:
-    """Return the outcome of one of the document's `flows`; if a cluster cannot be reached, that is the flow's only
-    error.
-    """
+    """Return the outcome of one of the document's `flows`; an unreachable cluster is the flow's only error."""
     began_at = _now()
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []

@@ -69,10 +69,7 @@ def retried(call: Callable[[], T], deadline_seconds: float = DEADLINE_SECONDS) -
 
 
 def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
-    """Create the ACLs of `acls` that belong to the region; existing ones stay as they are.
-
-    Raises CannotRunError if the region refuses one.
-    """
+    """Create those of the ACLs that belong to the region; existing ones stay as they are. Raises CannotRunError."""
     wanted = [binding for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
     if not wanted:
         return

@@ -2,8 +2,6 @@
 
 import copy
 import os
-import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,9 @@ from rich.console import Console
 from infra.machine import paths as machine_paths
 from infra.machine import toolchain
 from infra.machine.jdk import Jdk, find_jdk
-from infra.machine.paths import pinned_folder, unfinished
+from infra.machine.paths import building, pinned_folder
 from infra.machine.steps import run_step
-from infra.machine.toolchain import (
-    CONTROLLER_GEN,
-    CRD_GENERATOR,
-    CRD_GENERATOR_V1BETA2,
-    JarSet,
-    ensure_go_tool,
-    ensure_jars,
-)
+from infra.machine.toolchain import CONTROLLER_GEN, JarSet, ensure_go_tool, ensure_jars
 from infra.machine.waiting import exclusive
 
 Definition = dict[str, Any]
@@ -54,18 +45,12 @@ def served_definition(newer: Definition, older: Definition) -> Definition:
 
     Names, labels and scope are equal in both; they are taken from the newer one.
     """
-    new, old = (copy.deepcopy(only_version(schema)) for schema in (newer, older))
+    (new,), (old,) = (copy.deepcopy(definition["spec"]["versions"]) for definition in (newer, older))
     old["schema"] = {
         "openAPIV3Schema": united_schema(*(version["schema"]["openAPIV3Schema"] for version in (new, old)))
     }
     versions = [{**new, "storage": False}, {**old, "storage": True}]
     return {**copy.deepcopy(newer), "spec": {**copy.deepcopy(newer["spec"]), "versions": versions}}
-
-
-def only_version(definition: Definition) -> dict[str, Any]:
-    """Return the only version of a generated definition. Raises ValueError if it has several."""
-    (version,) = definition["spec"]["versions"]
-    return dict(version)
 
 
 def united_schema(newer: Schema, older: Schema) -> Schema:
@@ -84,25 +69,16 @@ def united_schema(newer: Schema, older: Schema) -> Schema:
         if nested:
             united[key] = united_schema(nested[0], nested[-1])
     for key in _COMMON_ENTRIES:
-        if both := _entries_of_both(newer.get(key, []), older.get(key, [])):
-            united[key] = both
+        if common := [entry for entry in older.get(key, ()) if entry in newer.get(key, ())]:
+            united[key] = common
     if "enum" in newer and "enum" in older:
         united["enum"] = [*older["enum"], *(value for value in newer["enum"] if value not in older["enum"])]
-    if properties := _united_properties(newer.get("properties", {}), older.get("properties", {})):
-        united["properties"] = properties
+    ours, theirs = newer.get("properties", {}), older.get("properties", {})
+    if names := {**ours, **theirs}:
+        united["properties"] = {
+            name: united_schema(ours.get(name, schema), theirs.get(name, schema)) for name, schema in names.items()
+        }
     return united
-
-
-def _entries_of_both(newer: Iterable[Any], older: Iterable[Any]) -> list[Any]:
-    others = list(newer)
-    return [entry for entry in older if entry in others]
-
-
-def _united_properties(newer: dict[str, Schema], older: dict[str, Schema]) -> dict[str, Schema]:
-    return {
-        name: united_schema(newer.get(name, schema), older.get(name, schema))
-        for name, schema in {**newer, **older}.items()
-    }
 
 
 MAIN_CLASS = "io.strimzi.crdgenerator.CrdGenerator"
@@ -142,8 +118,8 @@ class Api:
         return _files(self.folder)
 
 
-V1 = Api("v1", CRD_GENERATOR)
-V1BETA2 = Api("v1beta2", CRD_GENERATOR_V1BETA2)
+V1 = Api("v1", toolchain.CRD_GENERATOR)
+V1BETA2 = Api("v1beta2", toolchain.CRD_GENERATOR_V1BETA2)
 
 
 def ensure_crds(jdk: Jdk, console: Console) -> tuple[Path, ...]:
@@ -151,35 +127,26 @@ def ensure_crds(jdk: Jdk, console: Console) -> tuple[Path, ...]:
     newer, older = (_ensure_generated(api, jdk, console) for api in (V1, V1BETA2))
     served = pinned_folder("crds-served", [Path(__file__)], V1.folder.name, V1BETA2.folder.name)
     if not served.is_dir():
-        making = _empty(unfinished(served))
-        for file, v1, v1beta2 in zip(_files(making), newer, older, strict=True):
-            definition = served_definition(_read(v1), _read(v1beta2))
-            file.write_text(yaml.dump(definition, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
-        making.replace(served)
+        with building(served) as folder:
+            for file, v1, v1beta2 in zip(_files(folder), newer, older, strict=True):
+                definition = served_definition(_read(v1), _read(v1beta2))
+                file.write_text(yaml.dump(definition, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
     return _files(served)
 
 
 def _ensure_generated(api: Api, jdk: Jdk, console: Console) -> tuple[Path, ...]:
-    """Generate the definitions of one API version if need be; their files."""
     if not api.folder.is_dir():
         jars = ensure_jars(api.jars, jdk, console)
-        making = _empty(unfinished(api.folder))
-        outputs = [f"{java_class}={file}" for java_class, file in zip(CLASSES, _files(making), strict=True)]
-        run_step(
-            console,
-            f"generate Strimzi's CRDs, {api.version}",
-            [jdk.java, "-cp", f"{jars}/*", MAIN_CLASS, *api.options, *outputs],
-            env=os.environ,
-            remedy="see the lines below; the generator needs a complete JDK, so check the one named there",
-        )
-        making.replace(api.folder)
+        with building(api.folder) as folder:
+            outputs = [f"{java_class}={file}" for java_class, file in zip(CLASSES, _files(folder), strict=True)]
+            run_step(
+                console,
+                f"generate Strimzi's CRDs, {api.version}",
+                [jdk.java, "-cp", f"{jars}/*", MAIN_CLASS, *api.options, *outputs],
+                env=os.environ,
+                remedy="see the lines below; the generator needs a complete JDK, so check the one named there",
+            )
     return api.files
-
-
-def _empty(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
 
 
 def _files(folder: Path) -> tuple[Path, ...]:
@@ -211,10 +178,7 @@ class Artifacts:
 
 
 def ensure(console: Console) -> Artifacts:
-    """Build or download whatever is missing or was built from other versions.
-
-    Raises CannotRunError with the step that failed, or with the program to install.
-    """
+    """Build or download what is missing or of another version. Raises CannotRunError, which says what to install."""
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
         jdk = find_jdk()
         # Jars first: they take seconds, so a missing Maven shows before minutes of compiling.
@@ -248,15 +212,14 @@ def ensure_monitoring_crds(console: Console) -> tuple[Path, ...]:
     folder = pinned_folder("crds-monitoring", [module / "go.mod", module / "go.sum"], *_GENERATE)
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
         if not folder.is_dir():
-            program, making = ensure_go_tool(CONTROLLER_GEN, console), unfinished(folder)
-            shutil.rmtree(making, ignore_errors=True)
-            run_step(
-                console,
-                "generate the Prometheus operator's CRDs",
-                [program, *_GENERATE, f"output:crd:dir={making}"],
-                cwd=module,
-                env={**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
-                remedy="see the lines below; the first build needs `go` and access to the Go module proxy",
-            )
-            making.replace(folder)
+            program = ensure_go_tool(CONTROLLER_GEN, console)
+            with building(folder) as output:
+                run_step(
+                    console,
+                    "generate the Prometheus operator's CRDs",
+                    [program, *_GENERATE, f"output:crd:dir={output}"],
+                    cwd=module,
+                    env={**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
+                    remedy="see the lines below; the first build needs `go` and access to the Go module proxy",
+                )
     return tuple(folder / name for name in _FILES)

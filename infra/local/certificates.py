@@ -23,6 +23,14 @@ class KeyPair:
     certificate: Path
     key: Path
 
+    def exists(self) -> bool:
+        return self.certificate.exists() and self.key.exists()
+
+    def write(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+        encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        write_private(self.key, key.private_bytes(encoding, form, serialization.NoEncryption()))
+        write_private(self.certificate, certificate.public_bytes(encoding))
+
 
 @dataclass(frozen=True)
 class Authority:
@@ -35,19 +43,24 @@ class Authority:
         """Return the folder of the authority's own files and of those that it issued."""
         return paths.certificates() / self.name
 
+    def pair(self, name: str) -> KeyPair:
+        """Return the places of a key and its certificate, which may not exist yet."""
+        return KeyPair(self.directory / f"{name}.crt", self.directory / f"{name}.key")
+
     @property
     def certificate(self) -> Path:
         """Return the certificate that clients trust."""
-        return self.directory / "ca.crt"
+        return self.pair("ca").certificate
 
     @property
     def key(self) -> Path:
         """Return the key that signs."""
-        return self.directory / "ca.key"
+        return self.pair("ca").key
 
     def ensure(self) -> None:
         """Create the authority unless it exists."""
-        if self.certificate.exists() and self.key.exists():
+        pair = self.pair("ca")
+        if pair.exists():
             return
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(f"replicate local {self.name}")
@@ -68,14 +81,13 @@ class Authority:
             .add_extension(usage, critical=True)
             .sign(key, hashes.SHA256())
         )
-        write_private(self.key, _key_pem(key))
-        write_private(self.certificate, _certificate_pem(certificate))
+        pair.write(certificate, key)
 
     def issue(self, common_name: str) -> KeyPair:
         """Return the key and certificate of `common_name`, for a server on loopback or a client; created once."""
         self.ensure()
-        pair = KeyPair(self.directory / f"{common_name}.crt", self.directory / f"{common_name}.key")
-        if pair.certificate.exists() and pair.key.exists():
+        pair = self.pair(common_name)
+        if pair.exists():
             return pair
         signer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
         signing_key = serialization.load_pem_private_key(self.key.read_bytes(), password=None)
@@ -93,8 +105,7 @@ class Authority:
             )
             .sign(signing_key, hashes.SHA256())
         )
-        write_private(pair.key, _key_pem(key))
-        write_private(pair.certificate, _certificate_pem(certificate))
+        pair.write(certificate, key)
         return pair
 
     def keystore(self, common_name: str) -> Path:
@@ -126,12 +137,3 @@ def _certificate(
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False)
     )
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
-    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(encoding, form, serialization.NoEncryption()).decode("ascii")
-
-
-def _certificate_pem(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(serialization.Encoding.PEM).decode("ascii")

@@ -1,7 +1,4 @@
-"""How to reach the running local stack: addresses, certificates and users.
-
-A password goes only into files with mode 0600 and into the configuration of clients.
-"""
+"""How to reach the local stack. A password goes only into files with mode 0600 and into clients' configurations."""
 
 import secrets
 from collections.abc import Iterable, Mapping
@@ -30,15 +27,8 @@ def password_key(region: str, user: str) -> str:
 
 
 def with_passwords(known: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, str]:
-    """Return the known passwords, and a new one for each wanted key without one.
-
-    They consist of letters and digits, so no file format has to quote them.
-    """
+    """Return the known passwords, and new ones for other wanted keys, which no file format has to quote."""
     return {**{key: secrets.token_hex(16) for key in wanted}, **known}
-
-
-LOG_NOTHING_BUT_CRASHES = 2
-"""A level of syslog: critical."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +59,8 @@ class Region:
             "sasl.username": self.users[user].name,
             "sasl.password": self.users[user].password,
             "ssl.ca.location": str(self.ca_file),
-            # librdkafka would print its log to the terminal; every failure reaches the caller as an exception anyway.
-            "log_level": LOG_NOTHING_BUT_CRASHES,
+            # Critical: librdkafka would print its log to the terminal, and every failure is an exception anyway.
+            "log_level": 2,
         }
 
 
@@ -88,9 +78,9 @@ def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
     Raises CannotRunError if its API server or one of the `needed` regions is down, or a region never ran.
     """
     state = load_state()
-    dead = [] if _alive(state, "kube-apiserver") else ["kube-apiserver"]
-    dead += [part_name(alias) for alias in (*needed, *_never_ran(state)) if not _alive(state, part_name(alias))]
-    if dead:
+    never_ran = [alias for alias in REGIONS if part_name(alias) not in state.ports]
+    parts = ["kube-apiserver", *(part_name(alias) for alias in (*needed, *never_ran))]
+    if dead := [part for part in parts if not _alive(state, part)]:
         raise CannotRunError(
             "local-stack-down",
             f"the local stack is not running (down: {', '.join(dict.fromkeys(dead))})",
@@ -109,10 +99,6 @@ def regions_down() -> tuple[str, ...]:
 
 def _alive(state: State, part: str) -> bool:
     return part in state.parts and processes.alive(state.parts[part])
-
-
-def _never_ran(state: State) -> tuple[str, ...]:
-    return tuple(alias for alias in REGIONS if part_name(alias) not in state.ports)
 
 
 def endpoints_of(state: State) -> Endpoints:

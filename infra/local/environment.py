@@ -1,6 +1,4 @@
-"""Serves as the environment of a Pulumi stack that is deployed to the local stack. Only infra/stack/environment.py
-imports this.
-"""
+"""The environment of a Pulumi stack that is deployed to the local stack. Only infra/stack/environment.py imports it."""
 
 import os
 import secrets
@@ -24,10 +22,7 @@ from infra.stack.settings import PROJECT, KubernetesAccess, StackSettings, stack
 
 @contextmanager
 def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
-    """Run the provider while the context lasts, and yield its port. It ends by itself if this process is killed.
-
-    A terminal's Ctrl-C does not reach it: the engine tells it what to cancel.
-    """
+    """Run the provider while the context lasts, and yield its port. It ends with this process, but not at a Ctrl-C."""
     forced = ["--patch-force"] if patch_force else []
     # `-P`: the folder in which `replicate` runs may have its own `infra`.
     command = [sys.executable, "-P", "-m", "infra.local.provider", "--kubeconfig", str(kubeconfig), *forced]
@@ -50,15 +45,9 @@ def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
         yield int(port)
 
 
-_PROVIDER = "pulumi-resource-kubernetes"
-
-
 @dataclass(frozen=True)
 class LocalStackEnvironment:
-    """The running local stack: it supplies addresses and credentials, and keeps Pulumi's project, state and passphrase.
-
-    Members that need a running part raise CannotRunError if it does not run.
-    """
+    """The running local stack. Members that need a part of it raise CannotRunError if that does not run."""
 
     settings: StackSettings
     on_this_machine = True
@@ -134,10 +123,10 @@ def _provider_variables(kubeconfig: Path, *, overwrite: bool, deploys: bool) -> 
 
 def _provider_plugin() -> str | None:
     """Path of Pulumi's Kubernetes provider plugin, if it is installed."""
-    on_path = shutil.which(_PROVIDER)
+    name = "pulumi-resource-kubernetes"
     home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
-    installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{_PROVIDER}"))
-    return on_path or (str(installed[-1]) if installed else None)
+    installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{name}"))
+    return shutil.which(name) or (str(installed[-1]) if installed else None)
 
 
 def stack_config(endpoints: Endpoints) -> Mapping[str, tuple[str, bool]]:

@@ -1,5 +1,6 @@
 """Starts and stops the parts of the local stack in order of dependency, and reports their status and memory."""
 
+import contextlib
 import shutil
 import signal
 import threading
@@ -8,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
+from typing import Self
 
 import psutil
 from pydantic.alias_generators import to_camel
@@ -21,7 +23,6 @@ from infra.local.endpoints import REGIONS, USERS, Endpoints, endpoints_of, passw
 from infra.local.parts import control_plane, processes, prometheus
 from infra.local.parts import operator as operator_part
 from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
-from infra.local.parts.operator import workers
 from infra.local.parts.part import StackFacts, StackServer
 from infra.local.parts.processes import ProcessRecord, free_port, holder, is_free
 from infra.local.state import PartRecord, State, load_state, save_state
@@ -29,24 +30,24 @@ from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_fo
 
 
 def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> State:
-    """Return the state with a port for each of the part's names, the same as last time if possible.
+    """Return the state with a port for each of the part's names: the last one, unless another process has taken it.
 
-    If another process has taken a port, it is replaced. Raises CannotRunError if something depends on that port.
+    Raises CannotRunError if something depends on a port that was taken.
     """
     ports = dict(state.ports)
     for name in part.ports:
-        kept = ports.get(name)
-        if kept is not None and not is_free(kept):
-            if name in part.fixed_ports or later_parts_run:
-                raise CannotRunError(
-                    "port-taken",
-                    f"{part.name} cannot start: its port {kept} was taken by {holder(kept)}",
-                    part.name,
-                    "Running parts or deployed flows use that port.",
-                    "stop that process, or delete the stack's data with `replicate local down --purge`",
-                )
-            kept = None
-        ports[name] = kept or free_port(ports.values())
+        last = ports.get(name)
+        if last is not None and is_free(last):
+            continue
+        if last is not None and (name in part.fixed_ports or later_parts_run):
+            raise CannotRunError(
+                "port-taken",
+                f"{part.name} cannot start: its port {last} was taken by {holder(last)}",
+                part.name,
+                "Running parts or deployed flows use that port.",
+                "stop that process, or delete the stack's data with `replicate local down --purge`",
+            )
+        ports[name] = free_port(ports.values())
     return state.with_(ports=ports)
 
 
@@ -69,10 +70,7 @@ def start_part(site: StackFacts, state: State, part: StackServer) -> State:
 
 
 def finish_part(site: StackFacts, state: State, part: StackServer) -> State:
-    """Wait until a started part answers, configure it, and save that it is ready.
-
-    Raises CannotRunError if it ends or does not answer in time.
-    """
+    """Wait until a started part answers, configure it, and save that it is ready. Raises CannotRunError if it fails."""
     record = state.parts[part.name]
     began = time.monotonic()
 
@@ -131,11 +129,7 @@ def _failure(record: PartRecord, what: str) -> CannotRunError:
     )
 
 
-CONTROL_PLANE: tuple[StackServer, ...] = (
-    control_plane.ETCD,
-    control_plane.KUBE_APISERVER,
-    control_plane.KUBE_CONTROLLER_MANAGER,
-)
+CONTROL_PLANE = (control_plane.ETCD, control_plane.KUBE_APISERVER, control_plane.KUBE_CONTROLLER_MANAGER)
 PARTS: tuple[StackServer, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
 """All parts but those of monitoring, in order of dependency."""
 
@@ -161,16 +155,16 @@ class PartStatus:
 
 
 def up(console: Console, monitoring: bool = False) -> Endpoints:
-    """Build what is missing and start the parts that are not running; with `monitoring` also Prometheus.
+    """Build what is missing and start the parts that are not running; with `monitoring`, or if it had it, Prometheus.
 
-    A stack that has Prometheus keeps it until it is stopped. Raises CannotRunError with the part that failed. The parts
-    before it keep running, and the next `up` continues.
+    Raises CannotRunError with the part that failed. The parts before it keep running, and the next `up` continues.
     """
+    parts = PARTS
     if monitoring or has_monitoring():
         # Raises an error that says what to install, before anything is built or started.
         prometheus.program()
-        return endpoints_of(start(console, (*PARTS, *prometheus.PARTS)))
-    return endpoints_of(start(console, PARTS))
+        parts += prometheus.PARTS
+    return endpoints_of(start(console, parts))
 
 
 def has_monitoring() -> bool:
@@ -180,7 +174,7 @@ def has_monitoring() -> bool:
 
 def prometheus_address() -> str | None:
     """Return the address of the stack's Prometheus; None if it has none."""
-    return prometheus.address(load_state().ports[prometheus.PROMETHEUS.name]) if has_monitoring() else None
+    return prometheus.address(load_state().ports) if has_monitoring() else None
 
 
 def start(console: Console, parts: Sequence[StackServer]) -> State:
@@ -260,8 +254,10 @@ def status() -> list[PartStatus]:
 
 
 def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, ready: bool) -> PartStatus:
-    process = None if record is None else processes.find(record)
-    memory_bytes = None if process is None else processes.resident_bytes(process)
+    process, memory_bytes = None if record is None else processes.find(record), None
+    if process is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            memory_bytes = int(process.memory_info().rss)
     return PartStatus(
         name=name,
         running=memory_bytes is not None,
@@ -293,17 +289,10 @@ def _site(artifacts: Artifacts, state: State) -> StackFacts:
 
 
 def _purge() -> None:
-    servers = (
-        paths.data(),
-        paths.logs(),
-        paths.certificates(),
-        paths.control_plane(),
-        paths.operator(),
-        paths.prometheus(),
-    )
+    servers = (paths.data, paths.logs, paths.certificates, paths.control_plane, paths.operator, paths.prometheus)
     # Pulumi's state describes objects in the API server's data; without that data it would be wrong.
-    for folder in (*servers, paths.pulumi(), paths.validation()):
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder in (*servers, paths.pulumi, paths.validation):
+        shutil.rmtree(folder(), ignore_errors=True)
     paths.state_file().unlink(missing_ok=True)
 
 
@@ -311,42 +300,32 @@ def _line(console: Console, part: StackServer, what: str) -> None:
     console.print(f"  [green]✓[/] {part.name:<24} {what}", highlight=False)
 
 
-SAMPLE_SECONDS = 1.0
-
-
 class MemoryWatch:
-    """Samples the memory of all our processes while its `with` block runs; `peak_bytes` is the highest sum.
+    """Samples the memory of all our processes while its `with` block runs; `peak_bytes` is the highest sum."""
 
-    A process counts with its proportional set size, which counts a shared page once. Where the system does not
-    provide that, it counts with its resident set size, which is never smaller.
-    """
-
-    def __init__(self, sample_seconds: float = SAMPLE_SECONDS) -> None:
+    def __init__(self, sample_seconds: float = 1.0) -> None:
         self.peak_bytes = 0
         self.peak_by_process: dict[str, int] = {}
         self._sample_seconds = sample_seconds
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memory", daemon=True)
 
-    def __enter__(self) -> "MemoryWatch":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
 
     def _run(self) -> None:
         while True:
             # Read the parts each time: they start and stop while the demo runs.
-            self._take(memory_by_process([*load_state().parts.values(), *workers()]))
+            sample = memory_by_process([*load_state().parts.values(), *operator_part.workers()])
+            if sum(sample.values()) > self.peak_bytes:
+                self.peak_bytes, self.peak_by_process = sum(sample.values()), sample
             if self._ended.wait(self._sample_seconds):
                 return
-
-    def _take(self, sample: dict[str, int]) -> None:
-        if sum(sample.values()) > self.peak_bytes:
-            self.peak_bytes = sum(sample.values())
-            self.peak_by_process = sample
 
 
 def memory_by_process(records: Iterable[ProcessRecord]) -> dict[str, int]:
@@ -362,6 +341,7 @@ def memory_by_process(records: Iterable[ProcessRecord]) -> dict[str, int]:
 
 
 def _bytes(process: psutil.Process) -> int:
+    """Return the proportional set size, which counts a shared page once, or else the resident set size."""
     try:
         memory = process.memory_full_info()
     except psutil.NoSuchProcess:

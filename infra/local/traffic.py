@@ -1,6 +1,4 @@
-"""Makes traffic in a region: creates topics, produces records, and moves consumer groups to given offsets. The same
-seed always produces the same records.
-"""
+"""Creates topics, produces records and consumes as groups in a region. The same seed produces the same records."""
 
 import random
 import zlib
@@ -30,9 +28,7 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...]
 
     def partition(self, number: int, partitions: int) -> int:
-        """Return the partition of record `number`, by its key. Records with a null key go to the partitions in turn;
-        librdkafka would choose at random.
-        """
+        """Return the partition of record `number`: by its key or else in turn; librdkafka would choose at random."""
         return (number if self.key is None else zlib.crc32(self.key)) % partitions
 
 
@@ -103,10 +99,7 @@ def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping
 def produce(
     region: Region, topic: str, count: int, *, seed: int, first: int = 0, header: str | None = None
 ) -> dict[int, int]:
-    """Produce `records(...)`, wait until all are acknowledged, and return the number of records by partition.
-
-    Raises CannotRunError if a record is not accepted.
-    """
+    """Produce `records(...)`, and return the number of acknowledged records by partition. Raises CannotRunError."""
     producer = Producer({**region.client_config(APP), "enable.idempotence": True, "linger.ms": 20})
     partitions = _partition_count(producer, region, topic)
     counts = dict.fromkeys(range(partitions), 0)
@@ -274,10 +267,7 @@ class Traffic:
 
 
 def make_example_traffic(region: Region, records_per_topic: int, seed: int, example: Example = ORDERS) -> Traffic:
-    """Create the topics, produce to each, and let each group consume its share of the new records.
-
-    Every run produces more records and advances the groups.
-    """
+    """Create the topics, produce to each, and let each group consume its share of what is new. May be repeated."""
     create_topics(region, example.topics)
     before = end_offsets(region, example.topics)
     produced: dict[tuple[str, int], int] = {}

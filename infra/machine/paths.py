@@ -1,10 +1,12 @@
 """Where our packages are on disk, and where everything that is built or fetched once is kept. Imports nothing of ours.
-Each folder is named after the pins of what it holds, so a changed pin causes a new build.
+Each folder is named after the pins of what it holds, so that projects with other versions do not disturb each other.
 """
 
 import hashlib
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 #: The folder that holds our packages: a checkout, or `site-packages`.
@@ -15,8 +17,7 @@ SOURCES = Path(__file__).resolve().parent
 def cache() -> Path:
     """Return the folder of what is built once for all projects: REPLICATE_CACHE, else one in the user's cache.
 
-    The name of each folder in it ends with a digest of the versions that it was built from, so projects with different
-    versions do not disturb each other. It may be deleted whenever no local stack runs.
+    It may be deleted whenever no local stack runs.
     """
     given = os.environ.get("REPLICATE_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -28,9 +29,6 @@ def build_lock() -> Path:
     return cache() / "build.lock"
 
 
-_DIGITS = 16
-
-
 def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
     """Return the folder of what is built as `name` from these files and words; it exists once it is complete."""
     total = hashlib.sha256()
@@ -40,9 +38,14 @@ def pinned_folder(name: str, files: Iterable[Path], *words: str) -> Path:
     ]:
         # The length in front keeps ("ab", "c") and ("a", "bc") apart.
         total.update(len(piece).to_bytes(8, "big") + piece)
-    return cache() / f"{name}-{total.hexdigest()[:_DIGITS]}"
+    return cache() / f"{name}-{total.hexdigest()[:16]}"
 
 
-def unfinished(folder: Path) -> Path:
-    """Return where a pinned folder is built. It is renamed when complete, so nobody finds partial contents."""
-    return folder.with_name(f".{folder.name}.unfinished")
+@contextmanager
+def building(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes `folder` when the body ends, so that nobody finds partial contents."""
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    yield unfinished
+    unfinished.replace(folder)

@@ -13,7 +13,7 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from infra.machine import paths, versions
 from infra.machine.jdk import Jdk
-from infra.machine.paths import pinned_folder, unfinished
+from infra.machine.paths import building, pinned_folder
 from infra.machine.steps import run_step
 
 GO_REMEDY = "install Go (https://go.dev/doc/install, or your system's package `golang`) so that `go` is on PATH"
@@ -38,7 +38,6 @@ class GoTool:
 
     @property
     def built(self) -> Path:
-        """Return the program, once it is built."""
         pins = [self.module_dir / "go.mod", self.module_dir / "go.sum"]
         return pinned_folder(self.name, pins, self.package, self.link_flags, self.version) / "bin" / self.name
 
@@ -48,31 +47,16 @@ class GoTool:
         return " ".join(["-s -w", *(f"-X {variable}" for variable in self.stamp_variables)])
 
 
+_MAJOR, _MINOR, _ = versions.KUBERNETES.split(".")
 _KUBERNETES_STAMP = tuple(
     f"k8s.io/component-base/version.{variable}"
-    for variable in (
-        f"gitVersion=v{versions.KUBERNETES}",
-        f"gitMajor={versions.KUBERNETES.split('.')[0]}",
-        f"gitMinor={versions.KUBERNETES.split('.')[1]}",
-    )
+    for variable in (f"gitVersion=v{versions.KUBERNETES}", f"gitMajor={_MAJOR}", f"gitMinor={_MINOR}")
 )
 
 ETCD = GoTool("etcd", versions.ETCD, "controlplane", "go.etcd.io/etcd/server/v3", "--version")
-KUBE_APISERVER = GoTool(
-    "kube-apiserver",
-    versions.KUBERNETES,
-    "controlplane",
-    "k8s.io/kubernetes/cmd/kube-apiserver",
-    "--version",
-    _KUBERNETES_STAMP,
-)
-KUBE_CONTROLLER_MANAGER = GoTool(
-    "kube-controller-manager",
-    versions.KUBERNETES,
-    "controlplane",
-    "k8s.io/kubernetes/cmd/kube-controller-manager",
-    "--version",
-    _KUBERNETES_STAMP,
+KUBE_APISERVER, KUBE_CONTROLLER_MANAGER = (
+    GoTool(name, versions.KUBERNETES, "controlplane", f"k8s.io/kubernetes/cmd/{name}", "--version", _KUBERNETES_STAMP)
+    for name in ("kube-apiserver", "kube-controller-manager")
 )
 PULUMI = GoTool(
     "pulumi",
@@ -152,18 +136,27 @@ def _build(tool: GoTool, console: Console) -> None:
             "Programs that are not installed are built from source.",
             f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH",
         )
-    folder = tool.built.parent.parent
-    building = unfinished(folder)
-    run_step(
-        console,
-        f"build {tool.name} {tool.version} (only once; takes some minutes)",
-        # With -v it prints each package that it compiles; otherwise it would print nothing for minutes.
-        [go, "build", "-v", "-trimpath", "-ldflags", tool.link_flags, "-o", building / "bin" / tool.name, tool.package],
-        cwd=tool.module_dir,
-        env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
-        remedy="see the lines below; it needs the Go module proxy and some GB of free disk. Then run the command again",
-    )
-    building.replace(folder)
+    with building(tool.built.parent.parent) as built:
+        run_step(
+            console,
+            f"build {tool.name} {tool.version} (only once; takes some minutes)",
+            # With -v it prints each package that it compiles; otherwise it would print nothing for minutes.
+            [
+                go,
+                "build",
+                "-v",
+                "-trimpath",
+                "-ldflags",
+                tool.link_flags,
+                "-o",
+                built / "bin" / tool.name,
+                tool.package,
+            ],
+            cwd=tool.module_dir,
+            env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
+            remedy="see the lines below; it needs the Go module proxy and some GB of free disk. Then run the command "
+            "again",
+        )
 
 
 MAVEN_REMEDY = "install Apache Maven (your system's package `maven`) so that `mvn` is on PATH"
@@ -201,10 +194,7 @@ SPARK = JarSet("spark", paths.PACKAGES / "spark/pom.xml", "Spark's Kafka source"
 
 
 def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
-    """Return the folder with the jars, which are first fetched if it does not exist.
-
-    Raises CannotRunError if Maven is missing or cannot resolve the set.
-    """
+    """Return the folder with the jars; fetch them if need be. Raises CannotRunError if Maven is missing or fails."""
     if jars.directory.is_dir():
         return jars.directory
     mvn = shutil.which("mvn")
@@ -216,15 +206,13 @@ def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
             "Maven resolves and verifies them.",
             MAVEN_REMEDY,
         )
-    fresh = unfinished(jars.directory)
-    shutil.rmtree(fresh, ignore_errors=True)
-    run_step(
-        console,
-        f"fetch jars: {jars.purpose}",
-        [mvn, "-B", "-f", jars.pom, COPY_DEPENDENCIES, f"-DoutputDirectory={fresh}", "-DincludeScope=runtime"],
-        # JAVA_HOME may name any JDK; Maven runs on the same one as our other JVMs.
-        env={**os.environ, "JAVA_HOME": str(jdk.home)},
-        remedy="see Maven's lines below; Maven's central repository or your mirror of it must be reachable",
-    )
-    fresh.replace(jars.directory)
+    with building(jars.directory) as folder:
+        run_step(
+            console,
+            f"fetch jars: {jars.purpose}",
+            [mvn, "-B", "-f", jars.pom, COPY_DEPENDENCIES, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
+            # JAVA_HOME may name any JDK; Maven runs on the same one as our other JVMs.
+            env={**os.environ, "JAVA_HOME": str(jdk.home)},
+            remedy="see Maven's lines below; Maven's central repository or your mirror of it must be reachable",
+        )
     return jars.directory

@@ -237,10 +237,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
 
 
 def _placed(half: Column, offset: Column) -> Column:
-    """Return a half of a digest times an offset, modulo PLACED_MODULUS; null without an offset.
-
-    32 bits times 31 bits fit a bigint.
-    """
+    """Return half a digest (32 bits) times an offset, modulo PLACED_MODULUS (31 bits); null without an offset."""
     modulus = F.lit(PLACED_MODULUS)
     return half * (offset % modulus) % modulus
 

@@ -72,9 +72,7 @@ class OpenFlow:
     def read(
         self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
     ) -> DataFrame:
-        """Return the records of `ranges`, in the form of `readers.records`. Those of many short partitions are read
-        together.
-        """
+        """Return the records of `ranges`, as `records_frame` does. Many short partitions are read together."""
         short = short_partitions(ranges)
         if not short:
             return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)

@@ -30,9 +30,7 @@ _ROWS_OF_A_TEXT = 1_000
 
 
 def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
-    """Return the rows, whose values JSON can hold, as a frame with the columns of `schema`, such as "topic string, at
-    int".
-    """
+    """Return rows of values that JSON can hold as a frame with the columns of `schema` ("topic string, at int")."""
     names = [column.split()[0] for column in schema.split(", ")]
     objects = [dict(zip(names, row, strict=True)) for row in rows]
     pieces = (objects[first : first + _ROWS_OF_A_TEXT] for first in range(0, len(objects), _ROWS_OF_A_TEXT))
@@ -40,9 +38,7 @@ def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str)
 
 
 def frame_of_json(spark: SparkSession, texts: Iterable[str], schema: str) -> DataFrame:
-    """Return the rows of texts that are JSON lists of objects, as a frame with the columns of `schema`. Bytes are
-    base64.
-    """
+    """Return the rows of texts that are JSON lists of objects as a frame with these columns. Bytes are base64."""
     assert spark._jvm is not None
     # PySpark has no type for the JVM object behind its session.
     jvm: Any = spark._jvm

@@ -19,9 +19,7 @@ from spark.read.waiting import wait_until
 
 
 def api_client(kubeconfig: Path | None) -> client.ApiClient:
-    """Return a client configured by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service
-    account.
-    """
+    """Return a client: by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service account."""
     try:
         configuration = client.Configuration()
         config.load_kube_config(str(kubeconfig) if kubeconfig else None, client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -82,9 +80,7 @@ TIMEOUT_SECONDS = 10
 
 @dataclass(frozen=True)
 class Before:
-    """What the flow's newest published verdict says about its topics; `why_not` says why it has no evidence, if it
-    should have some.
-    """
+    """What the flow's newest published verdict says; `why_not` is why it has no evidence, if it should have some."""
 
     topic_ids: TopicIds = field(default_factory=dict)
     evidence: ParityEvidence | None = None

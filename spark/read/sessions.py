@@ -76,9 +76,7 @@ def refused(what: str, master: str, why: str) -> CannotRunError:
 
 
 def _relay(read_end: int, refusals: list[str]) -> None:
-    """Copy what the JVM writes to stderr, without its warnings, until it ends; `refusals` gets the reasons why Spark
-    ended it.
-    """
+    """Copy the JVM's stderr without its warnings until it ends; `refusals` gets the reasons why Spark ended it."""
     with os.fdopen(read_end, errors="replace") as lines:
         for line in lines:
             if refusal := _REFUSAL.match(line):
@@ -312,9 +310,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
 
 @contextmanager
 def session(options: SessionOptions) -> Iterator[SparkSession]:
-    """Provide a new session, stopped at the end. Under spark-submit, master, jars and memory are those of
-    spark-submit.
-    """
+    """Provide a new session, stopped at the end. Under spark-submit, that decides on master, jars and memory."""
     submitted = _submitted()
     builder = SparkSession.builder.appName("replication-validation")
     for key, value in settings_of(options, submitted=submitted).items():
@@ -380,9 +376,7 @@ def _needs_java() -> Iterator[None]:
 
 @contextmanager
 def _own_interrupts() -> Iterator[None]:
-    """Preserve what this process does at Ctrl-C: PySpark installs a handler that prints a trace for each waiting
-    call.
-    """
+    """Preserve what this process does at Ctrl-C: PySpark's handler prints a trace for each waiting call."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

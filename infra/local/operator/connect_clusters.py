@@ -193,9 +193,7 @@ class ConnectClusters:
         return WorkerSpec(digest, jars, properties, jvm, rules)
 
     def _store_password(self, key: Component) -> str:
-        """Return the password of a component's key stores. It never changes, because running workers use these
-        stores.
-        """
+        """Return the password of a component's key stores. It never changes: running workers use these stores."""
         file = self.workers.folder(key) / "store-password"
         if not file.exists():
             write_private(file, token_urlsafe(24))

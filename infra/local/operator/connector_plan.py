@@ -67,10 +67,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a round found about one connector: Connect's refusal, if any, and its state. Contains no secret.
-
-    `warnings` are failures that are not refusals.
-    """
+    """What a round found about one connector, without secrets; `warnings` are failures that are not refusals."""
 
     refusal: Condition | None
     running: RunningConnector | None

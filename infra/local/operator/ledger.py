@@ -1,6 +1,4 @@
-"""The lists of the processes that the operator has started, by which it finds them again after a restart, and by which
-`replicate local` knows them.
-"""
+"""The lists of the processes that the operator has started. After a restart it finds them again."""
 
 import contextlib
 import logging

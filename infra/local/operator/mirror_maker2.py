@@ -89,10 +89,7 @@ class Version:
 
 
 def version_of(item: Object) -> Version:
-    """Return the version that a resource was written in, which may not be the one it is read in. Only v1 has `target`.
-
-    Raises InvalidResourceError.
-    """
+    """Return the version that a resource was written in: only v1 has `target`. Raises InvalidResourceError."""
     if "target" in item["spec"]:
         return VERSIONS["kafka.strimzi.io/v1"]
     _check(item["spec"])

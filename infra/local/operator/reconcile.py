@@ -1,6 +1,4 @@
-"""Does one round over all KafkaConnects, KafkaConnectors and KafkaMirrorMaker2s, and asks the API server again only for
-what may have changed since the last one.
-"""
+"""Does one round over all resources, and asks the API server again only for what may have changed since the last."""
 
 import logging
 import time

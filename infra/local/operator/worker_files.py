@@ -56,10 +56,7 @@ def secret_names(connect: ConnectResource) -> list[str]:
 
 
 def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
-    """Return the PEM certificates that are trusted for each cluster, by key of the operator's own Secret.
-
-    Raises InvalidSecretError.
-    """
+    """Return each cluster's trusted certificates as PEM, by key of the operator's Secret. Raises InvalidSecretError."""
     return {access.trust_key: _joined(connect, access.tls, secrets) for access in connect.access if access.tls}
 
 

@@ -171,10 +171,7 @@ class WorkerProcesses:
         return sorted(records, key=lambda record: record.index)
 
     def refresh(self, now: float) -> None:
-        """Record workers that ended, forget those that were asked to end, and kill those that ignored the request.
-
-        `now` is in epoch seconds.
-        """
+        """Record workers that ended, forget those that were asked to, and kill those that ignored the request."""
         for record in self._ledger.all():
             if record.kill_at is not None:
                 if self._ledger.stop(record, record.grace_seconds):
@@ -324,10 +321,7 @@ class KafkaJars:
     _failed: dict[str, tuple[float, CannotRunError]] = field(default_factory=dict, init=False)
 
     def folder(self, version: str | None) -> Path:
-        """Return the jars of one of VERSIONS, or of the stack's own Kafka, and fetch them if need be.
-
-        Raises CannotRunError.
-        """
+        """Return the jars of one of VERSIONS, or the stack's own; fetch them if need be. Raises CannotRunError."""
         return self.usual if version in {None, versions.KAFKA} else self._other(version, _OTHERS[version])
 
     def _other(self, version: str, jars: JarSet) -> Path:

@@ -122,14 +122,6 @@ def family(record: ProcessRecord) -> list[psutil.Process]:
         return []
 
 
-def resident_bytes(process: psutil.Process) -> int | None:
-    """Return the size of the process's resident set, or None if it has ended."""
-    try:
-        return int(process.memory_info().rss)
-    except psutil.NoSuchProcess:
-        return None
-
-
 def last_lines(log: Path | None, count: int = 15) -> str:
     """Return the end of a log: at most `count` lines and 64 KiB."""
     if log is None or not log.exists():

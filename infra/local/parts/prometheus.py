@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -35,16 +36,16 @@ def program() -> Path:
     return Path(server)
 
 
-def address(port: int) -> str:
-    """Return the address of the server on this port."""
-    return f"http://127.0.0.1:{port}"
+def address(ports: Mapping[str, int]) -> str:
+    """Return the address of the server of a stack with these ports."""
+    return f"http://127.0.0.1:{ports[_NAME]}"
 
 
 def _launch(site: StackFacts) -> Launch:
     server = program()
     # A restarted server continues with what is deployed.
     if not (paths.prometheus() / CONFIG_FILE).exists():
-        write_files(paths.prometheus(), [], [])
+        write_files(paths.prometheus(), [], [], [])
     flags = {
         "config.file": paths.prometheus() / CONFIG_FILE,
         "storage.tsdb.path": paths.data() / _NAME,
@@ -59,7 +60,7 @@ def _launch(site: StackFacts) -> Launch:
 
 def _probe(site: StackFacts) -> None:
     with httpx.Client(timeout=2.0, trust_env=False) as client:
-        expect_ok(client, f"{address(site.ports[_NAME])}/-/ready")
+        expect_ok(client, f"{address(site.ports)}/-/ready")
 
 
 def _launch_operator(site: StackFacts) -> Launch:

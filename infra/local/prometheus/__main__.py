@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 
 from components.render.monitoring import API_VERSION
-from infra.kubernetes.api import ApiError, Object
+from infra.kubernetes.api import ApiError
 from infra.local.operator.reconcile import CachedReads
-from infra.local.prometheus.configuration import UnsupportedError, write_files, write_targets
+from infra.local.prometheus.configuration import UnsupportedError, write_files
 
 log = logging.getLogger(__name__)
 
@@ -47,18 +47,15 @@ class Configurer:
 
     def _round(self) -> None:
         self.api.begin_round()
-        write_targets(self.folder, self._all("v1", "Pod"))
-        monitors, rules = (self._all(API_VERSION, kind) for kind in ("PodMonitor", "PrometheusRule"))
-        files = write_files(self.folder, monitors, rules)
+        pods = self.api.list_all("v1", "Pod")
+        monitors, rules = (self.api.list_all(API_VERSION, kind) for kind in ("PodMonitor", "PrometheusRule"))
+        files = write_files(self.folder, monitors, rules, pods)
         if files != self._read:
             answer = httpx.post(f"{self.address}/-/reload", timeout=_RELOAD_SECONDS, trust_env=False)
             if answer.is_error:
                 raise httpx.HTTPError(f"Prometheus keeps its earlier configuration: {answer.text.strip()}")
             self._read = files
             log.info("configured with %d PodMonitors and %d PrometheusRules", len(monitors), len(rules))
-
-    def _all(self, api_version: str, kind: str) -> list[Object]:
-        return self.api.list_all(api_version, kind)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

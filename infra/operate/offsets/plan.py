@@ -1,6 +1,4 @@
-"""What a file of offsets changes: which records are replicated again or left out, and which offset syncs are dropped.
-Pure.
-"""
+"""What a file of offsets changes: which records are replicated again or skipped, and which syncs are lost. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -207,9 +207,7 @@ def _counted(
     logs: dict[TopicPartition, OffsetRange],
     say: Say,
 ) -> list[RecordCount]:
-    """Read each partition from the position that the target has committed; wait for records that are still being
-    replicated.
-    """
+    """Read each partition from the target's committed position; wait for records that are still being replicated."""
     committed = target.committed([drill.group])[drill.group]
     counts = []
     for place, move in enumerate(moves, start=1):

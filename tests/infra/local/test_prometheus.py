@@ -1,7 +1,6 @@
 """How Prometheus is configured for a stack: it must scrape the workers, or no alert ever fires."""
 
 import copy
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ from infra.local.operator.worker_objects import pod_status, worker_pod
 from infra.local.parts import prometheus
 from infra.local.prometheus.configuration import (
     UnsupportedError,
-    discovered,
     prometheus_config,
     rule_files,
+    target_files,
     write_files,
 )
 from infra.local.state import State, save_state
@@ -37,7 +36,7 @@ TOPOLOGY = parse_topology(
         replications={"orders": a_flow(connect=METRICS), "ledger": MIRROR}, monitoring={"namespace": "monitoring"}
     )
 )
-TARGETS, RULES = Path("/targets.yaml"), Path("/rules")
+FOLDER = Path("/prometheus")
 
 
 def rendered(kind: str) -> list[dict[str, Any]]:
@@ -67,50 +66,35 @@ def changed(pod: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     return {**pod, "metadata": {**pod["metadata"], **metadata}}
 
 
-def scraped(job: dict[str, Any]) -> list[dict[str, str]]:
-    """The labels of each target that a job keeps. Source: Prometheus model/relabel, `keep`, `drop` and `replace`."""
-    found = (
-        _relabelled({"__address__": address, **group["labels"]}, job["relabel_configs"])
-        for group in discovered(pods())
-        for address in group["targets"]
-    )
-    return [{key: each[key] for key in ("__address__", "job", "pod")} for each in found if each is not None]
-
-
-def _relabelled(labels: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, str] | None:
-    for step in steps:
-        value = ";".join(labels.get(name, "") for name in step.get("source_labels", []))
-        matched = re.fullmatch(step.get("regex", ".*"), value) is not None
-        match step.get("action", "replace"):
-            case "keep" if not matched:
-                return None
-            case "drop" if matched:
-                return None
-            case "replace":
-                labels = {**labels, step["target_label"]: step.get("replacement", value)}
-    return labels
-
-
 def test_each_pod_monitor_scrapes_its_own_workers_and_no_others() -> None:
     monitors = rendered("PodMonitor")
-    exporter, *jobs = prometheus_config(monitors, TARGETS, RULES)["scrape_configs"]
+    exporter, *jobs = prometheus_config(monitors, FOLDER)["scrape_configs"]
     assert exporter["static_configs"] == [{"targets": ["127.0.0.1:9847"]}]
     assert [job["job_name"] for job in jobs] == [
         f"podMonitor/monitoring/{each['metadata']['name']}/0" for each in monitors
     ]
-    assert {job["job_name"]: [each["pod"] for each in scraped(job)] for job in jobs} == {
-        "podMonitor/monitoring/mirror-ledger/0": ["ledger-mirrormaker2-0", "ledger-heartbeats-connect-0"],
-        "podMonitor/monitoring/mirror-orders/0": ["orders-connect-0"],
+    targets = target_files(monitors, pods())
+    assert [job["file_sd_configs"] for job in jobs] == [[{"files": [f"{FOLDER}/targets/{name}"]}] for name in targets]
+    assert {name: [group["labels"]["pod"] for group in groups] for name, groups in targets.items()} == {
+        "monitoring-mirror-ledger-0.yaml": ["ledger-mirrormaker2-0", "ledger-heartbeats-connect-0"],
+        "monitoring-mirror-orders-0.yaml": ["orders-connect-0"],
     }
-    (found,) = scraped(jobs[-1])
-    assert found["__address__"].startswith("127.0.0.1:2000")
-    assert found["job"] == "monitoring/mirror-orders"
+    (group,) = targets["monitoring-mirror-orders-0.yaml"]
+    (address,) = group["targets"]
+    assert address.startswith("127.0.0.1:2000")
+    assert group["labels"] == {
+        "namespace": "mirror-orders",
+        "container": "orders-connect",
+        "pod": "orders-connect-0",
+        "job": "monitoring/mirror-orders",
+        "endpoint": "tcp-prometheus",
+    }
 
 
 def test_the_rendered_metric_relabelings_are_kept() -> None:
     (monitor,) = (each for each in rendered("PodMonitor") if each["metadata"]["name"] == "mirror-orders")
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
-    (_, job) = prometheus_config([monitor], TARGETS, RULES)["scrape_configs"]
+    (_, job) = prometheus_config([monitor], FOLDER)["scrape_configs"]
     assert job["metric_relabel_configs"][-1] == {"target_label": "flow", "replacement": "orders"}
     assert len(job["metric_relabel_configs"]) == len(endpoint["metricRelabelings"])
     assert job["metric_relabel_configs"][0]["source_labels"] == ["__name__"]
@@ -120,9 +104,11 @@ def test_the_rule_files_hold_exactly_the_rendered_rules(tmp_path: Path) -> None:
     rules = sorted(rendered("PrometheusRule"), key=lambda rule: str(rule["metadata"]["name"]), reverse=True)
     files = rule_files(rules)
     assert files["monitoring-mirror-orders.yaml"] == {"groups": rules[0]["spec"]["groups"]}
-    write_files(tmp_path, rendered("PodMonitor"), rules)
+    write_files(tmp_path, rendered("PodMonitor"), rules, pods())
+    assert len(list((tmp_path / "targets").iterdir())) == len(rendered("PodMonitor"))
     assert sorted(file.name for file in (tmp_path / "rules").iterdir()) == sorted(files)
-    write_files(tmp_path, [], rules[:1])
+    write_files(tmp_path, [], rules[:1], pods())
+    assert not list((tmp_path / "targets").iterdir())
     assert [yaml.safe_load(file.read_text()) for file in (tmp_path / "rules").iterdir()] == [
         {"groups": rules[0]["spec"]["groups"]}
     ]
@@ -147,7 +133,7 @@ def test_an_unsupported_field_or_operator_of_a_pod_monitor_is_refused_by_name(
 ) -> None:
     (monitor, *_) = rendered("PodMonitor")
     with pytest.raises(UnsupportedError, match=f"PodMonitor monitoring/mirror-.+: {message}"):
-        prometheus_config([{**monitor, "spec": {**monitor["spec"], **spec}}], TARGETS, RULES)
+        prometheus_config([{**monitor, "spec": {**monitor["spec"], **spec}}], FOLDER)
 
 
 def test_nothing_is_built_if_prometheus_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from infra.machine import paths
-from infra.machine.paths import pinned_folder, unfinished
+from infra.machine.paths import building, pinned_folder
 
 
 def test_equal_pins_share_a_folder_and_changed_pins_get_another(tmp_path: Path) -> None:
@@ -20,7 +22,19 @@ def test_the_folder_depends_on_the_build_options_too() -> None:
     assert pinned_folder("jars", [], "ab", "c") != pinned_folder("jars", [], "a", "bc")
 
 
-def test_an_unfinished_folder_is_in_the_cache_beside_the_finished_one() -> None:
+def test_a_folder_exists_only_once_its_contents_are_complete() -> None:
     folder = pinned_folder("jars", [], "a")
-    assert (unfinished(folder).parent, folder.parent) == (paths.cache(), paths.cache())
-    assert unfinished(folder) != folder
+
+    def build(fails: bool) -> None:
+        with building(folder) as unfinished:
+            assert list(unfinished.iterdir()) == []
+            (unfinished / "a.jar").touch()
+            assert (unfinished.parent, folder.parent) == (paths.cache(), paths.cache())
+            assert not folder.exists()
+            if fails:
+                raise ValueError
+
+    with pytest.raises(ValueError):  # noqa: PT011
+        build(fails=True)
+    build(fails=False)
+    assert [file.name for file in folder.iterdir()] == ["a.jar"]
