@@ -136,22 +136,12 @@ def _build(tool: GoTool, console: Console) -> None:
             "Programs that are not installed are built from source.",
             f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH",
         )
-    with building(tool.built.parent.parent) as built:
+    with building(tool.built.parent.parent) as out:
         run_step(
             console,
             f"build {tool.name} {tool.version} (only once; takes some minutes)",
             # With -v it prints each package that it compiles; otherwise it would print nothing for minutes.
-            [
-                go,
-                "build",
-                "-v",
-                "-trimpath",
-                "-ldflags",
-                tool.link_flags,
-                "-o",
-                built / "bin" / tool.name,
-                tool.package,
-            ],
+            [go, "build", "-v", "-trimpath", "-ldflags", tool.link_flags, "-o", out / "bin" / tool.name, tool.package],
             cwd=tool.module_dir,
             env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "-mod=readonly"},
             remedy="see the lines below; it needs the Go module proxy and some GB of free disk. Then run the command "

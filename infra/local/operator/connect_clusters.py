@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,22 +12,8 @@ from secrets import token_urlsafe
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import worker_files
-from infra.local.operator.conditions import (
-    Condition,
-    ConfigMaps,
-    WorkerReport,
-    first_problem,
-    missing_version,
-    not_ready,
-    readiness,
-    refused_config_map,
-    refused_version,
-    status_body,
-    unsupported,
-    warnings,
-    write_status,
-)
+from infra.local.operator import conditions, worker_files
+from infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.ledger import Component, WorkerRecord
@@ -58,11 +44,10 @@ from infra.local.state import write_private
 
 log = logging.getLogger(__name__)
 
+#: How often the operator applies its own objects again, in case somebody changed them.
 REAPPLY_SECONDS = 60.0
-"""How often the operator applies its own objects again, in case somebody changed them."""
-
+#: How many health checks in a row a serving worker may miss: a busy machine is not a failure.
 MISSES_ALLOWED = 5
-"""How many health checks in a row a serving worker may miss: a busy machine is not a failure."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +80,18 @@ class ConnectClusters:
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
         """Do one round for a KafkaConnect. Return the REST interface of a serving worker, or None. Raises ApiError."""
         outcome = self.run(connect)
-        body = status_body(connect, outcome.condition, outcome.warnings, outcome.reports, datetime.now(UTC))
-        write_status(self.api, connect.reference, connect.status, body)
+        now = datetime.now(UTC)
+        body = conditions.status_body(connect, outcome.condition, outcome.warnings, outcome.reports, now)
+        conditions.write_status(self.api, connect.reference, connect.status, body)
         return outcome.rest
 
     def run(self, connect: ConnectResource) -> WorkersOutcome:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
         condition = (
-            unsupported(connect)
-            or refused_version(connect)
-            or missing_version(connect)
+            conditions.unsupported(connect)
+            or conditions.refused_version(connect)
+            or conditions.missing_version(connect)
             or self._refused_config_map(connect)
         )
         arguments, notes = jvm_arguments(connect.jvm_options)
@@ -125,37 +111,34 @@ class ConnectClusters:
                 condition = not_ready("KafkaNotFetched", f"{error.what}: {error.remedy}")
             else:
                 refused = self._run_workers(connect, wanted, states, pods)
-                condition = readiness(connect, self._judged(key, reports, wanted.digest), refused)
-        stopping = {record.index for record in self.workers.of(key) if record.kill_at is not None}
-        serving = [
-            report.port for report in reports if report.state is WorkerState.READY and report.index not in stopping
-        ]
-        return WorkersOutcome(condition, warnings(connect, notes), reports, self._rest(serving[0]) if serving else None)
+                current = {record.index for record in self.workers.of(key) if record.digest == wanted.digest}
+                judged = [replace(report, outdated=report.index not in current) for report in reports]
+                condition = conditions.readiness(connect, judged, refused)
+        staying = {record.index for record in self.workers.of(key) if record.kill_at is None}
+        serving = [report.port for report in reports if report.state is WorkerState.READY and report.index in staying]
+        warnings, rest = conditions.warnings(connect, notes), self._rest(serving[0]) if serving else None
+        return WorkersOutcome(condition, warnings, reports, rest)
 
     def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
         data = self._config_maps(connect)
-        return next(filter(None, (refused_config_map(config_map, data) for config_map in connect.config_maps)), None)
+        refusals = (conditions.refused_config_map(config_map, data) for config_map in connect.config_maps)
+        return next(filter(None, refusals), None)
 
     def _config_maps(self, connect: ConnectResource) -> ConfigMaps:
         names = {config_map.name for config_map in connect.config_maps}
-        config_maps = {
-            name: self.api.get(Reference("v1", "ConfigMap", connect.namespace, name)) for name in sorted(names)
-        }
-        return {
-            name: config_map.get("data") or {} for name, config_map in config_maps.items() if config_map is not None
-        }
+        return self._data(connect, "ConfigMap", sorted(names))
+
+    def _data(self, connect: ConnectResource, kind: str, names: Iterable[str]) -> dict[str, Mapping[str, str]]:
+        """Return the data of those of these ConfigMaps or Secrets that exist, by name."""
+        items = {name: self.api.get(Reference("v1", kind, connect.namespace, name)) for name in names}
+        return {name: item.get("data") or {} for name, item in items.items() if item is not None}
 
     def _metrics_rules(self, connect: ConnectResource) -> str | None:
         """Return the rules of the JMX exporter, if the workers report by it."""
-        data = self._config_maps(connect) if connect.metrics else {}
-        return next(
-            (
-                data[config_map.name][config_map.key]
-                for config_map in connect.config_maps
-                if config_map.field == "metricsConfig"
-            ),
-            None,
-        )
+        for config_map in connect.config_maps:
+            if config_map.field == "metricsConfig":
+                return self._config_maps(connect)[config_map.name][config_map.key]
+        return None
 
     def stop(self, key: Component) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""
@@ -174,9 +157,7 @@ class ConnectClusters:
     def _prepare(self, connect: ConnectResource, jvm: list[str]) -> WorkerSpec:
         """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
         jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
-        names = worker_files.secret_names(connect)
-        existing = {name: self.api.get(Reference("v1", "Secret", connect.namespace, name)) for name in names}
-        secrets = {name: secret.get("data", {}) for name, secret in existing.items() if secret is not None}
+        secrets = self._data(connect, "Secret", worker_files.secret_names(connect))
         certificates = worker_files.trusted_certificates(connect, secrets)
         worker_files.check_credentials(connect, secrets)
         self._apply(connect, owned_objects(connect, certificates))
@@ -272,13 +253,8 @@ class ConnectClusters:
             # A restarted worker logs nothing for a while; the log from before the restart says more.
             stems = ("", ".previous") if record.failures else ("",)
             texts = (self.workers.log_text(record, stem) for stem in stems)
-            problem = next(filter(None, map(first_problem, texts)), None)
+            problem = next(filter(None, map(conditions.first_problem, texts)), None)
         return WorkerReport(record.index, state, record.port, problem)
-
-    def _judged(self, key: Component, reports: list[WorkerReport], digest: str) -> list[WorkerReport]:
-        """Return the reports; a worker whose configuration is not the wanted one is marked as outdated."""
-        current = {record.index for record in self.workers.of(key) if record.digest == digest}
-        return [replace(report, outdated=report.index not in current) for report in reports]
 
     def _rest(self, port: int) -> ConnectRest:
         # Not setdefault(): making a client loads the machine's certificate authorities, which takes 80 ms.

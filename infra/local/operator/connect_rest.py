@@ -84,9 +84,6 @@ class ConnectRest:
         """`pause`, `resume` or `stop`."""
         self._call("PUT", f"{_path(name)}/{verb}")
 
-    def restart_failed(self, name: str) -> None:
-        self.restart(name, "restart?includeTasks=true&onlyFailed=true")
-
     def restart(self, name: str, path: str) -> None:
         """Restart a connector, or one of its tasks, by the path below the connector."""
         self._call("POST", f"{_path(name)}/{path}")

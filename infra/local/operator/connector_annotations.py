@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.local.operator.conditions import Condition, not_ready, warning
 from infra.local.operator.connect_rest import ConnectRest, RestError
-from infra.local.operator.resources import KAFKA_CONNECT, ConnectorResource
+from infra.local.operator.resources import KAFKA_CONNECT, ConnectorResource, owner_reference
 
 log = logging.getLogger(__name__)
 
 OFFSETS, CONNECTOR = "strimzi.io/connector-offsets", "strimzi.io/mirrormaker-connector"
 VALUES = ("none", "list", "alter", "reset")
 _ENUM = "io.strimzi.operator.cluster.model.KafkaConnectorOffsetsAnnotation"
-_REASONS = {"list": "ListOffsets", "alter": "AlterOffsets", "reset": "ResetOffsets"}
 _DOING = {"list": "listing", "alter": "altering", "reset": "resetting"}
 
 
@@ -38,10 +37,14 @@ class OffsetsRequest:
     annotations: tuple[str, ...]
 
     @property
-    def removal(self) -> list[Object]:
-        """Return the JSON patch that removes the annotations."""
-        paths = (f"/metadata/annotations/{annotation.replace('/', '~1')}" for annotation in self.annotations)
-        return [{"op": "remove", "path": path} for path in paths]
+    def reason(self) -> str:
+        return f"{self.verb.capitalize()}Offsets"
+
+
+def _removal(*annotations: str) -> list[Object]:
+    """Return the JSON patch that removes these annotations."""
+    paths = (f"/metadata/annotations/{annotation.replace('/', '~1')}" for annotation in annotations)
+    return [{"op": "remove", "path": path} for path in paths]
 
 
 def offsets_request(connector: ConnectorResource) -> OffsetsRequest | Condition | None:
@@ -71,20 +74,17 @@ def manage_offsets(api: KubernetesApi, rest: ConnectRest, connector: ConnectorRe
     work: dict[str, Callable[[], None]] = {
         "list": lambda: _list(api, rest, connector, request.key),
         "alter": lambda: _alter(api, rest, connector, request.key),
-        "reset": lambda: _reset(rest, connector),
+        "reset": lambda: _reset(rest, connector.name),
     }
     try:
         if (missing := _missing(connector, request.verb)) is not None:
             kind = connector.declared_by.kind
-            return warning(
-                _REASONS[request.verb],
-                f"Failed to {request.verb} the connector offsets due to missing property {missing} in {kind} CR.",
-            )
+            said = f"Failed to {request.verb} the connector offsets due to missing property {missing} in {kind} CR."
+            return warning(request.reason, said)
         work[request.verb]()
-        api.patch(connector.declared_by, request.removal)
+        api.patch(connector.declared_by, _removal(*request.annotations))
     except (OffsetsError, RestError, ApiError) as error:
-        message = f"Encountered error {_DOING[request.verb]} connector offsets. {error}"
-        return warning(_REASONS[request.verb], message)
+        return warning(request.reason, f"Encountered error {_DOING[request.verb]} connector offsets. {error}")
     log.info("offsets of connector %s/%s: %s", connector.namespace, connector.name, request.verb)
     return None
 
@@ -115,17 +115,9 @@ def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, k
 def _owners(connector: ConnectorResource, existing: Object | None) -> list[Object]:
     """Return the existing owners of the ConfigMap, and the resource."""
     resource = connector.declared_by
-    owner = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": resource.name,
-        "uid": connector.uid,
-        "controller": False,
-        "blockOwnerDeletion": False,
-    }
     owners = list(((existing or {}).get("metadata") or {}).get("ownerReferences") or [])
     ours = any((owner["kind"], owner["name"]) == (resource.kind, resource.name) for owner in owners)
-    return owners if ours else [*owners, owner]
+    return owners if ours else [*owners, owner_reference(resource, connector.uid)]
 
 
 def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
@@ -144,9 +136,9 @@ def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, 
     _called(lambda: rest.alter_offsets(connector.name, offsets), "PATCH", connector.name)
 
 
-def _reset(rest: ConnectRest, connector: ConnectorResource) -> None:
-    _verify_stopped(rest, connector.name)
-    _called(lambda: rest.reset_offsets(connector.name), "DELETE", connector.name)
+def _reset(rest: ConnectRest, name: str) -> None:
+    _verify_stopped(rest, name)
+    _called(lambda: rest.reset_offsets(name), "DELETE", name)
 
 
 def _verify_stopped(rest: ConnectRest, name: str) -> None:
@@ -183,7 +175,7 @@ class RestartRequest:
     @property
     def removal(self) -> list[Object]:
         """Return the JSON patch that removes the annotation."""
-        return [{"op": "remove", "path": f"/metadata/annotations/{self.annotation.replace('/', '~1')}"}]
+        return _removal(self.annotation)
 
 
 def restart_requests(connector: ConnectorResource) -> Iterator[RestartRequest | Condition]:
@@ -192,8 +184,11 @@ def restart_requests(connector: ConnectorResource) -> Iterator[RestartRequest | 
     whole, task = _ANNOTATIONS[alone]
     if value := connector.annotations.get(whole, ""):
         name, _, given = (connector.name, "", value) if alone else value.partition(":")
-        if alone or connector.name in value:
-            yield _restart(whole, given) if name == connector.name and _is_valid(given, alone) else _INVALID
+        arguments = "&".join(f"{argument}={str(argument in given).lower()}" for argument in _ARGUMENTS)
+        if name == connector.name and _is_valid(given, alone):
+            yield RestartRequest(whole, f"restart?{arguments}")
+        elif alone or connector.name in value:
+            yield _INVALID
     wanted = connector.annotations.get(task, "")
     if not alone:
         name, _, wanted = wanted.rpartition(":")
@@ -203,13 +198,5 @@ def restart_requests(connector: ConnectorResource) -> Iterator[RestartRequest | 
 
 
 def _is_valid(given: str, alone: bool) -> bool:
-    if alone and given.strip().lower() == "true":
-        return True
-    if not alone and not given:
-        return True
-    return all(argument.strip() in _ARGUMENTS for argument in given.split(","))
-
-
-def _restart(annotation: str, given: str) -> RestartRequest:
-    arguments = "&".join(f"{argument}={str(argument in given).lower()}" for argument in _ARGUMENTS)
-    return RestartRequest(annotation, f"restart?{arguments}")
+    without_arguments = given.strip().lower() == "true" if alone else not given
+    return without_arguments or all(argument.strip() in _ARGUMENTS for argument in given.split(","))

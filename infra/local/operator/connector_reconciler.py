@@ -243,7 +243,7 @@ def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | 
         case Transition(verb):
             rest.transition(name, verb)
         case RestartFailed():
-            rest.restart_failed(name)
+            rest.restart(name, "restart?includeTasks=true&onlyFailed=true")
 
 
 def _described(step: Create | Configure | Transition | RestartFailed) -> str:

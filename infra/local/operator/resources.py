@@ -17,18 +17,13 @@ _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-51
 
 @dataclass(frozen=True)
 class SecretEntry:
-    """One key of a Secret in the namespace of the resource that names it."""
+    """One key of a Secret in the namespace of the resource that names it.
+
+    For trusted certificates, `key` is a glob pattern, which may match several.
+    """
 
     secret: str
     key: str
-
-
-@dataclass(frozen=True)
-class TrustedCertificate:
-    """Certificates in a Secret: those of every key that the glob pattern matches, which may be a single key."""
-
-    secret: str
-    pattern: str
 
 
 @dataclass(frozen=True)
@@ -71,11 +66,11 @@ class ClusterAccess:
     """How the workers, or the connectors of a KafkaMirrorMaker2, reach one cluster.
 
     `trust_key` is the key of the cluster's trusted certificates in the Secret that the operator copies them into. `tls`
-    is None without TLS, and empty for TLS with the JVM's own trust.
+    are these certificates: None without TLS, and empty for TLS with the JVM's own trust.
     """
 
     trust_key: str
-    tls: tuple[TrustedCertificate, ...] | None
+    tls: tuple[SecretEntry, ...] | None
     authentication: Authentication | None
 
     @property
@@ -87,16 +82,11 @@ class ClusterAccess:
 def cluster_access(spec: Object) -> ClusterAccess:
     """Return how a KafkaConnect, or a cluster of a KafkaMirrorMaker2, which has an alias, is reached."""
     trust_key = f"{spec['alias']}-{TRUST_KEY}" if "alias" in spec else TRUST_KEY
-    return ClusterAccess(trust_key, _trusted_certificates(spec), _authentication(spec))
-
-
-def _trusted_certificates(spec: Object) -> tuple[TrustedCertificate, ...] | None:
-    if "tls" not in spec:
-        return None
-    return tuple(
-        TrustedCertificate(certificate["secretName"], certificate.get("certificate") or certificate["pattern"])
-        for certificate in spec["tls"].get("trustedCertificates") or []
+    trusted = tuple(
+        SecretEntry(certificate["secretName"], certificate.get("certificate") or certificate["pattern"])
+        for certificate in spec.get("tls", {}).get("trustedCertificates") or []
     )
+    return ClusterAccess(trust_key, trusted if "tls" in spec else None, _authentication(spec))
 
 
 def _authentication(spec: Object) -> Authentication | None:
@@ -145,6 +135,12 @@ KAFKA_MIRROR_MAKER_2 = Component(
     "kafka-mirror-maker-2",
     {"key.converter": _BYTES, "value.converter": _BYTES, "header.converter": _BYTES},
 )
+
+
+def owner_reference(owner: Reference, uid: str) -> Object:
+    """Return the entry by which the garbage collector deletes an object with its owner."""
+    named = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": uid}
+    return {**named, "controller": False, "blockOwnerDeletion": False}
 
 
 @dataclass(frozen=True)
@@ -259,20 +255,8 @@ class ConnectorResource:
         return f"{self.cluster}-{self.component.suffix}"
 
 
-IGNORED_FIELDS = (
-    "build",
-    "externalConfiguration",
-    "image",
-    "jmxOptions",
-    "logging",
-    "plugins",
-    "rack",
-    "tracing",
-)
+IGNORED_FIELDS = ("build", "externalConfiguration", "image", "jmxOptions", "logging", "plugins", "rack", "tracing")
 """Fields of a KafkaConnect that have no meaning or no effect outside containers."""
-
-DEFAULT_REPLICAS = 3
-"""The default of v1beta2; v1 requires a number."""
 
 GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
@@ -287,9 +271,8 @@ def connect_resource(item: Object) -> ConnectResource:
     """
     metadata, spec = item["metadata"], item["spec"]
     template = spec.get("template") or {}
-    mounts = (template.get("connectContainer") or {}).get("volumeMounts")
-    is_v1 = "groupId" in spec
-    config = dict(spec.get("config") or {})
+    pod, mounts = template.get("pod") or {}, (template.get("connectContainer") or {}).get("volumeMounts")
+    is_v1, config = "groupId" in spec, dict(spec.get("config") or {})
     if is_v1:
         group = [spec[field] for field in V1_GROUP]
     else:
@@ -300,15 +283,16 @@ def connect_resource(item: Object) -> ConnectResource:
         uid=metadata["uid"],
         generation=metadata["generation"],
         uses_connector_resources=(metadata.get("annotations") or {}).get(USE_CONNECTOR_RESOURCES) == "true",
-        replicas=spec.get("replicas", DEFAULT_REPLICAS),
+        # The default of v1beta2; v1 requires a number.
+        replicas=spec.get("replicas", 3),
         bootstrap_servers=spec["bootstrapServers"],
         group=dict(zip(GROUP, group, strict=True)),
         own_cluster=cluster_access(spec),
         config=config,
         jvm_options=spec.get("jvmOptions") or {},
         resources=spec.get("resources") or {},
-        mounts_volumes=bool(mounts or (template.get("pod") or {}).get("volumes")),
-        pod_annotations=((template.get("pod") or {}).get("metadata") or {}).get("annotations") or {},
+        mounts_volumes=bool(mounts or pod.get("volumes")),
+        pod_annotations=(pod.get("metadata") or {}).get("annotations") or {},
         ignored_fields=tuple(field for field in IGNORED_FIELDS if field in spec),
         status=item.get("status") or {},
         has_values_in_files=not is_v1,

@@ -31,10 +31,10 @@ from infra.local.operator.resources import (
     ConnectResource,
     PasswordLogin,
     SecretEntry,
-    TrustedCertificate,
 )
 from infra.local.operator.worker_properties import (
     as_properties_file,
+    credential_entries,
     for_every_client,
     security_protocol,
     user_config,
@@ -52,7 +52,7 @@ class InvalidSecretError(Exception):
 def secret_names(connect: ConnectResource) -> list[str]:
     """Return the Secrets that the resource itself refers to."""
     trusted = {certificate.secret for access in connect.access for certificate in access.tls or ()}
-    return sorted(trusted | {credential.secret for credential in _credentials(connect)})
+    return sorted(trusted | {credential.secret for credential in credential_entries(connect)})
 
 
 def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[str, str]:
@@ -60,22 +60,20 @@ def trusted_certificates(connect: ConnectResource, secrets: SecretData) -> dict[
     return {access.trust_key: _joined(connect, access.tls, secrets) for access in connect.access if access.tls}
 
 
-def _joined(connect: ConnectResource, trusted: Iterable[TrustedCertificate], secrets: SecretData) -> str:
+def _joined(connect: ConnectResource, trusted: Iterable[SecretEntry], secrets: SecretData) -> str:
     parts: list[str] = []
     for certificate in trusted:
         data = _data(connect, secrets, certificate.secret)
-        keys = fnmatch.filter(sorted(data), certificate.pattern)
+        keys = fnmatch.filter(sorted(data), certificate.key)
         if not keys:
-            raise InvalidSecretError(
-                f"Items with key(s) [{certificate.pattern}] are missing in Secret {certificate.secret}"
-            )
+            raise _missing(certificate)
         parts += [_certificate(f"{connect.namespace}/{certificate.secret}:{key}", data[key]) for key in keys]
     return "\n".join(parts)
 
 
 def check_credentials(connect: ConnectResource, secrets: SecretData) -> None:
     """Raise InvalidSecretError if a credential that the workers will read does not exist."""
-    for credential in _credentials(connect):
+    for credential in credential_entries(connect):
         secret_value(connect, secrets, credential)
 
 
@@ -83,25 +81,18 @@ def secret_value(connect: ConnectResource, secrets: SecretData, where: SecretEnt
     """Return the value of one key. Raises InvalidSecretError."""
     data = _data(connect, secrets, where.secret)
     if where.key not in data:
-        raise InvalidSecretError(f"Items with key(s) [{where.key}] are missing in Secret {where.secret}")
+        raise _missing(where)
     return base64.b64decode(data[where.key])
+
+
+def _missing(where: SecretEntry) -> InvalidSecretError:
+    return InvalidSecretError(f"Items with key(s) [{where.key}] are missing in Secret {where.secret}")
 
 
 def contents_digest(secrets: SecretData) -> str:
     """Return a digest that changes with the data, so that workers are rolled; it does not reveal a value."""
     content = json.dumps({name: dict(data) for name, data in secrets.items()}, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _credentials(connect: ConnectResource) -> list[SecretEntry]:
-    credentials: list[SecretEntry] = []
-    for access in connect.access:
-        match access.authentication:
-            case PasswordLogin(password=password):
-                credentials.append(password)
-            case CertificateLogin(certificate, key):
-                credentials += [certificate, key]
-    return credentials
 
 
 def _data(connect: ConnectResource, secrets: SecretData, name: str) -> Mapping[str, str]:
@@ -127,8 +118,7 @@ OWN_STORES = "/tmp/kafka/cluster"
 class WorkerFiles:
     """The configuration of the workers of one resource, and the contents of their files.
 
-    `secrets` holds the Secrets that the resource refers to. `store_password` protects every key store; the caller
-    chooses it.
+    `secrets` holds the Secrets that the resource refers to. `store_password` protects every key store.
     """
 
     connect: ConnectResource
@@ -167,18 +157,20 @@ class WorkerFiles:
             if access.tls:
                 files[f"{path}.truststore.p12"] = truststore(trusted[access.trust_key], self.store_password)
             if isinstance(access.authentication, CertificateLogin):
-                files[f"{path}.keystore.p12"] = self._keystore(access.authentication)
+                login = access.authentication
+                where = f"{self.connect.namespace}/{login.key.secret}"
+                pair = (secret_value(self.connect, self.secrets, entry) for entry in (login.certificate, login.key))
+                files[f"{path}.keystore.p12"] = keystore(*pair, self.store_password, where)
         if self.connect.component is KAFKA_MIRROR_MAKER_2:
             files[CONNECTOR_FILE] = as_properties_file(dict(self._connector_passwords())).encode()
         return files
 
     def _stores(self, access: ClusterAccess) -> dict[str, str]:
         properties: dict[str, str] = {}
-        stores = {
-            "truststore": bool(access.tls),
-            "keystore": isinstance(access.authentication, CertificateLogin),
-        }
-        for store in (name for name, there in stores.items() if there):
+        stores = ["truststore"] if access.tls else []
+        if isinstance(access.authentication, CertificateLogin):
+            stores.append("keystore")
+        for store in stores:
             place = {f"ssl.{store}.location": f"{OWN_STORES}.{store}.p12", f"ssl.{store}.password": self.store_password}
             properties |= for_every_client(place) | {f"ssl.{store}.type": "PKCS12"}
         return properties
@@ -200,10 +192,6 @@ class WorkerFiles:
                     yield f"{access.alias}.sasl.password", self._text(password)
                 case CertificateLogin():
                     yield "ssl.keystore.password", self.store_password
-
-    def _keystore(self, pair: CertificateLogin) -> bytes:
-        certificate, key = (secret_value(self.connect, self.secrets, where) for where in (pair.certificate, pair.key))
-        return keystore(certificate, key, self.store_password, f"{self.connect.namespace}/{pair.key.secret}")
 
     def _text(self, where: SecretEntry) -> str:
         return secret_value(self.connect, self.secrets, where).decode()

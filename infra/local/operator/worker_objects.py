@@ -14,11 +14,11 @@ from typing import Any
 import yaml
 
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
-from infra.local.operator.resources import API_VERSION, CLUSTER_LABEL, ConnectResource
+from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource, owner_reference
 from infra.local.operator.worker_processes import WorkerState
 from infra.local.operator.worker_properties import (
+    PORT_NAME,
     as_properties_file,
-    container_ports,
     port_of,
     secrets_used,
     trust_secret_name,
@@ -35,49 +35,32 @@ def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, s
     `trusted_certificates` are PEM, by key of the operator's Secret.
     """
     name = connect.component_name
+    items = [owned_object(connect, "v1", "ServiceAccount", name)]
     if connect.has_values_in_files:
         # The container makes its own configuration from mounted Secrets, which the service account cannot read.
-        return [owned_object(connect, "v1", "ServiceAccount", name)]
+        return items
     configuration = as_properties_file(worker_properties(connect))
-    items = [
-        owned_object(connect, "v1", "ServiceAccount", name),
-        owned_object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}),
-    ]
+    items.append(owned_object(connect, "v1", "ConfigMap", f"{name}-config", data={CONFIG_KEY: configuration}))
     if trusted_certificates:
         data = {key: base64.b64encode(pem.encode()).decode() for key, pem in trusted_certificates.items()}
         items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect.name), data=data))
-    return items + _access(connect, name)
-
-
-def _access(connect: ConnectResource, name: str) -> list[Object]:
-    secrets = secrets_used(connect)
+    secrets, group = secrets_used(connect), "rbac.authorization.k8s.io"
     # A rule without names would allow every Secret of the namespace.
     rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
-    group = "rbac.authorization.k8s.io"
+    bound = {
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": connect.namespace}],
+    }
     return [
+        *items,
         owned_object(connect, f"{group}/v1", "Role", name, rules=rules if secrets else []),
-        owned_object(
-            connect,
-            f"{group}/v1",
-            "RoleBinding",
-            name,
-            roleRef={"apiGroup": group, "kind": "Role", "name": name},
-            subjects=[{"kind": "ServiceAccount", "name": name, "namespace": connect.namespace}],
-        ),
+        owned_object(connect, f"{group}/v1", "RoleBinding", name, **bound),
     ]
 
 
 def owned_object(connect: ConnectResource, api_version: str, kind: str, name: str, **body: object) -> Object:
     """Return an object with Strimzi's labels that is deleted with the resource that it is created for."""
     component = connect.component
-    owner = {
-        "apiVersion": API_VERSION,
-        "kind": component.kind,
-        "name": connect.name,
-        "uid": connect.uid,
-        "controller": False,
-        "blockOwnerDeletion": False,
-    }
     labels = {
         "app.kubernetes.io/instance": connect.name,
         "app.kubernetes.io/managed-by": "strimzi-cluster-operator",
@@ -88,7 +71,8 @@ def owned_object(connect: ConnectResource, api_version: str, kind: str, name: st
         "strimzi.io/kind": component.kind,
         "strimzi.io/name": connect.component_name,
     }
-    metadata = {"name": name, "namespace": connect.namespace, "labels": labels, "ownerReferences": [owner]}
+    owners = [owner_reference(connect.reference, connect.uid)]
+    metadata = {"name": name, "namespace": connect.namespace, "labels": labels, "ownerReferences": owners}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
 
 
@@ -114,7 +98,8 @@ def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: 
     if connect.resources:
         container["resources"] = dict(connect.resources)
     if metrics_port is not None:
-        container["ports"] = container_ports(metrics_port)
+        # A pod has port 9404 to itself; here it is a port of this machine.
+        container["ports"] = [{"name": PORT_NAME, "containerPort": metrics_port, "protocol": "TCP"}]
     spec = {
         "automountServiceAccountToken": False,
         "containers": [container],
@@ -162,7 +147,7 @@ def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerSt
 def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
     """Return the status that a kubelet would write: the container runs, at this address, and is ready or not."""
     since = pod["metadata"]["creationTimestamp"]
-    met, served = {"status": "True"}, {"status": "True" if ready else "False"}
+    conditions = {"Initialized": True, "Ready": ready, "ContainersReady": ready, "PodScheduled": True}
     container = {
         "name": connect.component_name,
         "image": IMAGE,
@@ -177,12 +162,7 @@ def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
         "startTime": since,
         "podIP": LOOPBACK,
         "podIPs": [{"ip": LOOPBACK}],
-        "conditions": [
-            {"type": "Initialized", **met},
-            {"type": "Ready", **served},
-            {"type": "ContainersReady", **served},
-            {"type": "PodScheduled", **met},
-        ],
+        "conditions": [{"type": name, "status": str(met)} for name, met in conditions.items()],
         "containerStatuses": [container],
     }
 
@@ -233,8 +213,7 @@ class WorkerPods:
         for index, state in states.items():
             pod, ready = pods.get(index), state is WorkerState.READY
             if pod is not None and not shows(pod, ready=ready):
-                status = pod_status(connect, pod, ready=ready)
-                self.api.apply_status(reference(pod), status)
+                self.api.apply_status(reference(pod), pod_status(connect, pod, ready=ready))
 
 
 TOKEN_LIFETIME_SECONDS = 24 * 3600
@@ -244,8 +223,8 @@ RENEW_BEFORE_SECONDS = TOKEN_LIFETIME_SECONDS / 2
 def cluster_entry(kubeconfig: Path) -> dict[str, Any]:
     """Return how to reach the API server: the cluster of the kubeconfig's current context, without any user."""
     document = yaml.load(kubeconfig.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    context = _named(document["contexts"], document["current-context"])["context"]
-    return dict(_named(document["clusters"], context["cluster"])["cluster"])
+    contexts, clusters = ({entry["name"]: entry for entry in document[kind]} for kind in ("contexts", "clusters"))
+    return dict(clusters[contexts[document["current-context"]]["context"]["cluster"]]["cluster"])
 
 
 def worker_kubeconfig(cluster: Mapping[str, Any], namespace: str, token: str) -> str:
@@ -273,7 +252,3 @@ def is_usable(token: str, service_account_uid: str, now: float) -> bool:
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     same = claims["kubernetes.io"]["serviceaccount"]["uid"] == service_account_uid
     return bool(same and claims["exp"] - now > RENEW_BEFORE_SECONDS)
-
-
-def _named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next(entry for entry in entries if entry["name"] == name)

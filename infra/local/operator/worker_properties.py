@@ -92,11 +92,6 @@ def agent(lib: Path, exported: Exported | None, rules: Path) -> list[str]:
     return [f"-javaagent:{jar}=127.0.0.1:{exported.port}:{rules}"]
 
 
-def container_ports(port: int) -> list[Object]:
-    """Return the ports of a worker's container. A pod has port 9404 to itself; here it is a port of this machine."""
-    return [{"name": PORT_NAME, "containerPort": port, "protocol": "TCP"}]
-
-
 def port_of(pod: Object) -> int | None:
     """Return the port at which the worker of this Pod serves its metrics."""
     (container,) = pod["spec"]["containers"]
@@ -104,17 +99,15 @@ def port_of(pod: Object) -> int | None:
     return next(ports, None)
 
 
-CLIENT_PREFIXES = ("", "producer.", "consumer.", "admin.")
-
+_DIRECTORIES = "config.providers.strimzidir.param.allowed.paths"
 _OPERATOR_PROVIDERS = {
     "config.providers.strimzienv.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
     "config.providers.strimzienv.param.allowlist.pattern": ".*",
     "config.providers.strimzifile.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
     "config.providers.strimzidir.class": "org.apache.kafka.common.config.provider.DirectoryConfigProvider",
-    "config.providers.strimzidir.param.allowed.paths": "/opt/kafka",
+    _DIRECTORIES: "/opt/kafka",
     "config.providers.strimzisecrets.class": "io.strimzi.kafka.KubernetesSecretConfigProvider",
 }
-_DIRECTORIES = "config.providers.strimzidir.param.allowed.paths"
 _ALLOWED_PATHS = re.compile(r"config\.providers\..*\.param\.allowed\.paths")
 _FILE_OF_A_POD = re.compile(r"/tmp/(?=kafka/|strimzi-[a-z0-9-]+\.properties)")
 _PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
@@ -165,11 +158,10 @@ def user_config(connect: ConnectResource) -> dict[str, str]:
 
 
 def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, folder: Path) -> dict[str, str]:
-    """Everything that differs between a worker in a pod and one that shares the loopback address with others.
+    """Return the properties of a worker that shares the loopback address with others, and has no /opt/kafka.
 
-    A pod has its own address and listens on 8083. Its image has /opt/kafka, without which the directory provider does
-    not start. A pod also has its own /tmp: here those files are in `folder`, and every provider that is limited to some
-    paths may read that folder, too. `plugin.discovery` only avoids scanning every jar.
+    A pod also has its own /tmp: here those files are in `folder`, and every provider that is limited to some paths may
+    read that folder, too. `plugin.discovery` only avoids scanning every jar.
     """
     local = {
         key: f"{in_folder(value, folder)},{folder}" if _ALLOWED_PATHS.fullmatch(key) else in_folder(value, folder)
@@ -187,10 +179,7 @@ def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, 
 
 
 def in_folder(value: str, folder: Path) -> str:
-    """Replace the path of each file that a worker keeps in its pod's /tmp by its path in `folder`.
-
-    Nothing else differs in a connector's configuration. Example: `${file:/tmp/strimzi-connect.properties:…}`.
-    """
+    """Replace each path in a pod's /tmp by one in `folder`. Example: `${file:/tmp/strimzi-connect.properties:…}`."""
     return _FILE_OF_A_POD.sub(f"{folder}/", value)
 
 
@@ -206,16 +195,24 @@ def trust_secret_name(name: str) -> str:
 
 def secrets_used(connect: ConnectResource) -> list[str]:
     """Return the Secrets that the resource makes the workers read, and that the Role therefore names."""
-    names = set()
+    own = {trust_secret_name(connect.name)} if any(access.tls for access in connect.access) else set()
+    return sorted(own | {credential.secret for credential in credential_entries(connect)})
+
+
+def credential_entries(connect: ConnectResource) -> list[SecretEntry]:
+    """Return where the passwords, certificates and private keys of the resource are."""
+    entries: list[SecretEntry] = []
     for access in connect.access:
-        if access.tls:
-            names.add(trust_secret_name(connect.name))
         match access.authentication:
             case PasswordLogin(password=password):
-                names.add(password.secret)
-            case CertificateLogin(certificate=certificate):
-                names.add(certificate.secret)
-    return sorted(names)
+                entries.append(password)
+            case CertificateLogin(certificate, key):
+                entries += [certificate, key]
+    return entries
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_SEPARATORS = str.maketrans({":": "\\:", "=": "\\=", " ": "\\ "})
 
 
 def as_properties_file(properties: Mapping[str, str]) -> str:
@@ -225,15 +222,11 @@ def as_properties_file(properties: Mapping[str, str]) -> str:
 
 def text(value: Any) -> str:
     """Return a configuration value as Connect expects it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_forbidden(key: str) -> bool:
-    if key in _ALLOWED_KEYS:
-        return False
-    return key in GROUP or key.startswith(_FORBIDDEN_PREFIXES)
+    return key not in _ALLOWED_KEYS and (key in GROUP or key.startswith(_FORBIDDEN_PREFIXES))
 
 
 def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
@@ -272,18 +265,13 @@ def _placeholder(namespace: str, where: SecretEntry) -> str:
 
 def for_every_client(properties: Mapping[str, str] | Iterator[tuple[str, str]]) -> dict[str, str]:
     """Return the same properties for the worker itself and for each of its clients."""
-    pairs = list(dict(properties).items())
-    return {prefix + key: value for prefix in CLIENT_PREFIXES for key, value in pairs}
+    same = dict(properties)
+    return {prefix + key: value for prefix in ("", "producer.", "consumer.", "admin.") for key, value in same.items()}
 
 
 def _escaped(value: str, *, separators: bool = False) -> str:
-    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    if escaped.startswith(" "):
-        escaped = "\\" + escaped
-    if separators:
-        for character in ":= ":
-            escaped = escaped.replace(character, "\\" + character)
-    return escaped
+    escaped = value.translate(_ESCAPES | _SEPARATORS if separators else _ESCAPES)
+    return "\\" + escaped if escaped.startswith(" ") else escaped
 
 
 HEAP_MIB = 256
