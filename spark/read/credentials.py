@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
 
@@ -24,8 +23,6 @@ from components.contract.parameters import (
 from components.contract.problems import CannotRunError
 from components.kafka.connections import LOGIN_MODULES
 from spark.read.sessions import Spark
-
-KUBERNETES_TIMEOUT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -174,12 +171,12 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
-    from spark.read.kubernetes import api_client
+    from spark.read.kubernetes import TIMEOUT_SECONDS, api_client
 
     where = f"secret {reference.namespace}/{reference.name} key {reference.key}"
     try:
         secret = client.CoreV1Api(api_client(kubeconfig)).read_namespaced_secret(
-            reference.name, reference.namespace, _request_timeout=KUBERNETES_TIMEOUT_SECONDS
+            reference.name, reference.namespace, _request_timeout=TIMEOUT_SECONDS
         )
     except client.ApiException as error:
         remedy = "let the job's account `get` this Secret." if error.status == 403 else "create it or correct the name."
@@ -214,8 +211,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
 
 
 def keystore_to_pem(spark: Spark) -> KeystoreToPem:
-    """Return a function that returns a truststore's certificates as PEM. It raises CannotRunError, which holds no
-    value.
+    """Return a function that returns a truststore's certificates as PEM, or raises CannotRunError without any value.
 
     Only Java reads JKS files, so this is all that the driver still asks the JVM for.
     """
@@ -236,8 +232,13 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
                 "The job takes the cluster's certificate authorities from it.",
                 "correct the truststore, its format or its password.",
             ) from None
-        certificates = [store.getCertificate(alias) for alias in _all(store.aliases())]
-        blocks = [_block(bytes(certificate.getEncoded())) for certificate in certificates if certificate is not None]
+        aliases = store.aliases()
+        blocks = []
+        while aliases.hasMoreElements():
+            certificate = store.getCertificate(aliases.nextElement())
+            if certificate is not None:
+                encoded = base64.encodebytes(bytes(certificate.getEncoded())).decode()
+                blocks.append(f"-----BEGIN CERTIFICATE-----\n{encoded}-----END CERTIFICATE-----")
         if not blocks:
             raise CannotRunError(
                 "truststore-empty",
@@ -249,14 +250,3 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
         return "\n".join(blocks)
 
     return convert
-
-
-def _all(enumeration: Any) -> list[str]:
-    elements = []
-    while enumeration.hasMoreElements():
-        elements.append(str(enumeration.nextElement()))
-    return elements
-
-
-def _block(der: bytes) -> str:
-    return f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(der).decode()}-----END CERTIFICATE-----"

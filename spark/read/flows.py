@@ -138,9 +138,8 @@ def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> lis
 def open_flow(flow: FlowParameters, spark: Spark, resolve: Resolve, progress: Progress) -> Iterator[OpenFlow]:
     """Connect to both clusters and resolve the selection.
 
-    Raises ClusterError when a cluster refuses the login, and CannotRunError when the source lacks a topic that the flow
-    lists by name, and
-    when the flow selects nothing there.
+    Raises ClusterError if a cluster refuses the login, and CannotRunError if the source lacks a topic that the flow
+    lists by name, or if the flow selects nothing there.
     """
     convert = keystore_to_pem(spark)
     with (

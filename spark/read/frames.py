@@ -26,14 +26,12 @@ from components.contract.problems import CannotRunError
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.read.credentials import ClientOptions
 
-_ROWS_OF_A_TEXT = 1_000
-
 
 def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
     """Return rows of values that JSON can hold as a frame with the columns of `schema` ("topic string, at int")."""
     names = [column.split()[0] for column in schema.split(", ")]
     objects = [dict(zip(names, row, strict=True)) for row in rows]
-    pieces = (objects[first : first + _ROWS_OF_A_TEXT] for first in range(0, len(objects), _ROWS_OF_A_TEXT))
+    pieces = (objects[first : first + 1_000] for first in range(0, len(objects), 1_000))
     return frame_of_json(spark, map(json.dumps, pieces), schema)
 
 
@@ -65,7 +63,6 @@ _JAVA_EXCEPTIONS = {
     "UnknownTopicOrPartitionException": KafkaError.UNKNOWN_TOPIC_OR_PART,
     "TimeoutException": KafkaError._TIMED_OUT,
 }
-_DEEPEST = 12
 RECORD_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 _RECORD_SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
@@ -137,7 +134,7 @@ def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
     """Return the error for an exception of Kafka's client in Spark. Its text never holds a credential."""
     names: list[str] = []
     throwable = error.java_exception
-    while throwable is not None and len(names) < _DEEPEST:
+    while throwable is not None and len(names) < 12:
         names.append(str(throwable.getClass().getSimpleName()))
         throwable = throwable.getCause()
     code = next((code for name, code in _JAVA_EXCEPTIONS.items() if name in names), None)
@@ -241,18 +238,23 @@ def _base64(data: bytes | None) -> str | None:
     return None if data is None else b2a_base64(data, newline=False).decode()
 
 
-EVERY_SECONDS = 10.0
-
-
 @contextmanager
-def estimates(
-    spark: SparkSession, progress: Progress, what: str, every_seconds: float = EVERY_SECONDS
-) -> Iterator[None]:
+def estimates(spark: SparkSession, progress: Progress, what: str, every_seconds: float = 10.0) -> Iterator[None]:
     """While the body runs one Spark job, report its progress every ten seconds; report nothing for a shorter job."""
     done = threading.Event()
-    watcher = threading.Thread(
-        target=_watch, args=(spark, progress, what, every_seconds, done), name="estimates", daemon=True
-    )
+
+    def watch() -> None:
+        began = time.monotonic()
+        while not done.wait(every_seconds):
+            try:
+                share = _share(spark)
+            except (Py4JError, OSError):
+                # The code that waits for the job reports why Spark does not answer.
+                return
+            if share:
+                progress(estimate(what, share, time.monotonic() - began))
+
+    watcher = threading.Thread(target=watch, name="estimates", daemon=True)
     watcher.start()
     try:
         yield
@@ -264,18 +266,6 @@ def estimates(
 def estimate(what: str, share: float, seconds: float) -> str:
     """Return the sentence for a `share` of the work, between 0 and 1, that took this many seconds."""
     return f"{what}: {share:.0%}, about {seconds * (1 - share) / share:.0f} s left"
-
-
-def _watch(spark: SparkSession, progress: Progress, what: str, every_seconds: float, done: threading.Event) -> None:
-    began = time.monotonic()
-    while not done.wait(every_seconds):
-        try:
-            share = _share(spark)
-        except (Py4JError, OSError):
-            # The code that waits for the job reports why Spark does not answer.
-            return
-        if share:
-            progress(estimate(what, share, time.monotonic() - began))
 
 
 def _share(spark: SparkSession) -> float:

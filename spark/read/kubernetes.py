@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
@@ -17,11 +17,13 @@ from components.kafka.connectors import failures, is_observed, reported_connecto
 from spark.checks.connectors import Object
 from spark.read.waiting import wait_until
 
+T = TypeVar("T")
+
 
 def api_client(kubeconfig: Path | None) -> client.ApiClient:
     """Return a client: by `kubeconfig`, else by $KUBECONFIG or the usual file, else by the pod's service account."""
+    configuration = client.Configuration()
     try:
-        configuration = client.Configuration()
         config.load_kube_config(str(kubeconfig) if kubeconfig else None, client_configuration=configuration)  # type: ignore[no-untyped-call]
         return client.ApiClient(configuration)
     except config.ConfigException:
@@ -47,7 +49,7 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
     return client.ApiClient(configuration)
 
 
-_TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 10
 _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
 
 
@@ -66,16 +68,13 @@ def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, name
     plural, name = _PLURALS[connector.kind], connector.object_name
     try:
         live = objects.get_namespaced_custom_object(
-            group, version, namespace, plural, name, _request_timeout=_TIMEOUT_SECONDS
+            group, version, namespace, plural, name, _request_timeout=TIMEOUT_SECONDS
         )
         return Object(cast("Mapping[str, Any]", live))
     except client.ApiException as error:
         return Object() if error.status == 404 else Object(refusal=f"Kubernetes answers {error.reason}")
     except HTTPError:
         return Object(refusal="the Kubernetes API server does not answer")
-
-
-TIMEOUT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -88,23 +87,27 @@ class Before:
 
 
 def published_before(flow: FlowParameters, kubeconfig: Path | None) -> Before:
-    """Nothing if no verdict was published, or if the job cannot read it."""
-    try:
-        core = client.CoreV1Api(api_client(kubeconfig))
-        published = published_data(core, config_map_name(flow.name), flow.namespace)
-    except (CannotRunError, client.ApiException, HTTPError):
-        return Before(why_not="the published verdict cannot be read")
-    return before_of(published.data) if published is not None else Before()
+    """Return what the flow's newest published verdict says; nothing if no verdict was published."""
+    unread = Before(why_not="the published verdict cannot be read")
+    return _of_published(flow, kubeconfig, before_of, Before(), unread)
 
 
 def published_history(flow: FlowParameters, kubeconfig: Path | None) -> History:
     """Return the flow's earlier verdicts; the history says so if it cannot be read."""
+    why = "the earlier verdicts are unknown, because the job could not read them from Kubernetes"
+    return _of_published(flow, kubeconfig, read_history, History(), History(damage=why))
+
+
+def _of_published(
+    flow: FlowParameters, kubeconfig: Path | None, read: Callable[[Mapping[str, str]], T], none: T, unread: T
+) -> T:
+    """Return what `read` makes of the flow's published verdict, `none` without one, `unread` if it cannot be read."""
     try:
         core = client.CoreV1Api(api_client(kubeconfig))
         published = published_data(core, config_map_name(flow.name), flow.namespace)
     except (CannotRunError, client.ApiException, HTTPError):
-        return History(damage="the earlier verdicts are unknown, because the job could not read them from Kubernetes")
-    return read_history(published.data) if published is not None else History()
+        return unread
+    return none if published is None else read(published.data)
 
 
 def before_of(data: Mapping[str, str]) -> Before:
@@ -148,10 +151,8 @@ _EVERY_SECONDS = 2.0
 def await_connectors(
     flows: Sequence[FlowParameters], kubeconfig: Path | None, deadline_seconds: float, progress: Callable[[str], object]
 ) -> bool:
-    """Return whether the connectors of every flow run, waiting at most until the deadline.
-
-    If they do not, the job continues, and its checks say what is wrong. It does not wait for connectors that it may not
-    read.
+    """Return whether the connectors of every flow run, waiting at most until the deadline, but not for connectors that
+    the job may not read. If they do not run, the checks say what is wrong.
     """
     if deadline_seconds <= 0 or not any(flow.connectors for flow in flows):
         return True
@@ -163,18 +164,12 @@ def await_connectors(
     return wait_until(probe, deadline_seconds, _EVERY_SECONDS)
 
 
-def settled(live: Object) -> bool:
+def settled(read: Object) -> bool:
     """Return whether an object's connectors run according to its status, or cannot be read."""
-    if live.refusal:
-        return True
-    return live.live is not None and _runs(live.live)
-
-
-def _runs(live: Mapping[str, Any]) -> bool:
+    live = read.live
+    if read.refusal or live is None:
+        return bool(read.refusal)
     conditions = (live.get("status") or {}).get("conditions") or []
     ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
-    return (
-        ready
-        and is_observed(live)
-        and not any(True for reported_connector in reported_connectors(live) for _ in failures(reported_connector))
-    )
+    failed = any(True for connector in reported_connectors(live) for _ in failures(connector))
+    return ready and is_observed(live) and not failed

@@ -64,8 +64,7 @@ def start_jvm(settings: Mapping[str, str]) -> None:
 
 def _launched(settings: Mapping[str, str], stderr: int) -> Any:
     try:
-        conf = SparkConf().setAll(list(settings.items()))
-        return launch_gateway(conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
+        return launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": stderr})  # type: ignore[no-untyped-call]
     finally:
         os.close(stderr)
 
@@ -89,7 +88,6 @@ def _relay(read_end: int, refusals: list[str]) -> None:
 
 #: As long as a node may take to start, and to pull the image.
 JOIN_SECONDS = 300.0
-_KUBERNETES_TIMEOUT_SECONDS = 10
 _NO_POD = "Kubernetes shows the job no executor pod, because there is none or the job could not list pods"
 
 
@@ -98,7 +96,8 @@ def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_secon
 
     `conf` is the session's. If Spark is to start executors as tasks need them, there is nothing to wait for.
     """
-    if _on_demand(conf):
+    dynamic = conf.get("spark.dynamicAllocation.enabled", "false").strip().lower() == "true"
+    if dynamic and "spark.executor.instances" not in conf:
         return
     context = spark.sparkContext
 
@@ -129,11 +128,6 @@ def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
     return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
 
 
-def _on_demand(conf: Mapping[str, str]) -> bool:
-    dynamic = conf.get("spark.dynamicAllocation.enabled", "false").strip().lower() == "true"
-    return dynamic and "spark.executor.instances" not in conf
-
-
 def _namespace(conf: Mapping[str, str]) -> str:
     return conf.get("spark.kubernetes.namespace", "default")
 
@@ -143,7 +137,7 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
-    from spark.read.kubernetes import api_client
+    from spark.read.kubernetes import TIMEOUT_SECONDS, api_client
 
     try:
         access = api_client(None)
@@ -151,7 +145,7 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
             namespace,
             # In cluster mode the driver also has the selector.
             label_selector=f"spark-app-selector={application},spark-role=executor",
-            _request_timeout=_KUBERNETES_TIMEOUT_SECONDS,
+            _request_timeout=TIMEOUT_SECONDS,
         )
         pods: Sequence[Mapping[str, Any]] = access.sanitize_for_serialization(answer.items)  # type: ignore[no-untyped-call]
     except (client.ApiException, HTTPError, CannotRunError):
@@ -163,18 +157,17 @@ def _reasons(pods: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield why pods do not run, as their status says."""
     for pod in pods:
         status = pod.get("status") or {}
-        reasons = list(_said(status))
-        yield from reasons or [f"a pod is {status.get('phase', 'Pending')}"]
-
-
-def _said(status: Mapping[str, Any]) -> Iterator[str]:
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            yield f"{condition.get('reason', '')} {condition.get('message', '')}".strip()
-    for container in status.get("containerStatuses") or ():
-        for state in (container.get("state") or {}).values():
-            if state and "reason" in state:
-                yield f"{state['reason']} {state.get('message', '')}".strip()
+        unscheduled = [
+            condition
+            for condition in status.get("conditions") or ()
+            if condition.get("type") == "PodScheduled" and condition.get("status") == "False"
+        ]
+        containers = status.get("containerStatuses") or ()
+        states = [state for container in containers for state in (container.get("state") or {}).values()]
+        said = [*unscheduled, *(state for state in states if state and "reason" in state)]
+        yield from (f"{about.get('reason', '')} {about.get('message', '')}".strip() for about in said)
+        if not said:
+            yield f"a pod is {status.get('phase', 'Pending')}"
 
 
 SPARK = Path(__file__).resolve().parent.parent
@@ -390,23 +383,22 @@ def _own_interrupts() -> Iterator[None]:
 def settings_of(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
     """Return all settings of the session. Under spark-submit, master, memory and jars are spark-submit's."""
     own = {} if submitted else _own_jvm(options)
+    settings = {**_EVERYWHERE, **own, **options.conf}
     if _JAVA_OPTIONS in own and _JAVA_OPTIONS in options.conf:
         # The user chooses the collector: the JVM does not start with two.
-        both = f"{own[_JAVA_OPTIONS].removesuffix(_COLLECTOR)}{options.conf[_JAVA_OPTIONS]}"
-        return {**_everywhere(), **own, **options.conf, _JAVA_OPTIONS: both}
-    return {**_everywhere(), **own, **options.conf}
+        settings[_JAVA_OPTIONS] = f"{own[_JAVA_OPTIONS].removesuffix(_COLLECTOR)}{options.conf[_JAVA_OPTIONS]}"
+    return settings
 
 
-def _everywhere() -> dict[str, str]:
-    return {
-        "spark.sql.session.timeZone": "UTC",
-        # Otherwise each function of a column asks the JVM half a dozen times, to say in errors which line called it.
-        "spark.python.sql.dataFrameDebugging.enabled": "false",
-        # Kafka must be a V2 source: the V1 relation converts each record to a Row and back.
-        "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
-        # Logins and keys are reader options: Spark must redact them in plans, logs and event logs.
-        "spark.redaction.regex": r"(?i)secret|password|token|access[.]?key|jaas|keystore|truststore",
-    }
+_EVERYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    # Otherwise each function of a column asks the JVM half a dozen times, to say in errors which line called it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Kafka must be a V2 source: the V1 relation converts each record to a Row and back.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,orc,parquet,text",
+    # Logins and keys are reader options: Spark must redact them in plans, logs and event logs.
+    "spark.redaction.regex": r"(?i)secret|password|token|access[.]?key|jaas|keystore|truststore",
+}
 
 
 def _own_jvm(options: SessionOptions) -> dict[str, str]:
