@@ -104,6 +104,7 @@ class Observer:
 
     def __init__(self, cluster: FlowCluster, heartbeats: HeartbeatParameters, catch_up_seconds: float = 0) -> None:
         self._cluster, self._heartbeats, self._catch_up_seconds = cluster, heartbeats, catch_up_seconds
+        self._until = time.monotonic() + catch_up_seconds
         self._observation = Observation()
         self._partitions: list[TopicPartition] = []
         self._stop = threading.Event()
@@ -124,12 +125,16 @@ class Observer:
         self._watching.result()
         return self._partitions, self._observation
 
+    @property
+    def seconds_left(self) -> float:
+        """Return how long a flow that has just started may still take."""
+        return max(0, self._until - time.monotonic())
+
     def _watch(self) -> None:
-        until = time.monotonic() + self._catch_up_seconds
         usual_seconds = min(OBSERVED_SECONDS_AT_MOST, self._heartbeats.stale_seconds + 1)
         if wait_until(self._topic_found, self._catch_up_seconds) and self._partitions:
             wait_until(lambda: self._seen(OBSERVED_HEARTBEATS), usual_seconds, POLL_SECONDS)
-            wait_until(lambda: self._seen(1), max(0, until - time.monotonic()), POLL_SECONDS)
+            wait_until(lambda: self._seen(1), self.seconds_left, POLL_SECONDS)
 
     def _topic_found(self) -> bool:
         topic = self._heartbeats.target_topic
@@ -157,7 +162,11 @@ def window_records(interval_seconds: float) -> int:
 
 
 def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
-    """Wait for the observation to end, read the end of the heartbeat topic, and judge."""
+    """Wait for the observation to end, read the end of the heartbeat topic, and judge.
+
+    A flow that has just started first copies the old heartbeats that the source still holds, so a stale one may be
+    followed by fresh ones until the time to catch up is over.
+    """
     parameters = flow.parameters.heartbeats
     flow.progress(f"{flow.name}: watching heartbeats arrive")
     partitions, observation = observer.result()
@@ -169,9 +178,16 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
             f"{'replicated' if parameters.produced_to == 'source' else 'produced'}",
         )
         return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat topic on the target", {"heartbeats": 0}, (missing,))
-    seen_at = now_ms()
-    read = flow.target.read("heartbeats", _window(flow, partitions, seen_at).items())
-    seen = heartbeats_seen(read, flow.parameters.source.alias, flow.parameters.target.alias)
+    seen_at, seen = 0, HeartbeatsSeen([], 0, 0)
+
+    def fresh() -> bool:
+        nonlocal seen_at, seen
+        seen_at = now_ms()
+        read = flow.target.read("heartbeats", _window(flow, partitions, seen_at).items())
+        seen = heartbeats_seen(read, flow.parameters.source.alias, flow.parameters.target.alias)
+        return bool(seen.ours) and seen_at - seen.ours[-1].emitted_ms <= parameters.stale_seconds * 1000
+
+    wait_until(fresh, observer.seconds_left)
     return judge(parameters, seen.ours, observation, seen_at, seen.others, seen.undecodable, hops)
 
 

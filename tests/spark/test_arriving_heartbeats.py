@@ -4,10 +4,14 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Event, Thread
+from typing import Any
+
+import pytest
 
 from components.contract.report import Verdict
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
+from spark.checks import heartbeats
 from tests.spark import forging
 from tests.spark.outcomes import Check, CheckWhile, failures, named
 from tests.spark.scenes import Scene, produce
@@ -64,6 +68,41 @@ def test_heartbeats_that_begin_within_the_catch_up_time_pass(check_while: CheckW
     with ExitStack() as until_the_end:
         outcome = check_while(flow, "watching heartbeats", lambda: until_the_end.enter_context(beating(scene, topic)))
     assert named(outcome, HEARTBEATS).verdict is Verdict.PASS, outcome
+
+
+def test_old_heartbeats_that_are_copied_first_are_not_the_verdict(
+    check_while: CheckWhile, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that had a flow before still holds its heartbeats. Fresh ones arrive after the first look here."""
+    scene = Scene(endpoints, "resumed").replicate()
+    topic = "useast.resumed.heartbeats"
+    create_topics(scene.target, {topic: 1})
+    flow, looks, watching = scene.parameters(heartbeats=parameters_of(topic)), 0, Event()
+    decode, clock = heartbeats.heartbeats_seen, heartbeats.now_ms
+    hour_ago = int(time.time() * 1000) - 3_600_000
+    key, value = forging.heartbeat_key("useast", "uswest"), forging.heartbeat_value(hour_ago)
+    with ExitStack() as until_the_end:
+
+        def seen(*given: Any) -> heartbeats.HeartbeatsSeen:
+            nonlocal looks
+            looks += 1
+            if looks == 1:
+                until_the_end.enter_context(beating(scene, topic))
+            return decode(*given)
+
+        def now_ms() -> int:
+            watching.set()
+            return clock()
+
+        def copy_old() -> None:
+            assert watching.wait(60)
+            produce(scene.target, topic, 0, [(key, value, hour_ago, [])] * 10)
+
+        monkeypatch.setattr(heartbeats, "now_ms", now_ms)
+        monkeypatch.setattr(heartbeats, "heartbeats_seen", seen)
+        outcome = check_while(flow, "watching heartbeats", copy_old)
+    assert named(outcome, HEARTBEATS).verdict is Verdict.PASS, outcome
+    assert looks > 1
 
 
 def test_a_heartbeat_topic_that_never_appears_is_reported(check: Check, endpoints: Endpoints) -> None:
