@@ -25,11 +25,12 @@ from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets.check import check_offsets
 from spark.checks.offsets.readings import SyncsRead, read_syncs
 from spark.checks.parity.check import check_parity
+from spark.checks.parity.comparison import RecordComparison, compared
 from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
 from spark.checks.parity.first_pass import FirstPass, read_first_pass
 from spark.checks.parity.quick import Ends, check_newest, read_ends
 from spark.checks.retention import check_retention
-from spark.checks.topics import compared, recreated_findings, topic_setting_findings
+from spark.checks.topics import known_ids, recreated_findings, topic_setting_findings
 from spark.read.flows import OpenFlow
 from spark.read.kubernetes import Before, published_before, read_objects
 
@@ -101,6 +102,25 @@ class SharedReadings:
         except (CannotRunError, ClusterError) as error:
             return error
 
+    @property
+    def comparison(self) -> RecordComparison | None:
+        """Return the comparison of the partitions that differ, record by record; None if the flow's records cannot be
+        compared. Raises the error that prevented it, without trying a second time.
+        """
+        if isinstance(self._comparison, CannotRunError | ClusterError):
+            raise self._comparison
+        return self._comparison
+
+    @cached_property
+    def _comparison(self) -> RecordComparison | CannotRunError | ClusterError | None:
+        flow = self.without_loops
+        if not flow.parameters.comparable:
+            return None
+        try:
+            return compared(flow, self.first_pass, self.catch_up_seconds, self.syncs)
+        except (CannotRunError, ClusterError) as error:
+            return error
+
 
 @contextmanager
 def shared_readings(
@@ -146,8 +166,7 @@ def _check_parity(read: SharedReadings) -> CheckOutcome:
     if read.depth is Depth.QUICK:
         outcome = check_newest(flow, read.ends, read.catch_up_seconds, read.syncs, len(read.rings))
     else:
-        first_pass, topics = read.first_pass, read.earlier.now
-        outcome = check_parity(flow, first_pass, read.loops, read.catch_up_seconds, read.syncs, topics)
+        outcome = check_parity(flow, read.first_pass, read.comparison, read.loops, read.earlier.now)
     before = read.before.topic_ids
     return replace(
         outcome,
@@ -156,7 +175,7 @@ def _check_parity(read: SharedReadings) -> CheckOutcome:
             *topic_setting_findings(flow),
             *recreated_findings(before, flow.topic_ids),
         ),
-        counts={**outcome.counts, "topicIdsCompared": compared(before, flow.topic_ids)},
+        counts={**outcome.counts, "topicIdsCompared": known_ids(before, flow.topic_ids)},
     )
 
 
@@ -170,16 +189,10 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
     those were read would hide the gap in front of it.
     """
     flow, quick = read.without_loops, read.depth is Depth.QUICK
-    source_logs, target_logs = (
-        (read.ends.source_logs, read.ends.target_logs)
-        if quick
-        else (read.first_pass.source_logs, read.first_pass.target_logs)
-    )
-    removed = any(log.start for log in source_logs.values())
-    # A quick validation has not counted the records, so a gap may be markers.
-    dense = (lambda _: False) if quick else read.first_pass.dense
+    logs = read.ends if quick else read.first_pass
+    removed = any(log.start for log in logs.source_logs.values())
     syncs = read_syncs(flow, read.syncs_read).histories if removed else read.syncs
-    outcome = check_retention(flow, source_logs, target_logs, dense, syncs, counts=not quick)
+    outcome = check_retention(flow, logs, syncs, None if quick else read.comparison)
     marked = quick and removed and flow.parameters.exactly_once
     return replace(outcome, left_out=_MARKERS_NOT_COUNTED) if marked else outcome
 

@@ -1,29 +1,38 @@
 """nothing-lost-to-retention: retention removed no record from the source before it was replicated.
 
 Parity cannot see such a loss, because the record is on neither side. The offset syncs show it: if the source advanced
-further than the target between two syncs, the offsets in between were never written to the target. Transaction markers,
-aborted records, compaction and filters leave the same trace. So a gap counts as a loss only in a topic that has none of
-these, and only if it is longer than one offset, which a marker takes. Any other gap cannot be judged. A source that has
-removed nothing has lost nothing.
+further than the target between two syncs, some offsets in between were never written to the target. MirrorMaker drops a
+sync that waits to be sent when the partition has a newer one, so the loss may be anywhere between two syncs. Parity
+judges the offsets that the source still holds; everything else that the target lacks is lost. After the newest sync,
+each record that the source has removed must be a record that only the target holds.
+
+Transaction markers, aborted records, compaction and filters leave the same trace. So a gap counts as a loss only in a
+topic that has none of these, and only if it is longer than one offset, which a marker takes. Any other gap cannot be
+judged. A source that has removed nothing has lost nothing.
 
 Exactly-once delivery writes transaction markers to the target. A marker looks like a record to the offset syncs, and
 hides a missing one. So the records between the syncs are counted there.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from components.contract.evidence import Proven
 from components.contract.parameters import FlowParameters
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
 from components.contract.wording import agreeing, numbered
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.first_pass import logs_on_target
+from spark.checks.parity import meanings
+from spark.checks.parity.comparison import RecordComparison
+from spark.checks.parity.differences import SURPLUS, Difference, meaning
+from spark.checks.parity.first_pass import FirstPass, logs_on_target
+from spark.checks.parity.quick import Ends
 from spark.read import frames
 from spark.read.flows import OpenFlow
 from spark.read.frames import frame_of
@@ -88,10 +97,42 @@ _UNCOUNTED = "the target removed records while those between its transaction mar
 
 
 @dataclass(frozen=True)
+class Unequal:
+    """What parity found in a partition: `missing` are source records that should be on the target, `surplus` are target
+    records that the source does not hold, or not as often.
+    """
+
+    missing: Sequence[Difference] = ()
+    surplus: Sequence[Difference] = ()
+
+    def missing_between(self, first: int, end: int) -> int:
+        """Return at most how many records of these source offsets are missing."""
+        return sum(_within(difference, first, end) for difference in self.missing)
+
+    def surplus_from(self, first: int) -> int:
+        """Return at most how many records at or after this target offset are surplus."""
+        return sum(_within(difference, first, difference.last + 1) for difference in self.surplus)
+
+
+def _within(difference: Difference, first: int, end: int) -> int:
+    return min(difference.records, max(0, min(difference.last + 1, end) - max(difference.first, first)))
+
+
+def unequal(comparison: RecordComparison, partition: TopicPartition) -> Unequal:
+    sides = comparison.sides.get(partition)
+    of_partition = [difference for difference in comparison.differences if difference.partition == partition]
+    return Unequal(
+        [one for one in of_partition if sides is not None and meaning(one, sides) == meanings.MISSING],
+        [one for one in of_partition if one.kind in SURPLUS],
+    )
+
+
+@dataclass(frozen=True)
 class Replicated:
     """A partition with its syncs and logs. The source's log was read before the target's, so that records replicated in
     between cannot look lost. `dense`: the source holds a record at each of its offsets. `hidden` gives the reason if
-    the syncs cannot show a loss. `copies` are counted where the target has transaction markers.
+    the syncs cannot show a loss. `copies` are counted where the target has transaction markers. `unequal` is None if
+    the records were not compared.
     """
 
     partition: TopicPartition
@@ -102,13 +143,41 @@ class Replicated:
     policy: str
     hidden: str = ""
     copies: CopyCounts | None = None
+    unequal: Unequal | None = None
 
     @property
     def why_not(self) -> str:
         """Return why a loss could not be seen; empty if it would be, or if the source has removed nothing."""
+        latest = self.history.latest
         if self.source.start == 0:
             return ""
-        return self.hidden or ("" if self.history.latest is not None else "the partition has no offset sync")
+        if self.hidden or latest is None:
+            return self.hidden or "the partition has no offset sync"
+        if self.unequal is None and not self.lost_since(latest) and self.removed_since(latest):
+            return "it has removed records after the newest offset sync, and the records since then were not compared"
+        return ""
+
+    def removed_between(self, before: OffsetSync, after: OffsetSync) -> OffsetRange:
+        """Return the offsets between these syncs that the source has removed. A loss may be anywhere among them."""
+        first = before.upstream + 1
+        return OffsetRange(first, max(first, min(after.upstream, self.source.start)))
+
+    def removed_since(self, sync: OffsetSync) -> int:
+        """Return how many offsets after that of this sync the source has removed."""
+        return max(0, self.source.start - sync.upstream - 1)
+
+    def lost_since(self, latest: OffsetSync) -> int:
+        """Return how many of these never reached the target, at least: their copies can only be records that the target
+        has removed or that only the target holds.
+        """
+        written = (self.target.end - latest.downstream if self.copies is None else self.copies.after) - 1
+        if written < 0:
+            return 0
+        if self.unequal is not None:
+            first = latest.downstream + 1
+            expired = max(0, self.target.start - first)
+            written = min(written, expired + self.unequal.surplus_from(max(first, self.target.start)))
+        return max(0, self.removed_since(latest) - written)
 
 
 @dataclass(frozen=True)
@@ -137,37 +206,40 @@ def losses(replicated: Replicated) -> list[Loss]:
     latest = replicated.history.latest
     if latest is None or replicated.hidden:
         return []
-    syncs = replicated.history.syncs
     gaps = [
         (before, after)
-        for before, after in itertools.pairwise(syncs)
+        for before, after in itertools.pairwise(replicated.history.syncs)
         if after.downstream >= before.downstream and _skipped(before, after) > 0
     ]
-    copies = replicated.copies
-    after = replicated.target.end - latest.downstream if copies is None else copies.after
-    position = latest.upstream + after
-    beyond = after > 0 and position < replicated.source.start
+    copies, source = replicated.copies, replicated.source
+    since_latest = replicated.lost_since(latest)
     plain = "compact" not in replicated.policy and replicated.dense
     # Without any record left, markers cannot be ruled out: one gap may be a loss, several gaps are transactions.
-    certain = plain and (replicated.source.size > 0 or len(gaps) + beyond <= 1)
+    certain = plain and (source.size > 0 or len(gaps) + (since_latest > 0) <= 1)
     unseen = 0 if copies is None else _unseen(copies, gaps)
+
+    def lost(count: int, among: OffsetRange, certain: bool, written_ms: int | None = None) -> Loss:
+        some = count if count < among.size else None
+        return Loss(replicated.partition, *among, certain and count > 1, written_ms, some)
+
     losses_seen = []
     for before, behind in gaps:
+        removed = replicated.removed_between(before, behind)
         # If there is only one gap, the records that the markers hide are in it.
         skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
-        first, end = behind.upstream - skipped, min(behind.upstream, replicated.source.start)
-        # Parity judges what the source still holds. What the target has removed as well no longer matters.
-        if first < end and behind.downstream >= replicated.target.start:
-            losses_seen.append(Loss(replicated.partition, first, end, certain and skipped > 1, behind.written_ms))
+        if replicated.unequal is not None:
+            skipped -= replicated.unequal.missing_between(source.start, behind.upstream)
+        count = min(skipped, removed.size)
+        # What the target has removed as well no longer matters.
+        if count > 0 and behind.downstream >= replicated.target.start:
+            losses_seen.append(lost(count, removed, certain, behind.written_ms))
     if copies is not None and unseen and len(gaps) != 1:
-        first, end = copies.first.upstream + 1, min(copies.newest.upstream, replicated.source.start)
-        if first < end:
+        removed = replicated.removed_between(copies.first, copies.newest)
+        if removed.size:
             # The missing offsets may be markers of the source: only remaining records show whether it has any.
-            sure = plain and replicated.source.size > 0 and unseen > 1
-            losses_seen.append(Loss(replicated.partition, first, end, sure, some=unseen))
-    if beyond:
-        several = replicated.source.start - position > 1
-        losses_seen.append(Loss(replicated.partition, position, replicated.source.start, certain and several))
+            losses_seen.append(lost(min(unseen, removed.size), removed, plain and source.size > 0))
+    if since_latest:
+        losses_seen.append(lost(since_latest, OffsetRange(latest.upstream + 1, source.start), certain))
     return losses_seen
 
 
@@ -182,37 +254,52 @@ def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -
 
 def check_retention(
     flow: OpenFlow,
-    source_logs: Mapping[TopicPartition, OffsetRange],
-    target_logs: Mapping[TopicPartition, OffsetRange],
-    dense: Callable[[TopicPartition], bool],
+    logs: FirstPass | Ends,
     syncs: Mapping[TopicPartition, SyncHistory],
-    *,
-    counts: bool = True,
+    comparison: RecordComparison | None = None,
 ) -> CheckOutcome:
-    """Judge from the logs that parity has read. `dense` says which partitions are not known to have offsets without a
-    record. With exactly-once delivery, it also `counts` the target's records between offset syncs.
+    """Judge from the logs that parity has read, and from its `comparison` if it compared all records.
+
+    Without a first pass, a gap may always be markers, and the target's records between offset syncs are not counted.
     """
     policies = flow.source.cleanup_policies(flow.partitions)
-    hidden, marked = _hidden(flow.parameters), flow.parameters.exactly_once
+    hidden, first_pass = _hidden(flow.parameters), logs if isinstance(logs, FirstPass) else None
     may_drop = not flow.parameters.comparable or bool(flow.parameters.drops)
-    removed = {partition: target_logs[partition] for partition, log in source_logs.items() if log.start}
-    copies = count_copies(flow, removed, syncs) if marked and counts and not hidden else {}
+    removed = {partition: logs.target_logs[partition] for partition, log in logs.source_logs.items() if log.start}
+    proven = first_pass.proven if first_pass is not None else {}
+    histories = {
+        partition: with_proven(syncs.get(partition, SyncHistory()), proven.get(partition))
+        for partition in logs.source_logs
+    }
+    counted = first_pass is not None and flow.parameters.exactly_once and not hidden
+    copies = count_copies(flow, removed, histories) if counted else {}
     return judge(
         [
             Replicated(
                 partition,
-                syncs.get(partition, SyncHistory()),
+                histories[partition],
                 log,
-                target_logs[partition],
-                dense(partition) and not may_drop,
+                logs.target_logs[partition],
+                first_pass is not None and first_pass.dense(partition) and not may_drop,
                 policies.get(partition.topic, ""),
                 hidden or (_UNCOUNTED if copies.get(partition, True) is None else ""),
                 copies.get(partition),
+                unequal(comparison, partition) if comparison is not None else None,
             )
-            for partition, log in source_logs.items()
+            for partition, log in logs.source_logs.items()
         ],
         may_drop=may_drop,
     )
+
+
+def with_proven(history: SyncHistory, proven: Proven | None) -> SyncHistory:
+    """Return the history, and where an earlier validation found both sides equal, which says as much as a sync: the
+    source still holds what follows, and this validation has compared it.
+    """
+    latest = history.latest
+    if proven is None or latest is None or proven.source <= latest.upstream or proven.target <= latest.downstream:
+        return history
+    return SyncHistory((*history.syncs, OffsetSync(proven.source, proven.target, proven.since * 1000)))
 
 
 def _hidden(flow: FlowParameters) -> str:

@@ -271,7 +271,7 @@ def acl_findings(missing: Sequence[AclEntry], target: str) -> list[Finding]:
     return [error("topic-acls-differ", f"{count}{target}: {examples}", len(missing))]
 
 
-def compared(before: TopicIds, now: TopicIds) -> int:
+def known_ids(before: TopicIds, now: TopicIds) -> int:
     """Return how many topics of both clusters the last published verdict knew."""
     return sum(len(ids.keys() & before.get(alias, {}).keys()) for alias, ids in now.items())
 

@@ -9,8 +9,20 @@ from components.contract.evidence import Proven
 from components.contract.report import Verdict
 from components.kafka.positions import OffsetRange
 from spark.checks.parity import evidence
+from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.sums import same_places
-from tests.model.logs import Log, Logs, codes, differences, parity_codes, retention_codes, sums, verdict, verdict_of
+from tests.model.logs import (
+    Log,
+    Logs,
+    codes,
+    compared,
+    differences,
+    parity_codes,
+    retention_codes,
+    sums,
+    verdict,
+    verdict_of,
+)
 from tests.model.parity_machine import Parity, only_if
 
 #: What was proven of a partition, and how often its topic had been created again by then; a topic's id shows that.
@@ -21,11 +33,13 @@ def validated(logs: Logs, before: Evidence) -> tuple[Verdict, Evidence]:
     """The verdict, and the evidence from which the next validation may continue."""
     proven = usable(logs, before)
     if proven is not None and (found := going_on(logs, proven)) is not None:
-        return verdict_of(retention_codes(logs)), (found, logs.times_anew)
-    parity = parity_codes(logs)
+        comparison = RecordComparison([], {})
+        return verdict_of(retention_codes(logs, comparison, proven)), (found, logs.times_anew)
+    comparison = compared(logs)
+    parity = parity_codes(comparison)
     passed = verdict_of(parity) is Verdict.PASS
     whole = compared_whole(logs) if passed and not (logs.filtered or logs.evaluated) else None
-    return verdict_of(parity | retention_codes(logs)), (whole, logs.times_anew) if whole else None
+    return verdict_of(parity | retention_codes(logs, comparison)), (whole, logs.times_anew) if whole else None
 
 
 def usable(logs: Logs, before: Evidence) -> Proven | None:

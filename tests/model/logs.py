@@ -8,7 +8,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from components.contract.evidence import Proven
 from components.contract.report import FindingSeverity, Verdict, worst
+from components.kafka.mirror_records import OffsetSync
 from spark.checks.parity.causes import (
     by_newest,
     source_was_recreated,
@@ -17,10 +19,11 @@ from spark.checks.parity.causes import (
     with_late,
     with_replaced,
 )
+from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.sums import Sums, same_places
-from spark.checks.retention import Replicated, judge
+from spark.checks.retention import Replicated, judge, unequal, with_proven
 from spark.read.digests import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 
@@ -58,12 +61,12 @@ class Logs(Partition):
         assert record is not None
         if record in self.dropped | self.filtered:
             return
-        before = len(self.syncs)
         super()._write(upstream)
         self.target[-1] = record
         self.written.add(record)
-        if len(self.syncs) > before:
-            self.syncs[-1] = self.syncs[-1]._replace(written_ms=self.number * APART_MS)
+
+    def _send(self, sync: OffsetSync) -> None:
+        super()._send(sync._replace(written_ms=self.number * APART_MS))
 
     def expire_on_source(self, before: int) -> None:
         begun = self.syncs[0].upstream if self.syncs else before
@@ -198,43 +201,56 @@ def _missing(at: int, first: int | None, last: int | None) -> str:
 
 def codes(logs: Logs) -> dict[str, FindingSeverity]:
     """What parity and retention find, by code."""
-    return parity_codes(logs) | retention_codes(logs)
+    comparison = compared(logs)
+    return parity_codes(comparison) | retention_codes(logs, comparison)
 
 
-def parity_codes(logs: Logs) -> dict[str, FindingSeverity]:
+def compared(logs: Logs) -> RecordComparison | None:
+    """What `comparison.compared` returns; None if a transform that the job cannot evaluate makes the sides differ."""
     source, target = logs.compared("source"), logs.compared("target")
     here, there = sums(source), sums(target)
-    found: list[tuple[str, FindingSeverity]] = []
-    if logs.filtered and not logs.evaluated and (here != there or not same_places(here, there)):
-        found.append(("records-not-compared", FindingSeverity.ERROR))
-    elif here != there or not same_places(here, there):
-        latest = logs.history.latest
-        side = Sides(
-            logs.source_log,
-            logs.target_log,
-            len(source),
-            len(target),
-            compacted=logs.compacted,
-            written_end=latest.downstream + 1 if latest else 0,
-            source_anew=source_was_recreated(logs.history, logs.source_log, here.oldest_ms),
-            sent_again=times_sent_again(logs.history),
-        )
-        keys = by_key(source, target) if logs.compacted else []
-        if logs.evaluated:
-            # As `comparison.compared` does: a filter may have dropped the newest record of the key.
-            keys = [each._replace(kind=_OF_FILTERED.get(each.kind, each.kind)) for each in keys]
-        kinds = by_newest([*differences(source, target), *keys], {ORDERS: side})
-        kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
-        kinds = with_late(kinds, {ORDERS: side}, {ORDERS: logs.history})
-        found += [(each.code, each.severity) for each in parity_findings(kinds, with_replaced(kinds, {ORDERS: side}))]
-    return dict(found)
+    if here == there and same_places(here, there):
+        return RecordComparison([], {})
+    if logs.filtered and not logs.evaluated:
+        return None
+    latest = logs.history.latest
+    side = Sides(
+        logs.source_log,
+        logs.target_log,
+        len(source),
+        len(target),
+        compacted=logs.compacted,
+        written_end=latest.downstream + 1 if latest else 0,
+        source_anew=source_was_recreated(logs.history, logs.source_log, here.oldest_ms),
+        sent_again=times_sent_again(logs.history),
+    )
+    keys = by_key(source, target) if logs.compacted else []
+    if logs.evaluated:
+        # As `comparison.compared` does: a filter may have dropped the newest record of the key.
+        keys = [each._replace(kind=_OF_FILTERED.get(each.kind, each.kind)) for each in keys]
+    kinds = by_newest([*differences(source, target), *keys], {ORDERS: side})
+    kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
+    kinds = with_late(kinds, {ORDERS: side}, {ORDERS: logs.history})
+    return RecordComparison(kinds, with_replaced(kinds, {ORDERS: side}))
 
 
-def retention_codes(logs: Logs) -> dict[str, FindingSeverity]:
+def parity_codes(comparison: RecordComparison | None) -> dict[str, FindingSeverity]:
+    if comparison is None:
+        return {"records-not-compared": FindingSeverity.ERROR}
+    return {each.code: each.severity for each in parity_findings(comparison.differences, comparison.sides)}
+
+
+def retention_codes(
+    logs: Logs, comparison: RecordComparison | None, proven: Proven | None = None
+) -> dict[str, FindingSeverity]:
+    """What retention finds; `proven` is where an earlier validation found both sides equal."""
     source = logs.compared("source")
     dense = len(source) == logs.source_log.size and not logs.filtered and not logs.evaluated
     policy = "compact" if logs.compacted else "delete"
-    replicated = Replicated(ORDERS, logs.history, logs.source_log, logs.target_log, dense, policy)
+    found = unequal(comparison, ORDERS) if comparison is not None else None
+    replicated = Replicated(
+        ORDERS, with_proven(logs.history, proven), logs.source_log, logs.target_log, dense, policy, unequal=found
+    )
     return {each.code: each.severity for each in judge([replicated]).findings}
 
 
@@ -297,4 +313,5 @@ def healthy(logs: Logs) -> Logs:
     """The same logs once everything is replicated."""
     done = copy.deepcopy(logs)
     done.replicate(len(done.source))
+    done.clear_congestion()
     return done

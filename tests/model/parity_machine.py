@@ -71,6 +71,16 @@ class Parity(RuleBasedStateMachine):
         self.logs.restart(again)
         self.restarts += 1
 
+    @rule()
+    def congest(self) -> None:
+        """From now on, an offset sync waits, and the next one replaces it."""
+        self.logs.congest()
+
+    @precondition(lambda self: self.logs.congested)
+    @rule()
+    def clear_congestion(self) -> None:
+        self.logs.clear_congestion()
+
     @rule(data=st.data())
     def expire_on_source(self, data: Any) -> None:
         """Retention overtakes the connector only if that is the fault of this run."""

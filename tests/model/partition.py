@@ -32,6 +32,8 @@ class Partition:
     committed: int | None = None
     checkpoint: Checkpoint | None = None
     resent: bool = False
+    congested: bool = False
+    _waiting: OffsetSync | None = None
     _last_sync: OffsetSync | None = None
     _before: OffsetSync | None = None
     _store: OffsetSyncStore = field(default_factory=lambda: OffsetSyncStore(read_to_end=True))
@@ -61,14 +63,38 @@ class Partition:
             or sync.upstream - before.upstream != 1
             or sync.downstream < before.downstream + 1
         ):
-            self.syncs.append(sync)
-            self._store.add(sync)
+            self._queue(sync)
             self._last_sync = sync
         self._before = sync
         self.target.append(upstream)
 
+    def _queue(self, sync: OffsetSync) -> None:
+        """A sync that waits for others to be acknowledged is replaced by the partition's next one.
+
+        Source: OffsetSyncWriter.maybeQueueOffsetSyncs.
+        """
+        if self.congested:
+            self._waiting = sync
+        else:
+            self._send(sync)
+
+    def _send(self, sync: OffsetSync) -> None:
+        self.syncs.append(sync)
+        self._store.add(sync)
+
+    def congest(self) -> None:
+        """Too many offset syncs of other partitions wait to be acknowledged."""
+        self.congested = True
+
+    def clear_congestion(self) -> None:
+        self.congested = False
+        if self._waiting is not None:
+            self._send(self._waiting)
+        self._waiting = None
+
     def restart(self, again: int) -> None:
         """A task that died sends the last records again, from the offset that it had committed."""
+        self.clear_congestion()
         self._last_sync = self._before = None
         self.resent = self.resent or (again > 0 and self.position > 0)
         self.position = max(0, self.position - again)

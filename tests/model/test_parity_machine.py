@@ -1,12 +1,16 @@
 """The state machine finds no bug in the code that judges a partition's records, and finds each bug put into it."""
 
+import sys
 from typing import Any
 
 import pytest
 
+from components.kafka.mirror_records import OffsetSync
+from components.kafka.positions import OffsetRange
 from spark.checks import retention
 from spark.checks.parity import differences, meanings
 from spark.checks.parity.differences import Sides
+from spark.checks.retention import Replicated, Unequal
 from tests.model import logs
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.parity_machine import Parity
@@ -14,6 +18,17 @@ from tests.model.parity_machine import Parity
 
 def nothing_is_lost(_: Any) -> Any:
     return retention.judge([])
+
+
+def directly_before(replicated: Replicated, before: OffsetSync, after: OffsetSync) -> OffsetRange:
+    """As if MirrorMaker had written a sync for each record that follows a gap."""
+    skipped = after.upstream - before.upstream - after.downstream + before.downstream
+    first = after.upstream - skipped
+    return OffsetRange(first, max(first, min(after.upstream, replicated.source.start)))
+
+
+def everything_that_follows(*_: Any) -> int:
+    return sys.maxsize
 
 
 #: The replaced function, its replacement, and the kind of history that shows the bug.
@@ -29,6 +44,13 @@ BUGS: dict[str, tuple[object, str, object, str]] = {
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
     "keys of a compacted topic always agree": (logs, "by_key", lambda *_: [], "dropped"),
     "no record is ever lost to retention": (logs, "judge", nothing_is_lost, "lost"),
+    "a loss is directly before the later sync": (Replicated, "removed_between", directly_before, "lost"),
+    "any record after the newest sync is a copy of a removed one": (
+        Unequal,
+        "surplus_from",
+        everything_that_follows,
+        "lost",
+    ),
     "a recreated remote topic counts as expired": (meanings, "REMADE", meanings.EXPIRED_ON_TARGET, "target anew"),
 }
 

@@ -195,5 +195,5 @@ def test_lost_records_are_reported_although_exactly_once_markers_take_offsets(
     found = sorted(each.message.partition(" never")[0] for each in retention.findings)
     assert found == [
         "exact.hidden-0: 2 of the source offsets 1 to 11",
-        "exact.seen-0: source offsets 10 to 29",
+        "exact.seen-0: 20 of the source offsets 1 to 29",
     ]

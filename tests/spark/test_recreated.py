@@ -12,7 +12,7 @@ from components.contract.report import FindingSeverity, FlowOutcome, Report, Top
 from infra.local.endpoints import Endpoints, Region
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
-from spark.checks.topics import compared, recreated_findings
+from spark.checks.topics import known_ids, recreated_findings
 from spark.job import Options, check_flow
 from spark.read.credentials import resolver
 from spark.read.sessions import Spark
@@ -47,8 +47,8 @@ def test_a_topic_with_another_id_is_noted_as_recreated(now: TopicIds, found: lis
 
 
 def test_only_topics_that_the_last_verdict_knew_are_counted_as_compared() -> None:
-    assert compared(BEFORE, {"useast": {"orders": "X", "new": "N"}, "uswest": {"useast.orders": "C"}}) == 2
-    assert compared({}, BEFORE) == 0
+    assert known_ids(BEFORE, {"useast": {"orders": "X", "new": "N"}, "uswest": {"useast.orders": "C"}}) == 2
+    assert known_ids({}, BEFORE) == 0
 
 
 def test_topic_ids_are_published_and_kept_by_a_run_that_reaches_no_cluster() -> None:

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from components.contract.evidence import Proven
 from components.contract.report import Coverage, Verdict
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.retention import CopyCounts, Loss, Replicated, judge, losses
+from spark.checks.parity.differences import Difference
+from spark.checks.retention import CopyCounts, Loss, Replicated, Unequal, judge, losses, with_proven
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -23,7 +25,12 @@ def replicated(*syncs: OffsetSync, source: tuple[int, int], target: tuple[int, i
         changes.get("dense", True),
         changes.get("policy", "delete"),
         changes.get("hidden", ""),
+        unequal=changes.get("unequal"),
     )
+
+
+def differing(kind: str, first: int, last: int) -> Difference:
+    return Difference(ORDERS, kind, last + 1 - first, first, last)
 
 
 def test_a_source_that_still_starts_before_the_replicated_position_lost_nothing() -> None:
@@ -35,17 +42,80 @@ def test_a_source_that_starts_at_the_replicated_position_lost_nothing() -> None:
 
 
 def test_a_source_that_starts_after_the_replicated_position_lost_the_records_between() -> None:
-    (loss,) = losses(replicated(OffsetSync(0, 0), source=(80, 100), target=(0, 60)))
-    assert (loss.first, loss.end, loss.certain) == (60, 80, True)
+    found = losses(replicated(OffsetSync(0, 0), source=(80, 100), target=(0, 60)))
+    assert found == [Loss(ORDERS, 1, 80, True, some=20)]
 
 
 def test_a_jump_between_two_syncs_is_reported_as_a_loss() -> None:
-    found = losses(replicated(OffsetSync(0, 0), OffsetSync(90, 60, 1_700), source=(90, 100), target=(0, 70)))
-    assert found == [Loss(ORDERS, 60, 90, True, 1_700)]
-    outcome = judge([replicated(OffsetSync(0, 0), OffsetSync(90, 60, 1_700), source=(90, 100), target=(0, 70))])
+    jump = replicated(OffsetSync(59, 59), OffsetSync(90, 60, 1_700), source=(90, 100), target=(0, 70))
+    assert losses(jump) == [Loss(ORDERS, 60, 90, True, 1_700)]
+    outcome = judge([jump])
     assert outcome.verdict is Verdict.FAIL
-    assert "offsets 60 to 89 never reached the target" in outcome.findings[0].message
+    assert "source offsets 60 to 89 never reached the target" in outcome.findings[0].message
     assert outcome.counts["lost"] == 30
+
+
+def test_a_loss_is_found_if_mirror_maker_dropped_the_sync_right_after_it() -> None:
+    """A sync that waits to be sent is replaced by the next one of its partition, here by that of the 300th record."""
+    dropped = replicated(OffsetSync(99, 99), OffsetSync(417, 397), source=(120, 420), target=(0, 400))
+    assert losses(dropped) == [Loss(ORDERS, 100, 120, True, 0)]
+
+
+def test_a_loss_may_be_anywhere_between_two_syncs() -> None:
+    (loss,) = losses(replicated(OffsetSync(10, 10), OffsetSync(90, 60), source=(70, 100), target=(0, 70)))
+    assert loss == Loss(ORDERS, 11, 70, True, 0, some=30)
+    message = judge([replicated(OffsetSync(10, 10), OffsetSync(90, 60), source=(70, 100), target=(0, 70))]).findings[0]
+    assert message.message.startswith("orders-0: 30 of the source offsets 11 to 69 never reached the target")
+
+
+def test_what_parity_reports_as_missing_is_not_also_lost_to_retention() -> None:
+    """The source still holds these records; each other offset that the target did not advance by is lost."""
+    syncs, logs = (OffsetSync(99, 99), OffsetSync(417, 392)), {"source": (120, 420), "target": (0, 395)}
+    hole = Unequal(missing=[differing("missing-hole", 300, 304)])
+    assert losses(replicated(*syncs, **logs, unequal=hole)) == [Loss(ORDERS, 100, 120, True, 0)]
+    hole = Unequal(missing=[differing("missing-hole", 300, 324)])
+    assert losses(replicated(*syncs, **logs, unequal=hole)) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "surplus", "lost"),
+    [
+        pytest.param((0, 400), differing("extra-head", 0, 99), 20, id="none of them arrived"),
+        pytest.param((0, 408), differing("extra-head", 0, 107), 12, id="some of them arrived"),
+        pytest.param((0, 420), differing("extra-head", 0, 119), 0, id="all of them arrived"),
+        pytest.param((105, 412), differing("extra-head", 105, 111), 8, id="the target has removed some of them"),
+        pytest.param((130, 420), None, 0, id="the target has removed as many"),
+    ],
+)
+def test_a_loss_after_the_newest_sync_is_found_although_more_records_follow(
+    target: tuple[int, int], surplus: Difference | None, lost: int
+) -> None:
+    """Only a record that the target alone holds, or has removed, can be the copy of one that the source has removed."""
+    parity = Unequal(surplus=[surplus] if surplus else [])
+    found = losses(replicated(OffsetSync(99, 99), source=(120, 420), target=target, unequal=parity))
+    some = None if lost == 20 else lost
+    assert found == ([Loss(ORDERS, 100, 120, True, some=some)] if lost else [])
+
+
+def test_a_loss_after_the_newest_sync_cannot_be_seen_if_the_records_were_not_compared() -> None:
+    """A quick validation does not know which of the target's records are copies of those that were removed."""
+    outcome = judge([replicated(OffsetSync(99, 99), source=(120, 420), target=(0, 400))])
+    assert (outcome.verdict, [finding.code for finding in outcome.findings]) == (Verdict.ERROR, ["losses-not-visible"])
+    assert "it has removed records after the newest offset sync" in outcome.findings[0].message
+    outcome = judge([replicated(OffsetSync(119, 119), source=(120, 420), target=(0, 420))])
+    assert outcome.verdict is Verdict.PASS
+
+
+def test_where_an_earlier_validation_found_both_sides_equal_counts_as_a_sync() -> None:
+    """Then only what follows is compared, and the target's records before it seem to have no source record."""
+    proven = Proven(0, 320, 0, 300, 320, 1_700)
+    history = with_proven(SyncHistory((OffsetSync(99, 99),)), proven)
+    assert history.latest == OffsetSync(320, 300, 1_700_000)
+    later = SyncHistory((OffsetSync(330, 310),))
+    assert with_proven(later, proven) is later
+    assert with_proven(SyncHistory(), proven) == SyncHistory()
+    found = losses(replicated(*history.syncs, source=(120, 420), target=(0, 400)))
+    assert found == [Loss(ORDERS, 100, 120, True, 1_700_000)]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +229,7 @@ def marked(
     [
         pytest.param(
             marked(OffsetSync(0, 0), OffsetSync(150, 101), between=100, after=20, source=(150, 170), target=(0, 121)),
-            [Loss(ORDERS, 100, 150, True, 0)],
+            [Loss(ORDERS, 1, 150, True, 0, some=50)],
             id="a marker before the loss",
         ),
         pytest.param(
@@ -188,7 +258,7 @@ def marked(
                 between=28, after=8, source=(50, 58), target=(0, 40),
             ),
             [
-                Loss(ORDERS, 12, 20, True, 0), Loss(ORDERS, 40, 50, True, 0),
+                Loss(ORDERS, 1, 20, True, 0, some=8), Loss(ORDERS, 31, 50, True, 0, some=10),
                 Loss(ORDERS, 1, 50, True, some=4),
             ],
             id="several gaps",

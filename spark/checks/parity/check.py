@@ -17,12 +17,11 @@ from types import MappingProxyType
 
 from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.contract.wording import agreeing, numbered
-from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
 from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
 from spark.checks.parity import meanings
-from spark.checks.parity.comparison import RecordComparison, compared
+from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.differences import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
 from spark.checks.parity.evidence import TopicIdentity
 from spark.checks.parity.findings import (
@@ -47,15 +46,15 @@ from spark.read.flows import OpenFlow
 def check_parity(
     flow: OpenFlow,
     first_pass: FirstPass,
+    comparison: RecordComparison | None,
     loops: Sequence[Loop] = (),
-    catch_up_seconds: float = 0,
-    syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
     topics: Mapping[str, TopicIdentity] = MappingProxyType({}),
 ) -> CheckOutcome:
-    """Compare the partitions that differ in the first pass record by record, and judge.
+    """Judge the partitions that differ by the record-by-record `comparison`; None if the flow's records cannot be
+    compared.
 
-    `syncs` show where a flow with `startFrom: latest` started. `loops` are topics that loop; `flow` and `first_pass` do
-    not contain them. `topics` are those for which the outcome says what was proven.
+    `loops` are topics that loop; `flow` and `first_pass` do not contain them. `topics` are those for which the outcome
+    says what was proven.
     """
     findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
     absent, absent_records = absent_from_target(flow)
@@ -70,13 +69,12 @@ def check_parity(
             flow.parameters.source.alias,
             flow.parameters.target.alias,
         )
-    comparison = RecordComparison([], {})
-    if not flow.parameters.comparable:
+    if comparison is None:
+        comparison = RecordComparison([], {})
         findings += not_compared(first_pass)
     else:
         findings += _headers_apart(flow.parameters.changed_headers)
         findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
-        comparison = compared(flow, first_pass, catch_up_seconds, syncs)
         findings += parity_findings(
             comparison.differences, comparison.sides, division.labels(flow.parameters, flow.partitions)
         )

@@ -101,6 +101,8 @@ _IN_GUARDED: Mapping[meanings.Meaning, meanings.Meaning] = {
     meanings.EXPIRED_ON_TARGET: meanings.EXPIRED_OR_LOST,
 }
 ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
+#: Kinds of target records that no record of the source is paired with.
+SURPLUS = ON_TARGET_ONLY | {"duplicated", "aborted"}
 REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
 
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
