@@ -33,10 +33,7 @@ TopologyPath = Callable[[str, str], str]
 def all_effects(
     before: Iterable[DeploymentState], after: Iterable[DeploymentState], topology_path: TopologyPath
 ) -> tuple[Effect, ...]:
-    """Return the effects of a change to a stack, most severe first, then by flow.
-
-    Deployments that do not change may be left out: their topics continue in them, so no effect is lost.
-    """
+    """Return the effects of a change, gravest first. Unchanged deployments may be left out: their topics continue."""
     change = StackChange(tuple(before), tuple(after))
     effects = [
         replace(effect, where=topology_path(effect.flow, effect.where)) for theme in _THEMES for effect in theme(change)

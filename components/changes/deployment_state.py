@@ -328,9 +328,5 @@ def _selection(mirror: Manifest, role: str) -> dict[str, str]:
 
 
 def _given_to_all(mirror: Manifest) -> dict[str, str]:
-    """Return what the operator gives to every connector of a mirror. If it changes, all of them restart, even those
-    that do not read it.
-
-    Source: KafkaMirrorMaker2Connectors.prepareMirrorMaker2ConnectorConfig.
-    """
+    """Return what restarts every connector of a mirror if it changes. Source: KafkaMirrorMaker2Connectors."""
     return {key: mirror[name] for key, name in (_TOPICS | _GROUPS).items() if name in mirror}

@@ -30,9 +30,7 @@ class Impact(StrEnum):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change does to one flow. `what` describes it in Kafka's terms. `where` is a path in the topology file, or
-    one that begins with the flow's name if only the objects are known.
-    """
+    """What a change does to one flow, in Kafka's terms; `where` is a path in the topology file or of the flow."""
 
     severity: Impact
     code: str

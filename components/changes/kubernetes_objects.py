@@ -1,6 +1,4 @@
-"""What a change does to the Kubernetes objects around Connect: namespaces, quotas, Kafka users, monitoring, and
-validation. The last two never affect workers.
-"""
+"""What a change does to the objects around Connect; monitoring and validation never affect workers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -126,10 +126,7 @@ def _cause_of_the_move(before: DeployedConnector, after: DeployedConnector) -> s
 
 
 def _offset_syncs_topic(connector: DeployedConnector) -> tuple[str, str]:
-    """Return side and name of the offset-syncs topic, both "" without one.
-
-    Source: MirrorConnectorConfig.offsetSyncsTopic.
-    """
+    """Return side and name of the offset-syncs topic, or "". Source: MirrorConnectorConfig.offsetSyncsTopic."""
     if not connector.is_on("emit.offset-syncs.enabled"):
         return ("", "")
     side = connector.config.get("offset-syncs.topic.location", "source")

@@ -108,10 +108,7 @@ def _source_connectors(deployments: Iterable[DeploymentState]) -> list[DeployedC
 def _counterparts(
     connectors: Iterable[DeployedConnector], others: Iterable[DeployedConnector]
 ) -> Iterator[tuple[DeployedConnector, str, DeployedConnector | None]]:
-    """Yield each connector's topics with the connector on the other side that selects them, or None.
-
-    Names that the connector excludes, and patterns that several others cover together, are left out.
-    """
+    """Yield each connector's topics with the other side's connector that selects them; None if there is none."""
     by_ends = _by_ends(others)
     for connector in connectors:
         for topic in connector.topics:
@@ -220,10 +217,7 @@ class StackChange:
 
     @cached_property
     def connector_pairs(self) -> tuple[ConnectorPair, ...]:
-        """Connectors that do the same work for the same flow before and after; None if only one side has it.
-
-        A renamed flow is recognised by the topics that continue in it.
-        """
+        """Connectors that do the same work before and after. A renamed flow is known by the topics that continue."""
         flows_after = _flows(self.after)
         renamed: dict[str, str] = {}
         for pair in self.matching.continued:
@@ -241,10 +235,7 @@ class StackChange:
         return frozenset(_flows(self.after) - known)
 
     def connector_pairs_of(self, role: str) -> Iterator[ConnectorPair]:
-        """Yield the pairs of connectors with this role whose flow exists on both sides.
-
-        A new flow that takes over some topics of another is left out, because its connectors start nothing new.
-        """
+        """Yield this role's pairs of flows that exist before and after, not those of new or removed flows."""
         for before, after in self.connector_pairs:
             is_new = before is None and after is not None and after.flow in self._flows_without_predecessor
             is_removed = after is None and before is not None and before.flow in self.removed_flows

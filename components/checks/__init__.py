@@ -26,9 +26,7 @@ from components.topology.model import Topology
 
 
 def check_topology(topology: Topology) -> Iterator[Problem]:
-    """Yield every problem of a topology, in all its clusters and replications. If the operator is not supported, only
-    problems that it would have with every supported one.
-    """
+    """Yield every problem; if the operator is not supported, only those that every supported one would have."""
     unsupported = check_operator(topology)
     if unsupported is None:
         yield from _problems(topology)

@@ -1,6 +1,4 @@
-"""Clusters: the operator's version, the trust of targets, complete and supported logins, and bootstrap addresses that
-clients can read and that no two clusters in a region share.
-"""
+"""Clusters: the operator's version, the trust of targets, complete logins, and readable, distinct addresses."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -131,10 +129,7 @@ def _check_text(where: str, authentication: Authentication | None) -> Iterator[P
 
 
 def _check_oauth(where: str, login: OAuthAuthentication) -> Iterator[Problem]:
-    """An OAuth login has an access token, or everything that it needs to request one.
-
-    Source: Strimzi AuthenticationUtils.validateClientAuthenticationOAuth.
-    """
+    """A login has a token or can request one. Source: AuthenticationUtils.validateClientAuthenticationOAuth."""
     needed = {
         "tokenEndpointUri": login.token_endpoint_uri,
         "clientId": login.client_id,

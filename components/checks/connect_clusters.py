@@ -71,9 +71,7 @@ def _check_names(flows: Sequence[ExpandedFlow], senders: Sequence[str]) -> Itera
 
 
 def _worker_names(flow: ExpandedFlow, sender: str) -> Iterable[str]:
-    """Return the names of a flow's workers; in some versions the heartbeats of a KafkaMirrorMaker2 have their own
-    workers.
-    """
+    """Return the names of a flow's workers, including separate ones that some versions need for heartbeats."""
     if flow.shape is FlowShape.MIRROR_MAKER2 and flow.settings.connectors.heartbeat.enabled:
         return dict.fromkeys((flow.workers, sender, heartbeat_workers_name(flow.workers)))
     return dict.fromkeys((flow.workers, sender))

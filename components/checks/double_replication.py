@@ -1,6 +1,4 @@
-"""Two flows that disturb each other: records that are replicated twice, group offsets from two sources, and offsets of
-topics that both clusters write.
-"""
+"""Records that two flows replicate, and group offsets that come from two sources or in both directions."""
 
 from collections.abc import Iterator, Sequence
 

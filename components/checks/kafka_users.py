@@ -1,6 +1,4 @@
-"""KafkaUsers: the User Operator can create them, it removes no ACL that is needed, and no pattern opens every topic or
-group of a cluster although it selects only some.
-"""
+"""KafkaUsers: they can be created, keep the ACLs that are needed, and open no cluster by a selective pattern."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -30,10 +30,7 @@ class ClusterNames:
 
 @dataclass(frozen=True)
 class Selected:
-    """What one entry of a flow's list selects: `key` is the list's key, `names` are sorted.
-
-    `judged` is false for a pattern that cannot be evaluated here; `names` is then empty.
-    """
+    """What an entry selects, sorted; `key` is its list's key. It is not `judged` if its pattern cannot be evaluated."""
 
     where: str
     key: str
@@ -78,10 +75,7 @@ def _internal(flow: ExpandedFlow) -> tuple[str, ...]:
 
 
 def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, ClusterNames]) -> Iterator[Problem]:
-    """Every entry selects something that its source has now, and what it selects can be replicated.
-
-    `flows` are all flows of the topology, `names` those of the source clusters that are known, by alias.
-    """
+    """Every entry selects something of its source that can be replicated; `names` are those known, by alias."""
     for alias, known in names.items():
         of_source = [flow for flow in flows if flow.settings.source == alias]
         uncovered = uncovered_topics(of_source, known)

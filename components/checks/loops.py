@@ -137,9 +137,7 @@ def _names(flows: Iterable[ExpandedFlow]) -> str:
 
 @dataclass(frozen=True)
 class _Touch:
-    """A user's transform that touches the marker of records from the cluster `alias`, at a path. `place` is where its
-    chain stands: `before` the loop guard, or `after` it.
-    """
+    """A transform, `before` or `after` the loop guard, that touches the marker of records from the cluster `alias`."""
 
     where: str
     place: str
@@ -176,10 +174,7 @@ def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, s
 def _guard_that_needs(
     flow: ExpandedFlow, settings: Flow, alias: str, flows: Sequence[ExpandedFlow]
 ) -> ExpandedFlow | None:
-    """Return the guarded flow that needs the marker of the cluster `alias` on records that this flow replicates.
-
-    It is the flow itself, or a flow into that cluster that the records may reach.
-    """
+    """Return the guarded flow, this or one that its records may reach, that needs the marker of the cluster `alias`."""
     if settings.loop_guard and alias in (settings.source, settings.target):
         return flow
     selected = prefixed(topic_selection(settings, flow.kafka), replication_policy(settings).prefix_of(""))

@@ -98,9 +98,7 @@ def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _of_workers(flow: ExpandedFlow) -> tuple[str, ...]:
-    """Return the metrics that the workers' own reporter must report, also those of the form `new` if it is the only
-    form.
-    """
+    """Return the metrics that the workers' own reporter must report; `new` names only if it is the only form."""
     names = (FAILED_TASKS, RUNNING_TASKS)
     connectors = flow.settings.connectors
     configs = [connectors.source.config, *(source.config for source in connectors.sources.values())]

@@ -1,6 +1,4 @@
-"""Declarations of replications: a KafkaMirrorMaker2 declares its clusters in exactly one way and its selections in
-exactly one place, accepted findings exist and have a reason, and some stack deploys each flow.
-"""
+"""Declarations of replications: clusters, selections and accepted findings; and some stack deploys each flow."""
 
 from collections.abc import Collection, Iterator, Sequence
 

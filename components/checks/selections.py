@@ -1,6 +1,4 @@
-"""Selections of topics and groups: they are not empty, and their patterns compile and select something. Policies and
-filters of the user's own: what can no longer be derived with them.
-"""
+"""Selections of topics and groups: not empty, valid, and matching something; and the user's own classes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

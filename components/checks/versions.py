@@ -77,10 +77,7 @@ def _too_old(where: str, what: str, since: tuple[int, int], operator: Strimzi, r
 
 
 def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
-    """The operator has an image for the workers' version, unless they name one. Vendors' versions have suffixes.
-
-    Source: Strimzi KafkaVersion.Lookup.kafkaConnectVersion.
-    """
+    """The operator has an image for the version, unless one is named. Source: KafkaVersion.Lookup."""
     connect, supported = flow.settings.connect, supported_versions(operator)
     own = connect.version is not None and len(connect.version.split(".")) == 3 and "-" not in connect.version
     if own and supported and connect.image is None and connect.version not in supported:
@@ -158,10 +155,7 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
 
 
 def _read_by_connectors(flow: ResolvedFlow, side: Side) -> bool:
-    """Return whether a connector's configuration names the cluster's certificates.
-
-    In a KafkaMirrorMaker2 the operator configures them.
-    """
+    """Return whether a connector's configuration names the certificates; a KafkaMirrorMaker2's operator sets them."""
     if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
         heartbeats = flow.settings.connectors.heartbeat.enabled and flow.api is StrimziApi.V1
         return heartbeats and side == "source"

@@ -126,9 +126,7 @@ _OF_MIRROR = dict.fromkeys(_keys_without(Flow, MirrorMaker2), "kind")
 
 
 def _below(path: str, part: SplitPart | MirrorSource) -> dict[str, str]:
-    """Return the path of each key of a part of a replication, without transforms that belong to the whole
-    replication.
-    """
+    """Return the path of each key of a part, without transforms that belong to the whole replication."""
     aliases = [str(field.alias) for field in type(part).model_fields.values()]
     return {key: f"{path}.{key}" for key in aliases if key != "transforms" or part.transforms is not None}
 

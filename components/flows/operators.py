@@ -79,11 +79,7 @@ class Strimzi:
 
 
 def strimzi(setting: str) -> Strimzi:
-    """Return the operator that a topology's `strimzi` names by its own version, by its API version, or as
-    `0.51/v1beta2`.
-
-    Source: Strimzi 0.49 release notes.
-    """
+    """Return the operator that `strimzi` names: `0.49`, `v1`, or `0.51/v1beta2`. Source: Strimzi 0.49 release notes."""
     if setting in set(StrimziApi):
         return Strimzi(StrimziApi(setting), None, StrimziApi(setting))
     version, _, written_as = setting.partition("/")

@@ -31,10 +31,7 @@ from components.topology.model import Flow, Topology
 
 @dataclass(frozen=True)
 class ResolvedFlow:
-    """One flow, ready to be rendered: `source` and `target` have plain bootstrap addresses.
-
-    `workers_on` is the cluster that its Connect workers belong to; see `render.heartbeat_workers`.
-    """
+    """One flow, ready to be rendered, with plain addresses. Its workers belong to the cluster `workers_on`."""
 
     expanded: ExpandedFlow
     source: Cluster
@@ -67,9 +64,7 @@ class ResolvedFlow:
         return namespace_name(self.workers, self.settings)
 
     def secrets_owner(self, side: Side) -> str:
-        """Return the flow after which the rendered Secrets of a cluster are named; mirrors of one KafkaMirrorMaker2
-        share their target's.
-        """
+        """Return what a cluster's rendered Secrets are named after; mirrors that share workers share their target's."""
         return self.expanded.owner if side == "target" else self.name
 
     def own_secret(self, side: Side) -> str:
@@ -142,9 +137,7 @@ def missing_config(where: str, key: str, *, secret: bool) -> Problem:
 
 
 def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """Return the connectors' credentials that come from the stack's configuration, by their key in the rendered
-    Secret.
-    """
+    """Return the connectors' credentials in the stack's configuration, by their key in the rendered Secret."""
     held: dict[str, object] = {**credentials(cluster.authentication)}
     if isinstance(cluster.authentication, OAuthAuthentication):
         held[TOKEN_TRUST_KEY] = cluster.authentication.trust

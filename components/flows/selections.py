@@ -16,10 +16,7 @@ def source_parts(flow: Flow) -> list[str]:
 
 
 def source_settings(flow: Flow, part: str) -> Flow:
-    """Return the flow as if the source connector `part` were its only one.
-
-    Only the first one replicates heartbeats; two would write each of them twice.
-    """
+    """Return the flow as if the source connector `part` were its only one; only the first replicates heartbeats."""
     if not part:
         return flow
     own = flow.connectors.sources[part]
@@ -87,10 +84,7 @@ def pattern_lists(flow: Flow) -> dict[str, tuple[str, ...]]:
 
 
 def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
-    """MirrorMaker's own exclusions, those of our workers' storage, and the flow's, each once.
-
-    `kafka` is the minor version of the flow's workers.
-    """
+    """Return the exclusions of MirrorMaker, of our storage and of the flow, for workers of this minor version."""
     # A flow that keeps the names of existing workers also keeps their selection.
     derived = flow.connect.storage_topics == StorageTopics()
     storage = (STORAGE_TOPICS,) if by_whole_name(kafka) and derived else ()

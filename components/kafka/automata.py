@@ -162,10 +162,7 @@ def _taken_away(parsed: Any, flags: int, builder: "_Builder") -> Iterable[Automa
 
 
 class _Builder:
-    """Thompson's construction from a parse: each part leads from a given state to the state that it returns.
-
-    An anchor is an empty step that is allowed only at the beginning or the end of a name, so it is exact anywhere.
-    """
+    """Thompson's construction: each part leads from one state to another; anchors are empty steps at the ends."""
 
     def __init__(self) -> None:
         self.steps: list[list[Edge]] = [[]]

@@ -117,11 +117,7 @@ def _reason(*loose: tuple[str, str]) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _taken_away(excluded: tuple[str, ...]) -> tuple[Automaton, tuple[tuple[str, str], ...]]:
-    """Return the union of all exact exclusions, and the other exclusions, each with the construct that makes it
-    inexact.
-
-    Inexact exclusions are only applied to examples.
-    """
+    """Return the union of the exact exclusions, and the inexact ones, which are only applied to examples."""
     exact: list[Automaton] = []
     loose: list[tuple[str, str]] = []
     for pattern in excluded:
@@ -183,10 +179,7 @@ def _spelled(
 
 
 class _Outside:
-    """The names to take away, as an automaton that becomes deterministic while it is walked.
-
-    A set of states is an integer with one bit for each state.
-    """
+    """The names to take away, as an automaton made deterministic while it is walked. State sets are bit masks."""
 
     def __init__(self, taken_away: Automaton | None) -> None:
         self.edges = taken_away.edges if taken_away else ()

@@ -117,9 +117,7 @@ def _compile_error(pattern: str) -> PatternError | None:
 
 @lru_cache(maxsize=1 << 16)
 def in_python(pattern: str) -> str:
-    """Return a Java pattern in Python's syntax: named groups and quotations are rewritten, everything else stays as it
-    is.
-    """
+    """Return a Java pattern in Python's syntax: its named groups and quotations are rewritten."""
     return _TRANSLATED.sub(_in_python, pattern)
 
 
@@ -217,10 +215,7 @@ def has_topic_characters_and_operators_only(pattern: str) -> bool:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Return whether a pattern matches a whole name; one that does not compile matches nothing.
-
-    Source: DefaultTopicFilter, DefaultGroupFilter.
-    """
+    """Return whether a pattern that compiles matches a whole name. Source: DefaultTopicFilter, DefaultGroupFilter."""
     compiled = _compiled(pattern)
     return compiled is not None and compiled.fullmatch(name) is not None
 
@@ -243,10 +238,7 @@ def is_for_everything(pattern: str) -> bool:
 
 @dataclass(frozen=True)
 class Selection:
-    """Names and patterns that are selected, and those that are excluded from them; each matches whole names.
-
-    Source: DefaultTopicFilter, DefaultGroupFilter.
-    """
+    """Patterns of whole names, and those `excluded` from them. Source: DefaultTopicFilter, DefaultGroupFilter."""
 
     patterns: tuple[str, ...]
     excluded: tuple[str, ...] = ()
@@ -292,9 +284,7 @@ class Glob:
 
 
 def written_as_glob(entry: str) -> Glob | None:
-    """Return what a list entry was meant to be, if it is a glob that does not match what the glob would; None
-    otherwise.
-    """
+    """Return what a list entry was meant to be if it is a glob and does not match what the glob would."""
     if _BRACES.search(entry) or _NEGATION in entry:
         return _of_shell(entry)
     if is_name(entry) or "," in entry:

@@ -62,9 +62,7 @@ class Step:
 
     @property
     def kind(self) -> str:
-        """Return the class without its package and half; empty if it is neither Kafka's nor the vendor's, or is
-        abstract.
-        """
+        """Return the class without package and half; empty if it is abstract, or neither Kafka's nor the vendor's."""
         for package in (KAFKA_TRANSFORMS, VENDOR_TRANSFORMS):
             if self.type.startswith(package):
                 name, _, half = self.type.removeprefix(package).partition("$")
@@ -82,9 +80,7 @@ class Step:
 
 @dataclass(frozen=True)
 class RecordForms:
-    """A record in the chain: `headers` has those that transforms added, by name. `opaque` bytes, such as a heartbeat's,
-    cannot be parsed.
-    """
+    """A record in the chain, with the headers that transforms added; `opaque` bytes (heartbeats) cannot be parsed."""
 
     topic: str
     key: Forms = BYTES
@@ -111,9 +107,7 @@ class StepRefusal:
 
 
 def applied(step: Step, record: RecordForms) -> RecordForms | StepRefusal | None:
-    """Return the record after a transform, why every task would fail there, or None if the transform drops the
-    record.
-    """
+    """Return the record after a transform, why every task would fail there, or None if it is dropped."""
     if step.kind == "Filter":
         return None
     rule = _RULES.get(step.kind)
@@ -131,9 +125,7 @@ def converted(converter: str, config: Properties) -> Forms:
 
 
 def writable(converter: str) -> Forms:
-    """Return what a converter can write at all, even as Base64 or as the name of a Java object; anything else fails the
-    task.
-    """
+    """Return what a converter can write, even as Base64 or a Java object's name; the rest fails the task."""
     if converter in TYPED_CONVERTERS:
         return SINGLE | NULL
     return BYTES | NULL if converter == BYTE_ARRAY_CONVERTER else ANYTHING

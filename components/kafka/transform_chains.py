@@ -91,9 +91,7 @@ class ConverterFails:
 
 @dataclass(frozen=True)
 class BytesBecomeText:
-    """A converter that writes bytes as Base64 or worse; `part` is `key`, `value`, or `headers` for the record's own
-    headers.
-    """
+    """A converter that writes bytes as Base64 or worse; `part` is `key`, `value` or `headers` (the record's own)."""
 
     converter: str
     part: str
@@ -103,10 +101,7 @@ class BytesBecomeText:
 
 @dataclass(frozen=True)
 class JsonEnvelope:
-    """JsonConverter without `schemas.enable`, whose default is true.
-
-    It reads only values with `schema` and `payload`, and adds both when it writes a value without a schema.
-    """
+    """JsonConverter without `schemas.enable: false`: it expects or adds an envelope of `schema` and `payload`."""
 
     at: str
     part: str
@@ -286,10 +281,7 @@ _ASKED: Mapping[str, tuple[DropsBy, str]] = {
 
 @dataclass(frozen=True)
 class Drops:
-    """The records that a filter drops: those without a value, with a header, or of certain topics.
-
-    `value` is the header's name, or a pattern of topics as they are named on the target. `negate`: all others.
-    """
+    """What a filter drops, or spares (`negate`): `value` is a header, or a pattern of topics as on the target."""
 
     by: DropsBy
     value: str = ""
@@ -322,9 +314,7 @@ def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | N
 
 
 def _drops(predicate: Predicate | None) -> Drops | None:
-    """Return what a filter with this predicate drops; None if that cannot be known from a record, or if it is every
-    record.
-    """
+    """Return what a filter with this predicate drops; None if a record does not tell, or if it is every record."""
     if predicate is None or predicate.type not in _ASKED:
         return None
     by, asked = _ASKED[predicate.type]
@@ -362,10 +352,7 @@ class _Asked:
 
 
 def filters_of_everything(chain: Chain, topics: Iterable[str], excluded: Sequence[str] = ()) -> list[str]:
-    """Names of the filters that drop every record that reaches them.
-
-    `topics` are names and patterns of the topics as they are named on the target, where transforms see them.
-    """
+    """Return the filters that drop every record that reaches them; `topics` are named as on the target."""
     reached: dict[str, bool] = {}
     for pattern in topics:
         steps = list(_asked(chain, pattern, excluded))
@@ -410,9 +397,7 @@ def _by_topics(predicate: Predicate, topics: str, excluded: Sequence[str]) -> bo
 
 
 def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each filter that a record reaches, and whether it drops the record; `headers` are those known to be
-    present.
-    """
+    """Yield each filter that a record reaches, and whether it drops the record."""
     headers: dict[str, bool] = {}
     for step in steps:
         applies = _answer_of(step, headers, answers) is not step.negate

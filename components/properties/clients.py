@@ -57,9 +57,7 @@ class Client:
 
 
 def _mirror(name: str, kind: Owner, side: Side) -> Client:
-    """Return a client that MirrorMaker creates itself. Source: MirrorConnectorConfig.sourceConsumerConfig and the
-    like.
-    """
+    """Return a client that MirrorMaker creates itself. Source: MirrorConnectorConfig.sourceConsumerConfig."""
     return Client(
         name,
         kind,

@@ -114,19 +114,13 @@ def supported_versions() -> tuple[str, ...]:
 
 
 def minor_version(kafka_version: str) -> str:
-    """Return the minor version of "4.2", "4.2.0", or a vendor's version such as "3.8.0.1.2".
-
-    Raises ValueError if the text does not begin with such a version.
-    """
+    """Return the minor version of "4.2", "4.2.0" or "3.8.0.1.2"; raises ValueError for other texts."""
     major, minor = _version_key(kafka_version)
     return f"{major}.{minor}"
 
 
 def data_version(kafka_version: str) -> str:
-    """Return the version whose data file is used for `kafka_version`: the newest not above it, or else the oldest.
-
-    Raises ValueError as `minor_version` does.
-    """
+    """Return the version whose data file is used: the newest not above this one, or the oldest; or raise ValueError."""
     wanted = _version_key(kafka_version)
     not_newer = [version for version in supported_versions() if _version_key(version) <= wanted]
     return not_newer[-1] if not_newer else supported_versions()[0]
@@ -142,10 +136,7 @@ def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
 
 
 def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Definition]]:
-    """Return the properties of each of Kafka's transforms and predicates, by class without the common package.
-
-    Raises ValueError as `minor_version` does.
-    """
+    """Return the properties of Kafka's transforms and predicates, by class; raises ValueError for other texts."""
     return _transform_definitions(data_version(kafka_version))
 
 

@@ -1,7 +1,4 @@
-"""Whether Kafka accepts a value for a property. Pure; imports `definitions` only.
-
-Source: org.apache.kafka.common.config.ConfigDef.parseType and its validators.
-"""
+"""Whether Kafka accepts a value for a property. Source: ConfigDef.parseType and its validators."""
 
 import re
 from dataclasses import replace
@@ -24,10 +21,7 @@ def value_text(value: object) -> str:
 
 
 def type_problem(definition: Definition, value: Value) -> str | None:
-    """Return what the value must be, such as "must be an integer of at least 0", or None if Kafka accepts it.
-
-    Text with a placeholder is always accepted: only the worker can resolve it.
-    """
+    """Return what the value must be ("must be true or false"); None if Kafka accepts it, or it has a placeholder."""
     text = value_text(value).strip()
     if _PLACEHOLDER.search(text):
         return None

@@ -28,10 +28,7 @@ PatternType = Literal["literal", "prefixed"]
 
 @dataclass(frozen=True, order=True)
 class Acl:
-    """Operations that one principal is allowed on one resource of one cluster, from any host.
-
-    `operations` are Kafka's own names, in upper case. Source: KIP-11, KIP-290.
-    """
+    """Operations (Kafka's names) that a principal may do on a resource, from any host. Source: KIP-11, KIP-290."""
 
     cluster: str
     principal: str
@@ -74,10 +71,7 @@ def flows_without_addresses(topology: Topology, region: str | None = None) -> tu
 
 
 def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
-    """Return the minimal ACLs of a flow's Kafka users; tests prove on real brokers that they suffice.
-
-    A cluster whose principal is unknown, such as a certificate's, gets none.
-    """
+    """Return the minimal ACLs of a flow's users, none if a principal is unknown; tests try them on real brokers."""
     source = _User(flow.settings.source, kafka_principal(flow.source) or "")
     target = _User(flow.settings.target, kafka_principal(flow.target) or "")
     acls = [
@@ -220,10 +214,7 @@ def _resource(acl: Acl, pattern: str, name: str) -> _Resource:
 
 
 def _needed(acl: Acl, allowed: set[str], by_resource: Mapping[_Resource, set[str]]) -> set[str]:
-    """Return an ACL's operations that neither a wider ACL of the same user nor another operation grants.
-
-    Wider ACLs are looked up, since a topology has too many ACLs to compare each with every other.
-    """
+    """Return the operations that neither a wider ACL of the same user, looked up here, nor another operation grants."""
     resources = (_resource(acl, pattern, name) for pattern, name in wider_resources(acl.pattern, acl.name))
     wider = {operation for resource in resources for operation in by_resource.get(resource, ())}
     return {operation for operation in allowed - wider if not implying(operation) & (allowed | wider)}

@@ -57,9 +57,7 @@ def _alerts() -> Mapping[str, Sequence[Alert]]:
 def alert_rules(
     flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, runbooks: str | None, *, exporter: bool
 ) -> Iterator[Manifest]:
-    """Yield the Prometheus rules of a flow; `flows` are all those of the stack, and `exporter` adds the alerts on the
-    exporter's series.
-    """
+    """Yield a flow's rules; `flows` are all those of the stack, `exporter` adds alerts on the exporter's series."""
     groups = ["always"]
     if runs(flow.settings):
         groups += ["on_metrics", "on_exporter"] if exporter else ["on_metrics"]

@@ -1,6 +1,4 @@
-"""What differs between the API versions of Strimzi's resources, one function for each difference, and which stored
-workers cannot switch from `v1beta2` to `v1` in one step.
-"""
+"""What differs between the API versions of Strimzi's resources, and which workers cannot switch in one step."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -116,10 +116,7 @@ def client_settings(
     worker: Mapping[str, EffectiveSetting],
     kafka_version: str,
 ) -> dict[str, EffectiveSetting]:
-    """Return a client's effective settings by property, without Kafka's defaults; see `with_defaults`.
-
-    The connector's settings win over the workers', those over Connect's defaults, and what Connect fixes wins over all.
-    """
+    """Return a client's settings without Kafka's defaults. Connectors win over workers, and fixed values over all."""
     setter = "Connect" if client.side == "worker" else "MirrorMaker"
     effective = {
         name: EffectiveSetting(value, "", setter, f"{setter} sets it unless it is configured.")

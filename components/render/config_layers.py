@@ -1,6 +1,4 @@
-"""Named layers of a configuration, and the function that merges them: a later layer wins, and each value keeps its
-origin. Of our own code it imports only the type of a property's value.
-"""
+"""Named layers of a configuration, and their merge: a later layer wins, and each value keeps its origin."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

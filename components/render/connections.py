@@ -180,10 +180,7 @@ def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
 
 
 def _worker_file_keys(cluster: Cluster) -> list[str]:
-    """Return the target's client properties that a worker's file with values contains.
-
-    Source: Strimzi 0.45 kafka_connect_config_generator.sh.
-    """
+    """Return what a worker's file with values has of the target. Source: 0.45 kafka_connect_config_generator.sh."""
     keys = ["bootstrap.servers", "security.protocol"]
     if cluster.tls is not None and cluster.tls.trust is not None:
         keys += [f"ssl.truststore.{key}" for key in ("location", "password", "type")]

@@ -145,10 +145,7 @@ DEFAULTS: dict[ConnectorRole, _Entries] = {
 
 
 def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> tuple[Layer, ...]:
-    """Return the layers of one connector, lowest first; `part` names one of several source connectors.
-
-    Credentials are placeholders that name Secrets; every other value is plain.
-    """
+    """Return the layers of a connector (or `part` of several), lowest first; its credentials are placeholders."""
     rack, label = _rack(flow, role), label_defaults(flow, role)
     return (
         *([layer(LayerName.DEFAULT, label, flow.expanded.where("connect.metrics"))] if label else ()),

@@ -1,7 +1,4 @@
-"""The Grafana dashboard of a stack: each flow on one line, then the chosen flows, then their checkpoints.
-
-What it shows is in `dashboard.yaml`. Source: Grafana's dashboard JSON model.
-"""
+"""The Grafana dashboard of a stack, with the tables of `dashboard.yaml`. Source: Grafana's dashboard JSON model."""
 
 import functools
 import hashlib

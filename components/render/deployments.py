@@ -30,10 +30,7 @@ FlowOutputs = dict[str, Any]
 
 @dataclass(frozen=True)
 class Deployment:
-    """The flows that share one set of workers: one flow, or all mirrors of a KafkaMirrorMaker2.
-
-    `name` is that of the workers.
-    """
+    """The flows that share the workers `name`: one flow, or all mirrors of a KafkaMirrorMaker2."""
 
     name: str
     flows: tuple[ResolvedFlow, ...]
@@ -69,9 +66,7 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
 
 
 def _heartbeat_workers(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
-    """Return the workers that only send the flow's heartbeats, and what they may read; none if the flow's own workers
-    do.
-    """
+    """Return the workers that only send the flow's heartbeats, if there are any, and what they may read."""
     sender = heartbeat_workers(flow)
     objects = (*access_objects(sender), *metrics_objects(sender), connect_object(sender)) if sender is not flow else ()
     return tuple(replace(planned, part="heartbeats") for planned in objects)

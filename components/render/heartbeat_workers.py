@@ -40,10 +40,7 @@ def heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
 
 
 def producer_conflicts(flow: ResolvedFlow) -> tuple[ProducerConflict, ...]:
-    """Return why the target's workers cannot send the flow's heartbeats; empty if they can or have none to send.
-
-    Source: Kafka's DefaultSslEngineFactory, SaslChannelBuilder.
-    """
+    """Return why target workers cannot send heartbeats, if so. Source: DefaultSslEngineFactory, SaslChannelBuilder."""
     if not flow.settings.connectors.heartbeat.enabled or flow.heartbeats_on == "target":
         return ()
     conflicts_of = {

@@ -90,9 +90,7 @@ def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
 
 
 def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
-    """Return the properties that a connector leaves out; None if it copies no configuration, or if that is not
-    known.
-    """
+    """Return the properties that a connector leaves out; None if that is not known, or if it copies none."""
     copies = str(config[_ENABLED]).lower() == "true"
     plain = str(config[_FILTER]).endswith(".DefaultConfigPropertyFilter")
     if not copies or not plain or config[_DEFAULTS_FROM] != "target":
@@ -106,9 +104,7 @@ def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | 
 
 
 def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
-    """One flow's entry of the document. If its source connectors differ, the entry says what the job needs to accept
-    the records of all of them.
-    """
+    """Return a flow's entry of the document, which accepts the records of all its source connectors."""
     settings = flow.settings
     sources = [source for _, source in each_source(settings)]
     effects = _effects(sources)
@@ -193,9 +189,7 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
 
 
 def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
-    """Return what the connectors exclude, including what only their Kafka version excludes: the job does not know
-    it.
-    """
+    """Return what the connectors exclude, with what only their Kafka version excludes, which the job cannot know."""
     settings, kafka = flow.settings, flow.expanded.kafka
     return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
 
@@ -256,9 +250,7 @@ def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:
 
 
 def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:
-    """Return how the job reaches a cluster: with the cluster's `validation` settings, otherwise as the connectors
-    do.
-    """
+    """Return how the job reaches a cluster: by its `validation` settings, otherwise as the connectors do."""
     cluster = flow.cluster(side)
     if as_connectors:
         cluster = cluster.model_copy(update={"validation": None})

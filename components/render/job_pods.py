@@ -80,10 +80,7 @@ GUARDED = {
 
 
 def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTOR) -> Mapping[str, Any]:
-    """Return the pod that Spark completes for each executor.
-
-    It has no access to the API server and no Secret: a task brings the logins that it needs, encrypted in transit.
-    """
+    """Return the pod that Spark completes for each executor. Tasks bring the logins, encrypted; it has no Secret."""
     container = {
         "name": container_name,
         "command": list(EXECUTOR_COMMAND),
@@ -192,9 +189,7 @@ def job_arguments(flow: FlowParameters, asked: InCluster, depth: str) -> Iterato
 
 
 def mounted(flow: FlowParameters, parameters: str, scratch: str) -> tuple[list[Manifest], list[Manifest]]:
-    """Return what the job's container mounts, and the volumes of its pod. `scratch` names the one for files of its
-    own.
-    """
+    """Return what the job's container mounts, and its pod's volumes; `scratch` names the one for its own files."""
     secrets = _mounted_secrets(flow)
     mounts: list[Manifest] = [
         {"name": "parameters", "mountPath": PARAMETERS_FOLDER, "readOnly": True},

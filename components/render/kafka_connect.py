@@ -1,6 +1,4 @@
-"""The KafkaConnect of a flow: workers that can read the flow's ConfigMaps and Secrets, usually the target's. A
-KafkaMirrorMaker2 shares the fields of its workers.
-"""
+"""The KafkaConnect of a flow, and the fields that its workers share with those of a KafkaMirrorMaker2."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -118,10 +116,7 @@ def worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
 
 
 def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
-    """Return the KafkaConnect of a flow, which also runs the connectors of `others`.
-
-    Source: Strimzi KafkaConnectSpec.
-    """
+    """Return the KafkaConnect of a flow, which also runs the connectors of `others`. Source: KafkaConnectSpec."""
     # Older operators mount the target's files themselves, and workers of the source have no connection to the target.
     sides: tuple[Side, ...] = ("source",) if flow.strimzi.keeps_values or flow.workers_on == "source" else SIDES
     template = rolling_annotations([(flow, flow.workers_on)])

@@ -174,10 +174,7 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
 
 
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
-    """Yield the workers that send the heartbeats, with their connectors, if the resource cannot run them.
-
-    Mirrors share these workers unless one needs its own workers at its source.
-    """
+    """Yield the workers of heartbeats that the resource cannot send; mirrors share them unless one has conflicts."""
     groups: dict[str, list[ResolvedFlow]] = {}
     for mirror in mirrors:
         if sends_heartbeats_apart(mirror):

@@ -33,10 +33,7 @@ Relabeling = dict[str, Any]
 
 
 def monitoring_objects(topology: Topology, stack: str, region: str | None) -> tuple[PlannedObject, ...]:
-    """Return the objects that watch the flows of a region, or all flows without one; none unless the topology asks.
-
-    The topology must have passed its checks.
-    """
+    """Return what watches the flows of a region (None: all), if the checked topology asks for it."""
     monitoring = topology.monitoring
     flows = flows_without_addresses(topology, region)
     if monitoring is None or not flows:
@@ -82,9 +79,7 @@ def _in(key: str, values: list[str]) -> dict[str, Any]:
 
 
 def relabelings(flows: Sequence[ResolvedFlow], stack: str) -> list[Relabeling]:
-    """Return what Prometheus does with each series of these workers: one name per metric, and the labels for stack and
-    flow.
-    """
+    """Return what Prometheus does with each series: one name per metric, and the labels for stack and flow."""
     names = [*_legacy_names(flows)]
     # Consumers write `_` for the dots of a topic; from Kafka 4.1 on they report the real name as well (KIP-1109).
     names.append({"sourceLabels": ["__name__", "topic"], "regex": rf"{RECORDS_LAG};.*\..*", "action": "drop"})

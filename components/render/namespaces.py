@@ -1,6 +1,4 @@
-"""The namespace of a flow with its ResourceQuota and LimitRange, and the Role with which workers read exactly the
-ConfigMaps and Secrets that their connectors need.
-"""
+"""The namespace of a flow with its limits, and the Role by which workers read exactly what connectors need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -42,9 +40,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
-    """Return the Role and RoleBinding that let the workers shared by these flows read everything their connectors refer
-    to.
-    """
+    """Return the Role and RoleBinding for everything that the connectors of workers shared by these flows read."""
     named = {reference for flow in flows for _, reference in user_references(flow.settings, flow.namespace)}
     config_maps = [config_map.name for flow in flows for config_map in connector_config_maps(flow)]
     config_maps += sorted(names_here(named, "ConfigMap", flows[0].namespace) - set(config_maps))

@@ -87,10 +87,7 @@ class PlannedObject:
 
 
 def needed_keys(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
-    """Return, for each object's key, the keys of the objects that must exist first.
-
-    These are the namespace and the objects whose roles `after` lists.
-    """
+    """Return, by object, the keys of those that must exist first: the namespace, and the roles in `after`."""
     earlier_keys: dict[str, tuple[str, ...]] = {}
     earlier: list[PlannedObject] = []
     for planned in objects:

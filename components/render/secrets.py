@@ -78,9 +78,7 @@ def secret_placeholders_for(text: str, provider: str, namespace: str) -> str:
 
 
 def user_references(flow: Flow, namespace: str) -> Iterator[tuple[str, ObjectReference]]:
-    """Yield what users refer to in the properties of workers, connectors and transforms, preceded by the path of the
-    key.
-    """
+    """Yield what users refer to in properties of workers, connectors and transforms, after the path of the key."""
     given = {
         "connect": {"config": flow.connect.config},
         "connectors": flow.connectors.model_dump(by_alias=True, exclude_unset=True),

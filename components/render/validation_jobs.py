@@ -165,10 +165,7 @@ _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirr
 def validation_objects(
     flows: Sequence[ResolvedFlow], stack: str, asked: InCluster | None, spark: SparkSettings = NO_SETTINGS
 ) -> tuple[PlannedObject, ...]:
-    """Return the objects that run the validation of a stack's flows; none unless the stack asks for them.
-
-    `spark` holds the Spark settings of the job.
-    """
+    """Return what runs the validation of a stack's flows, if the stack asks for it; `spark` are its settings."""
     if asked is None or not flows:
         return ()
     document = job_parameters(stack, tuple(flows))
@@ -187,10 +184,7 @@ def validation_objects(
 def flow_validation(
     flow: ResolvedFlow, deployed: Sequence[Manifest], document: Parameters, asked: InCluster, spark: SparkSettings
 ) -> Iterator[PlannedObject]:
-    """Yield the objects that validate one flow of the document, each after those that it needs.
-
-    `deployed` are the objects that are deployed in its namespace.
-    """
+    """Yield what validates one flow, in order; `deployed` are the objects that are deployed in its namespace."""
     name, namespace = validation_run_name(flow.name), flow.namespace
     (own,) = (parameters for parameters in document.flows if parameters.name == flow.name)
     parameters = _parameters(flow, document, asked)
@@ -236,11 +230,7 @@ def _too_large(flows: int, size: int) -> CannotRunError:
 
 
 def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
-    """Yield what the job may do: read the flow's connectors, and read and write its one verdict.
-
-    The rule's name also limits creation, because the job applies the ConfigMap under its name. The job reads no Secret
-    through the API: they are mounted. Executors need one more rule.
-    """
+    """Yield what the job may do: read the flow's connectors, and apply its one verdict. Secrets are mounted."""
     kinds: dict[str, list[str]] = {}
     for connector in flow.connectors or ():
         names = kinds.setdefault(connector.kind, [])

@@ -58,9 +58,7 @@ def _support(value: Any) -> Iterator[str]:
 
 
 def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
-    """Return the hooks of the resource `name`, if some deployed workers cannot change to the declared ones in one
-    step.
-    """
+    """Return the hooks of the resource `name`, if some deployed workers cannot become these in one step."""
     switches = planned.kind in REQUIRED and flow.strimzi.written_as is StrimziApi.V1
     exactly_once = flow.expanded.where("exactlyOnce") if enables(planned) else None
     if not switches and exactly_once is None:
@@ -123,10 +121,7 @@ def resolve_replication(name: str, replication: Replication, args: ReplicationAr
 
 
 def known_output(value: T) -> pulumi.Output[T]:
-    """Return an output of a plain value, without the outputs that `Output.from_input` creates for every value in it.
-
-    For 100 flows those are ten thousand.
-    """
+    """Return an output of a plain value, without the thousands that `Output.from_input` creates for all in it."""
     return pulumi.Output.from_input(None).apply(lambda _: value)
 
 
@@ -189,10 +184,6 @@ def _deleted_in_background(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_versions(api_version: str, kind: str) -> list[pulumi.Alias]:
-    """Return aliases for the kind's other API versions.
-
-    The API version is part of a custom resource's type and so of its URN: without aliases, a change of version would
-    delete a running connector and create it again.
-    """
+    """Return aliases for the kind's other API versions, so that a new version does not replace the object."""
     group, own = api_version.split("/")
     return [pulumi.Alias(type_=_type(f"{group}/{api}", kind)) for api in StrimziApi if api != own]

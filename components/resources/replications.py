@@ -58,10 +58,7 @@ class BidirectionalPrefixlessPairArgs(ReplicationArgs):
 
 
 class BidirectionalPrefixlessPair(pulumi.ComponentResource):
-    """Active/active replication of the same topics under the same names, without loops.
-
-    `outputs` maps the name of each half to its outputs, which are those of a ReplicationFlow.
-    """
+    """Active/active replication under the same names, without loops. `outputs` maps each half to its outputs."""
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
@@ -93,10 +90,7 @@ class ConnectClusterSplitArgs(ReplicationArgs):
 
 
 class ConnectClusterSplit(pulumi.ComponentResource):
-    """One flow on several Connect clusters, each in its own namespace with its own size and quota.
-
-    `outputs` maps the name of each part to its outputs, which are those of a ReplicationFlow.
-    """
+    """One flow on several Connect clusters, each in its own namespace. `outputs` maps each part to its outputs."""
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
@@ -110,19 +104,14 @@ class ConnectClusterSplit(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaMirrorMaker2Args(ReplicationArgs):
-    """Mirrors with their clusters and values; `targets` selects the resources by their target's alias (all without
-    it).
-    """
+    """Mirrors, clusters and values; `targets` selects resources by their target's alias (all without it)."""
 
     mirrors: MirrorMaker2
     targets: frozenset[str] | None = None
 
 
 class KafkaMirrorMaker2(pulumi.ComponentResource):
-    """One KafkaMirrorMaker2 for each target, and next to it what its API version cannot express.
-
-    `outputs` maps the name of each mirror to its outputs, which are those of a ReplicationFlow.
-    """
+    """One KafkaMirrorMaker2 for each target, and what it cannot express. `outputs` maps each mirror to its outputs."""
 
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
@@ -141,7 +130,5 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
 
 
 def _with_alias(other_type: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
-    """Return options that keep what a component of another type with this name owned, most importantly the
-    namespace.
-    """
+    """Return options that keep what a component of another type with this name owned, such as the namespace."""
     return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=[pulumi.Alias(type_=other_type)]))

@@ -1,6 +1,4 @@
-"""All components of a topology: one for each replication, and those for Kafka users, monitoring, and the validation job
-in the cluster.
-"""
+"""All components of a topology: its replications, and Kafka users, monitoring and the job in the cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -169,10 +169,7 @@ class ScramAuthentication(Model):
 
 
 class TlsAuthentication(Model):
-    """Mutual TLS with a PEM certificate chain and a PKCS#8 key in one Secret.
-
-    Source: KIP-651, Strimzi KafkaClientAuthenticationTls, which reads both from the same Secret.
-    """
+    """Mutual TLS with a PEM chain and a PKCS#8 key in one Secret. Source: KIP-651, KafkaClientAuthenticationTls."""
 
     type: Literal["tls"]
     secret: SecretReference
@@ -232,10 +229,7 @@ Address = Annotated[
 
 
 class ValidationAccess(Model):
-    """Login and trust of the validation job, where they differ from the connectors'.
-
-    The job reads topics and describes groups.
-    """
+    """Login and trust of the validation job, where they differ from the connectors'."""
 
     authentication: (
         Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")] | None
@@ -289,9 +283,7 @@ def credentials(authentication: Authentication | None) -> dict[str, Credential]:
 
 
 def secret_key(credential: Credential, own_secret: str, own_key: str) -> SecretKey:
-    """Return where a credential is in Kubernetes: in the Secret that it names, or in our own if it is a configuration
-    value.
-    """
+    """Return where a credential is: in the Secret that it names, or in our own for a configuration value."""
     if not isinstance(credential, ConfigValue):
         return credential
     # Our Secret is named after the replication. A name that Kubernetes refuses is a problem that `checks.names` reports

@@ -50,9 +50,7 @@ class Converter(Model):
 
 
 class Converters(Model):
-    """Converters that replace those that write bytes unchanged, for transforms that leave something other than
-    bytes.
-    """
+    """Converters for what transforms leave if it is not bytes."""
 
     key: Converter | None = optional("Writes keys; default: unchanged bytes.")
     value: Converter | None = optional("Writes values; default: unchanged bytes.")
@@ -163,10 +161,7 @@ class PartOffsetSyncs(Model):
 
 
 class SourcePart(SourceConnector):
-    """One of several source connectors of a flow; no two may select the same topic.
-
-    Keys that are not set here are as in the flow.
-    """
+    """One of several source connectors, each with its own topics. Keys that are not set are as in the flow."""
 
     topics: tuple[str, ...] = Field(description="Names or patterns of the topics that this connector replicates.")
     topics_exclude: tuple[str, ...] | None = optional("Names or patterns of topics that this connector leaves out.")

@@ -57,10 +57,7 @@ class OffsetSyncsLocation(StrEnum):
 
 
 class ExactlyOnce(StrEnum):
-    """Exactly-once delivery; running workers must all be `preparing` before they are `enabled`.
-
-    Source: KIP-618, worker property exactly.once.source.support.
-    """
+    """Exactly-once delivery; all running workers must be `preparing` before they are `enabled`. Source: KIP-618."""
 
     DISABLED = "disabled"
     PREPARING = "preparing"
@@ -284,9 +281,7 @@ class _EditorSchema(GenerateJsonSchema):
 
 
 def _require_kind(part: dict[str, Any]) -> None:
-    """Require the key that distinguishes alternatives: in a program the class does that, in a file only the key
-    does.
-    """
+    """Require the key that distinguishes alternatives: in a file nothing else does."""
     kind = part.get("properties", {}).get("kind", {})
     if "const" in kind and kind.pop("default", None) is not None:
         part["required"] = ["kind", *part.get("required", [])]

@@ -162,9 +162,7 @@ def _aliases(replication: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _spoilt(unknown: Path) -> Iterator[Path]:
-    """Yield the paths that are uncertain because one is unknown, including workers and the quota that they must
-    fit in.
-    """
+    """Yield the paths that are uncertain because one is unknown, with workers and the quota that they must fit in."""
     yield unknown
     for index, part in enumerate(unknown):
         # The last part may be a key that was meant to be one of them.

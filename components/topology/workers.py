@@ -152,10 +152,7 @@ class PodTemplate(TypedDict, total=False):
 
 @with_config(ConfigDict(extra="allow"))
 class ContainerTemplate(TypedDict, total=False):
-    """A container of the workers' pods; fields that are not listed are passed to Strimzi.
-
-    Source: Strimzi ContainerTemplate.
-    """
+    """A container of the workers' pods; other fields are passed to Strimzi. Source: Strimzi ContainerTemplate."""
 
     env: list[JsonObject]
     volumeMounts: list[JsonObject]

@@ -1,6 +1,4 @@
-"""Serves what `replicate exporter` reports: the newest status document and drift, as metric families. A scrape never
-causes a look.
-"""
+"""Serves what `replicate exporter` last saw as metric families; a scrape never causes a look."""
 
 import time
 from collections import Counter
@@ -53,10 +51,7 @@ _REPORTED = frozenset(
 
 
 def changed_by_hand(stack: OpenStack) -> Mapping[str, int]:
-    """Count, for each flow, the objects and fields that somebody changed, added or deleted.
-
-    Raises CannotRunError if the stack's cluster does not answer, or refuses.
-    """
+    """Count what somebody changed by hand, by flow; raises CannotRunError if the cluster does not answer."""
     return by_flow(compare_with_cluster(stack).drift, stack.declared_flows)
 
 
@@ -81,9 +76,7 @@ Sample = tuple[ExportedSeries, tuple[str, ...], float]
 
 
 def families(document: StatusDocument, worst: int, drift: DriftCounts = MappingProxyType({})) -> list[Metric]:
-    """Return every metric of a look. In each flow, only the `worst` partitions and groups have a series each. `drift`
-    contains the stacks that could be compared with their clusters.
-    """
+    """Return every metric of a look; only the `worst` partitions and groups of a flow have series of their own."""
     metrics = {exported: Metric(exported.name, exported.meaning, exported.type) for exported in series.ABOUT_FLOWS}
     for stack in document.stacks:
         for flow in stack.flows:

@@ -73,10 +73,7 @@ class PartitionLag:
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag of every partition that has one, and the remote topics that are missing.
-
-    `partitions` is the number of partitions that the flow replicates, and `ends` the sum of their end offsets.
-    """
+    """The lag of each partition that has one, the sum of all `ends`, and the remote topics that are missing."""
 
     partitions: int
     behind: tuple[PartitionLag, ...] = ()
@@ -104,9 +101,7 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """The newest published verdict. `current` says whether it judged the model that is declared now and accepted
-    nothing that is not accepted now.
-    """
+    """The newest published verdict; `current` if it judged the declared model and accepted nothing else than now."""
 
     verdict: Verdict
     at: datetime
@@ -116,9 +111,7 @@ class VerdictFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """Of the certificates in a key of a Secret, the one that expires first; `secret` is namespace and name of the
-    Secret.
-    """
+    """The first certificate to expire in a key of a Secret (namespace and name)."""
 
     secret: str
     key: str
@@ -141,10 +134,7 @@ class LoginFacts:
 
 @dataclass(frozen=True)
 class FlowFacts:
-    """Everything that was seen about a flow at `now_ms` (ms since 1970, by this machine's clock).
-
-    `heartbeat_ms` is when the newest heartbeat on the target was emitted; None if there is none.
-    """
+    """What was seen of a flow at `now_ms` (this machine's clock); `heartbeat_ms` is None without a heartbeat."""
 
     now_ms: int
     connectors: tuple[ConnectorFacts, ...] | NoAnswer

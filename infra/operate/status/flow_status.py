@@ -49,10 +49,7 @@ class PartitionStatus(DocumentPart):
 
 
 class LagStatus(DocumentPart):
-    """`records` is an upper bound; `seconds` is the age of the oldest record that may not be on the target.
-
-    `ends` is the sum of the end offsets of all source partitions.
-    """
+    """`records` is an upper bound, `seconds` the age of the oldest one, and `ends` the sum of all end offsets."""
 
     records: int
     seconds: float | None
@@ -72,10 +69,7 @@ class CertificateStatus(DocumentPart):
 
 
 class LoginStatus(DocumentPart):
-    """The login that the connectors use on one cluster; `accepted` is null if that is not known.
-
-    `why` says why the cluster refuses it, or why it or a certificate could not be checked.
-    """
+    """The connectors' login on one cluster. `accepted` is null if unknown; `why` explains a refusal, or a gap."""
 
     cluster: str
     accepted: bool | None
@@ -157,10 +151,7 @@ LISTED = 5
 
 
 def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LISTED) -> FlowStatus:
-    """Judge one flow. It could fail over now only if every question was answered and nothing prevents it.
-
-    `listed` is how many partitions and groups the status lists, worst first; None lists all.
-    """
+    """Judge one flow: it can fail over if nothing prevents it. `listed` limits partitions and groups (None: all)."""
     reasons = [
         *_of_logins(facts),
         *_of_connectors(facts),

@@ -1,6 +1,4 @@
-"""What Kubernetes reports about a stack's flows: the operator's reports, and the newest published verdicts. Only
-reads.
-"""
+"""Reads what Kubernetes reports about a stack's flows: the operator's reports, and published verdicts."""
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor

@@ -83,9 +83,7 @@ def can_be_tried(declared: Cluster, login: ClusterParameters) -> bool:
 def login_facts(
     alias: str, read: Callable[[], tuple[CertificateFacts, ...]], ask: Callable[[], object] | None
 ) -> LoginFacts:
-    """Read the certificates for a cluster. With `ask`, also query the cluster with the connectors' login, even if a
-    certificate cannot be read. `read` and `ask` may raise NoAnswerError.
-    """
+    """Read a cluster's certificates, and try its login if there is an `ask`; both may raise NoAnswerError."""
     facts: tuple[CertificateFacts, ...] = ()
     unread = ""
     try:
@@ -109,10 +107,7 @@ T = TypeVar("T")
 
 
 def look(stacks: Sequence[OpenStack], listed: int | None = LISTED) -> StatusDocument:
-    """Return the status of every flow of these stacks, in parallel, with this many partitions and groups (None: all).
-
-    Raises ReplicationError for a topology with mistakes.
-    """
+    """Return the status of every flow, in parallel, with this many partitions and groups (None: all)."""
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
         statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed), stacks))
@@ -155,9 +150,7 @@ def _look_at_stack(stack: OpenStack, listed: int | None) -> StackStatus:
 
 @dataclass(frozen=True)
 class Readers:
-    """The Kafka clusters of a stack, for questions that may remain without an answer. If Kubernetes is `down`, it is
-    not asked for each credential.
-    """
+    """The Kafka clusters of a stack, which may not answer; if Kubernetes is `down`, it is asked for no credential."""
 
     stack: OpenStack
     down: NoAnswer | None = None

@@ -231,10 +231,7 @@ def proof_of(data: Mapping[str, str]) -> FlowProof:
 
 
 def spec_change(item: "Object") -> SpecChange:
-    """Who wrote the spec of an object last, and when; its creation if that is not recorded.
-
-    A change of a status, label or annotation does not change what is replicated.
-    """
+    """Return who last wrote the spec, and when. Status, labels and annotations do not change what is replicated."""
     from infra.kubernetes.managed_fields import newest_writer
 
     writer = newest_writer(item, "spec")

@@ -69,10 +69,7 @@ class Predecessor:
 
 
 def read_plan(stacks: Path) -> PromotionPlan | None:
-    """The checked plan of a folder of stacks; None if the folder has no plan.
-
-    Raises ReplicationError for its mistakes, CannotRunError or OSError if there is a plan that cannot be read.
-    """
+    """Return the checked plan, if there is one; raises ReplicationError, or CannotRunError or OSError if unreadable."""
     file = stacks / FILE_NAME
     if not os.path.lexists(file):
         return None
@@ -226,10 +223,7 @@ def stacks_in_order(plan: PromotionPlan) -> tuple[str, ...]:
 
 
 def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -> tuple[str, ...]:
-    """The stacks of one environment in the order of promotion, or of all environments if `name` is None.
-
-    `stacks` is the plan's folder. Raises CannotRunError for an unknown name.
-    """
+    """Return the stacks of an environment (None: of all) in order; raises CannotRunError for an unknown one."""
     if name is None:
         return stacks_in_order(plan)
     for environment in plan.environments:

@@ -66,9 +66,7 @@ class FlowState:
 
     @property
     def proven_since(self) -> datetime | None:
-        """When the flow was first proven after its last change; the time of the latest validation if the series began
-        before that change.
-        """
+        """When the flow was first proven after its last change: since the series began, or by the last validation."""
         if self.proof is None:
             return None
         begun = self.proof.passing_since
@@ -107,10 +105,7 @@ class StackState:
 def reasons_against(
     state: StackState, model_digest: str, soak_minutes: float = 0, now: datetime | None = None
 ) -> tuple[Problem, ...]:
-    """Everything that `state` lacks before a stack with this digest may follow it; nothing if it is proven.
-
-    The soak time, and a proof from the future, are judged only if `now` is given.
-    """
+    """Return what `state` lacks before a stack with this digest may follow; times are judged only if `now` is given."""
     if code := _missing_model(state, model_digest):
         return (_problem(code, state=state, wanted=model_digest),)
     problems = [problem for flow in state.flows for problem in _against_flow(state, flow, now)]

@@ -38,10 +38,7 @@ class SecretWrite:
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How the Job of a flow ended; `failure` is empty if it is complete, `started` None if it never started.
-
-    It may be a SparkApplication. `secret` is the Secret of the flow that was written last.
-    """
+    """How a Job or SparkApplication ended: no `failure` if complete. `secret` is the flow's Secret written last."""
 
     job: Reference
     started: datetime | None
@@ -290,10 +287,7 @@ _SHOWN = 3
 
 
 def against_applied(settings: StackSettings) -> tuple[Problem, ...]:
-    """Everything in which the cluster differs from what this revision renders; nothing if it holds exactly that.
-
-    Raises CannotRunError if the cluster does not answer.
-    """
+    """Return every difference of the cluster from what is rendered; raises CannotRunError if it does not answer."""
     with OpenStack(settings) as opened:
         return tuple(sorted(differences(compare_with_cluster(opened))))
 

@@ -105,10 +105,7 @@ class Promotion:
 
 
 def promote(run: Promotion) -> int:
-    """Promote every stack in order; returns the exit code of the first validation that does not pass, or 0.
-
-    Raises ReplicationError if the rule refuses a stack, CannotRunError if something could not be done.
-    """
+    """Promote every stack in order; return the exit code of the first validation that does not pass, or 0."""
     chosen = _chosen(run.plan, run.request)
     for stack in chosen:
         settings = read_settings(stack, run.request.stacks)
@@ -208,9 +205,7 @@ def _preview(run: Promotion, settings: StackSettings) -> _Preview:
 
 
 def _not_fixed_by_deploying(state: StackState, problems: tuple[Problem, ...]) -> list[Problem]:
-    """The problems that remain after a deployment: a validation that failed since the last change, or a manual change.
-    A missing or outdated proof may just be left over from an interrupted run.
-    """
+    """Return the problems that a deployment leaves: a validation that failed since the change, or a change by hand."""
     by_hand = {
         f"stack {state.stack}, flow {flow.name}" for flow in state.flows if not flow.changed_by.startswith(_PULUMI)
     }
