@@ -168,6 +168,12 @@ def _named_texts(scope: ast.Module | ast.FunctionDef) -> Named:
             case ast.Assign(targets=[ast.Name() as target], value=value):
                 assigned.add(target)
                 given.setdefault(target.id, []).append((target.lineno, _text(value, {})))
+            case ast.Assign(targets=[ast.Tuple(elts=[*names])], value=ast.Tuple(elts=[*values])) if len(names) == len(
+                values
+            ):
+                assigned |= set(names)
+                for target, value in zip(names, values, strict=True):
+                    given.setdefault(ast.unparse(target), []).append((target.lineno, _text(value, {})))
             case ast.Name(id=name, ctx=ast.Store()) if node not in assigned:
                 given.setdefault(name, []).append((node.lineno, "…"))
             case ast.arg(arg=name):

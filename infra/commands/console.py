@@ -56,13 +56,8 @@ def confirm_or_end(question: str) -> None:
         if sys.stdin.isatty():
             raise
         typer.echo()
-        raise CannotRunError(
-            "no-terminal",
-            "the question cannot be asked",
-            "standard input",
-            "It is closed, or it is not a terminal.",
-            "add `--yes` to go ahead without confirmation.",
-        ) from None
+        why, remedy = "It is closed, or it is not a terminal.", "add `--yes` to go ahead without confirmation."
+        raise CannotRunError("no-terminal", "the question cannot be asked", "standard input", why, remedy) from None
     if not agreed:
         raise typer.Abort
 

@@ -70,12 +70,10 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
     out.print(f"{mark} {read} to read: {result}", soft_wrap=True)
     out.print(escape(f"written to {shown(write_record(settings, record))}"), soft_wrap=True)
     if not record.passed:
-        raise RefusedError(
-            "drill-failed",
-            f"of {read}: {result}",
-            f"flow {flow.name}",
-            f"On {flow.target.alias}, a group has to read every record that it has not consumed.",
+        why = f"On {flow.target.alias}, a group has to read every record that it has not consumed."
+        remedy = (
             f"check with `replicate status {settings.stack}` whether the flow keeps up, and raise "
             f"`--catch-up-seconds` if it does not; otherwise `replicate validate {settings.stack}` names what is "
-            "missing.",
+            "missing."
         )
+        raise RefusedError("drill-failed", f"of {read}: {result}", f"flow {flow.name}", why, remedy)

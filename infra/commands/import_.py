@@ -281,13 +281,8 @@ def _found(sources: Sequence[str], context: str | None, namespace: str | None) -
     if sources:
         return read_objects(sources, namespace or "default")
     if context is None:
-        raise CannotRunError(
-            "nothing-named",
-            "neither a file nor a cluster is named",
-            "the arguments",
-            "Nothing can be read.",
-            "name files, `-` for standard input, or a cluster with `--context`.",
-        )
+        why, remedy = "Nothing can be read.", "name files, `-` for standard input, or a cluster with `--context`."
+        raise CannotRunError("nothing-named", "neither a file nor a cluster is named", "the arguments", why, remedy)
     return read_documents(f"context {context}", objects_of(context, namespace))
 
 
@@ -295,25 +290,18 @@ def _refuse_unknown(operator: str) -> None:
     try:
         strimzi(operator)
     except ValueError:
-        raise CannotRunError(
-            "not-a-version",
-            f"`{operator}` is not a version of Strimzi",
-            "--strimzi",
-            "The version decides which fields the objects have.",
-            "give a version such as `1.2` or `0.45`.",
-        ) from None
+        what, why = f"`{operator}` is not a version of Strimzi", "The version decides which fields the objects have."
+        remedy = "give a version such as `1.2` or `0.45`."
+        raise CannotRunError("not-a-version", what, "--strimzi", why, remedy) from None
 
 
 def _refuse_bad_names(environment: str, namespace: str, region: str) -> None:
     for option, given in (("--environment", environment), ("--namespace", namespace)):
         if not is_label(given):
-            raise CannotRunError(
-                "bad-name",
-                f"`{given}` cannot be the name of {'an' if option == '--environment' else 'a'} {option.lstrip('-')}",
-                option,
-                "It becomes part of the names of files, stacks and objects.",
-                "give lower-case letters, digits and hyphens, such as `prod`.",
-            )
+            what = f"`{given}` cannot be the name of {'an' if option == '--environment' else 'a'} {option.lstrip('-')}"
+            why = "It becomes part of the names of files, stacks and objects."
+            remedy = "give lower-case letters, digits and hyphens, such as `prod`."
+            raise CannotRunError("bad-name", what, option, why, remedy)
     if not region.strip():
         raise CannotRunError("bad-name", "the region is empty", "--region", "Clusters need one.", "name a region.")
 

@@ -129,13 +129,9 @@ def _with_stacks(context: typer.Context, folder: str) -> Project:
         return project
     stacks = Path(folder).resolve()
     if not stacks.is_dir():
-        raise CannotRunError(
-            "no-stacks-folder",
-            "there is no such folder",
-            str(stacks),
-            "`--stacks` names the folder of the stack files.",
-            "name a folder with Pulumi.STACK.yaml and topologies/ in it, or leave the option out.",
-        )
+        why = "`--stacks` names the folder of the stack files."
+        remedy = "name a folder with Pulumi.STACK.yaml and topologies/ in it, or leave the option out."
+        raise CannotRunError("no-stacks-folder", "there is no such folder", str(stacks), why, remedy)
     return replace(project, stacks=stacks)
 
 

@@ -47,13 +47,9 @@ def review(
         _review_folder(yaml.resolve(), out, against, namespace)
         return
     if namespace is not None:
-        raise CannotRunError(
-            "option-without-yaml",
-            "`--namespace` is given without `--yaml`",
-            "--namespace",
-            "The topology of a stack names its namespaces.",
-            "leave it out, or name a folder with `--yaml`.",
-        )
+        what, why = "`--namespace` is given without `--yaml`", "The topology of a stack names its namespaces."
+        remedy = "leave it out, or name a folder with `--yaml`."
+        raise CannotRunError("option-without-yaml", what, "--namespace", why, remedy)
     _review_stacks(project or find_project(Path.cwd()), out, against)
 
 

@@ -71,13 +71,8 @@ def status(
 
 def _refuse_watched(watch: bool) -> None:
     if watch:
-        raise CannotRunError(
-            "history-watched",
-            "`--history` is given with `--watch`",
-            "--history",
-            "The history changes only when a validation is published.",
-            "leave `--watch` out.",
-        )
+        what, why = "`--history` is given with `--watch`", "The history changes only when a validation is published."
+        raise CannotRunError("history-watched", what, "--history", why, "leave `--watch` out.")
 
 
 def _show_history(stacks: Sequence[OpenStack], verdicts: int, as_json: bool) -> NoReturn:

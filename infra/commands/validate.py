@@ -114,41 +114,22 @@ def _end_unchecked(error: ReplicationError) -> NoReturn:
 def _refuse_files(report: Path, html: Path | None) -> None:
     """Raise CannotRunError for files that cannot be written, before Spark starts."""
     if html is not None and html.resolve() == report.resolve():
-        raise CannotRunError(
-            "same-file",
-            "`--html` and `--report` name the same file",
-            str(html),
-            "The page would overwrite the report.",
-            "give the page a file of its own, such as `report.html`.",
-        )
+        why, remedy = "The page would overwrite the report.", "give the page a file of its own, such as `report.html`."
+        raise CannotRunError("same-file", "`--html` and `--report` name the same file", str(html), why, remedy)
     for option, file in (("--report", report), ("--html", html)):
         if file is not None and not file.parent.is_dir():
-            raise CannotRunError(
-                "report-not-written",
-                "its folder does not exist",
-                str(file),
-                f"The report goes to the file that {option} names.",
-                f"give {option} a writable path.",
-            )
+            what, why = "its folder does not exist", f"The report goes to the file that {option} names."
+            raise CannotRunError("report-not-written", what, str(file), why, f"give {option} a writable path.")
 
 
 def _stack(stack: str | None, context: str | None) -> str:
     if stack is None:
-        raise CannotRunError(
-            "nothing-named",
-            "neither a stack nor a topology is named",
-            "the arguments",
-            "Nothing can be validated.",
-            "name a stack, or the file of a topology with `--topology`.",
-        )
+        why, remedy = "Nothing can be validated.", "name a stack, or the file of a topology with `--topology`."
+        raise CannotRunError("nothing-named", "neither a stack nor a topology is named", "the arguments", why, remedy)
     if context is not None:
-        raise CannotRunError(
-            "option-without-topology",
-            "`--context` is given with a stack",
-            "--context",
-            "A stack's file says which cluster the stack is deployed to.",
-            "leave it out, or set `kubernetes:context` in the stack file.",
-        )
+        why = "A stack's file says which cluster the stack is deployed to."
+        remedy = "leave it out, or set `kubernetes:context` in the stack file."
+        raise CannotRunError("option-without-topology", "`--context` is given with a stack", "--context", why, remedy)
     return stack
 
 

@@ -57,13 +57,10 @@ def _folder(folder: Path) -> Base:
     for place in (folder, folder / "stacks"):
         if any(place.glob("Pulumi.*.yaml")) or (place / "topologies").is_dir():
             return Base(str(folder), place)
-    raise CannotRunError(
-        "nothing-to-compare-with",
-        "the folder contains neither stack files nor an earlier render",
-        str(folder),
-        "A folder to compare with contains Pulumi.STACK.yaml and topologies/, or was written by `replicate render`.",
-        "name another folder or a git ref; for a branch with the name of a folder, write refs/heads/NAME.",
-    )
+    what = "the folder contains neither stack files nor an earlier render"
+    why = "A folder to compare with contains Pulumi.STACK.yaml and topologies/, or was written by `replicate render`."
+    remedy = "name another folder or a git ref; for a branch with the name of a folder, write refs/heads/NAME."
+    raise CannotRunError("nothing-to-compare-with", what, str(folder), why, remedy)
 
 
 def _merge_base(stacks: Path) -> str:
@@ -72,14 +69,12 @@ def _merge_base(stacks: Path) -> str:
             answer = git(stacks, "merge-base", "HEAD", branch)
             if answer.returncode == 0:
                 return answer.stdout.decode().strip()
-    raise CannotRunError(
-        "no-base-commit",
-        "there is no commit to compare with",
-        str(stacks),
+    why = (
         "Without `--against` it is the commit at which the branch left the main branch, but this branch has no "
-        f"commit in common with any of {', '.join(MAIN_BRANCHES)}. A shallow clone may lack that commit.",
-        "name a git ref or a folder with `--against`, or fetch the whole history.",
+        f"commit in common with any of {', '.join(MAIN_BRANCHES)}. A shallow clone may lack that commit."
     )
+    remedy = "name a git ref or a folder with `--against`, or fetch the whole history."
+    raise CannotRunError("no-base-commit", "there is no commit to compare with", str(stacks), why, remedy)
 
 
 def branch_point(against: str | None, stacks: Path) -> str:
@@ -88,26 +83,20 @@ def branch_point(against: str | None, stacks: Path) -> str:
         return _merge_base(stacks)
     answer = git(stacks, "merge-base", "HEAD", _commit(against, stacks))
     if answer.returncode != 0:
-        raise CannotRunError(
-            "no-common-commit",
-            f"this branch and `{against}` have no commit in common",
-            str(stacks),
-            "A review shows what a branch added since it left the other; a shallow clone may lack that commit.",
-            "name the ref that the branch will be merged into, or fetch the whole history.",
-        )
+        what = f"this branch and `{against}` have no commit in common"
+        why = "A review shows what a branch added since it left the other; a shallow clone may lack that commit."
+        remedy = "name the ref that the branch will be merged into, or fetch the whole history."
+        raise CannotRunError("no-common-commit", what, str(stacks), why, remedy)
     return answer.stdout.decode().strip()
 
 
 def _commit(ref: str, stacks: Path, *, or_folder: bool = False) -> str:
     answer = git(stacks, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if answer.returncode != 0:
-        raise CannotRunError(
-            "unknown-git-ref",
-            f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is not a git ref",
-            str(stacks),
-            "The stack files of a ref are read from the repository that contains the current ones.",
-            f"name a branch, tag or commit that `git rev-parse` knows{', or a folder' if or_folder else ''}.",
-        )
+        what = f"`{ref}` is neither a folder nor a git ref" if or_folder else f"`{ref}` is not a git ref"
+        why = "The stack files of a ref are read from the repository that contains the current ones."
+        remedy = f"name a branch, tag or commit that `git rev-parse` knows{', or a folder' if or_folder else ''}."
+        raise CannotRunError("unknown-git-ref", what, str(stacks), why, remedy)
     return answer.stdout.decode().strip()
 
 
@@ -142,13 +131,9 @@ def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) 
     top = Path(git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
     archive = git(top, "archive", "--format=tar", tree)
     if archive.returncode != 0:
-        raise CannotRunError(
-            "git-failed",
-            f"git cannot read `{prefix}` of {commit[:10]}: {archive.stderr.decode().strip()}",
-            str(stacks),
-            "The stack files of a ref come from `git archive`.",
-            "fetch the missing commits.",
-        )
+        what = f"git cannot read `{prefix}` of {commit[:10]}: {archive.stderr.decode().strip()}"
+        why = "The stack files of a ref come from `git archive`."
+        raise CannotRunError("git-failed", what, str(stacks), why, "fetch the missing commits.")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
 
@@ -157,22 +142,14 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
     """Run git in a folder's repository; the caller judges the exit code. Raises CannotRunError without either."""
     executable = shutil.which("git")
     if executable is None:
-        raise CannotRunError(
-            "git-missing",
-            "`git` is not installed",
-            "PATH",
-            "It is needed to read refs.",
-            "install git, or compare with a folder.",
-        )
+        remedy = "install git, or compare with a folder."
+        raise CannotRunError("git-missing", "`git` is not installed", "PATH", "It is needed to read refs.", remedy)
     answer = subprocess.run([executable, "-C", str(stacks), *arguments], capture_output=True, check=False)
     if answer.returncode == 128 and b"not a git repository" in answer.stderr:
-        raise CannotRunError(
-            "no-git-repository",
-            "the stack files are not in a git repository",
-            str(stacks),
-            "Refs are read from the repository of the stack files.",
-            "keep them in one; without it, `replicate diff --against DIR` compares with a folder.",
-        )
+        what = "the stack files are not in a git repository"
+        why = "Refs are read from the repository of the stack files."
+        remedy = "keep them in one; without it, `replicate diff --against DIR` compares with a folder."
+        raise CannotRunError("no-git-repository", what, str(stacks), why, remedy)
     return answer
 
 
@@ -275,12 +252,9 @@ def changed_paths(since: str, root: Path) -> tuple[str, ...]:
     ):
         answer = git(root, *arguments)
         if answer.returncode != 0:
-            raise CannotRunError(
-                "git-failed",
-                f"git cannot list what changed since {since[:10]}: {answer.stderr.decode().strip()}",
-                str(root),
-                "The review covers only the stacks that a change touches.",
-                "correct what git reports, or fetch the missing commits.",
-            )
+            what = f"git cannot list what changed since {since[:10]}: {answer.stderr.decode().strip()}"
+            why = "The review covers only the stacks that a change touches."
+            remedy = "correct what git reports, or fetch the missing commits."
+            raise CannotRunError("git-failed", what, str(root), why, remedy)
         changed += [path for path in answer.stdout.decode().split("\0") if path]
     return tuple(sorted(set(changed)))

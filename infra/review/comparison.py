@@ -161,13 +161,9 @@ def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comp
     """Compare the named stacks, or all stacks of both sides. Raises CannotRunError for one that neither side has."""
     chosen = tuple(names) or tuple(sorted({*stack_names(stacks), *_names_of(base)}))
     if base.rendered and (base.folder / "kustomization.yaml").is_file() and len(chosen) != 1:
-        raise CannotRunError(
-            "stack-not-named",
-            "an earlier render can be compared with one stack only",
-            str(base.folder),
-            "It contains the objects of one stack and does not name the stack.",
-            "name the stack.",
-        )
+        what = "an earlier render can be compared with one stack only"
+        why = "It contains the objects of one stack and does not name the stack."
+        raise CannotRunError("stack-not-named", what, str(base.folder), why, "name the stack.")
     return tuple(_compared(stack, stacks, base) for stack in chosen)
 
 

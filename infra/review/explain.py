@@ -221,13 +221,9 @@ def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
 def _unknown_property(readers: Iterable[Reader], flow: str, name: str) -> CannotRunError:
     known = {explained.name for reader in readers for explained in reader.properties}
     similar = nearest(name, known) or nearest((split_prefix(name) or ("", name))[1], known)
-    return CannotRunError(
-        "unknown-property",
-        f"no property `{name}`",
-        f"flow `{flow}`",
-        "Its connectors, their clients and its workers do not have it.",
-        f"name `{similar}`." if similar else "list them all with `--all` instead of a name.",
-    )
+    why = "Its connectors, their clients and its workers do not have it."
+    remedy = f"name `{similar}`." if similar else "list them all with `--all` instead of a name."
+    return CannotRunError("unknown-property", f"no property `{name}`", f"flow `{flow}`", why, remedy)
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:

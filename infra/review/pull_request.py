@@ -91,13 +91,9 @@ def write_result(out: Path, comment: str, stacks: Sequence[str], deployable: Seq
 def require_own_folder(out: Path) -> None:
     """Raise CannotRunError for a folder that contains anything not written by a review."""
     if out.exists() and not (out.is_dir() and ((out / _RESULT).is_file() or not any(out.iterdir()))):
-        raise CannotRunError(
-            "folder-not-empty",
-            "the folder contains files that an earlier review did not write",
-            str(out),
-            "A review replaces the contents of the folder.",
-            "name an empty or new folder with `--out`.",
-        )
+        what = "the folder contains files that an earlier review did not write"
+        why = "A review replaces the contents of the folder."
+        raise CannotRunError("folder-not-empty", what, str(out), why, "name an empty or new folder with `--out`.")
 
 
 def comment_text(comparisons: Sequence[Comparison], plan: Sequence[Problem] = ()) -> str:

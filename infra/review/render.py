@@ -57,13 +57,9 @@ def is_rendered(folder: Path) -> bool:
 def write_files(files: Mapping[str, str], folder: Path) -> None:
     """Write a rendered stack, replacing an earlier one. Raises CannotRunError for a folder with anything else in it."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not is_rendered(folder)):
-        raise CannotRunError(
-            "folder-not-empty",
-            "the folder contains files that an earlier render did not write",
-            str(folder),
-            "Rendering replaces the contents of the folder.",
-            "name an empty or new folder with `--out`.",
-        )
+        what = "the folder contains files that an earlier render did not write"
+        why = "Rendering replaces the contents of the folder."
+        raise CannotRunError("folder-not-empty", what, str(folder), why, "name an empty or new folder with `--out`.")
     stale = [path for path in folder.rglob("*.yaml") if path.relative_to(folder).as_posix() not in files]
     for path in stale:
         path.unlink()

@@ -106,13 +106,10 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         ) from error
     except (ReplicationError, ValueError, TypeError, KeyError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise UnreadableBaseError(
-            "base-unreadable",
-            f"this version cannot read the topology of stack `{stack}` as it was at {base.label}",
-            _topology_file(stack, base),
-            f"It says: {reason}.",
-            "compare with a later ref, or with a folder of an earlier `replicate render`.",
-        ) from error
+        what = f"this version cannot read the topology of stack `{stack}` as it was at {base.label}"
+        why = f"It says: {reason}."
+        remedy = "compare with a later ref, or with a folder of an earlier `replicate render`."
+        raise UnreadableBaseError("base-unreadable", what, _topology_file(stack, base), why, remedy) from error
 
 
 def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
@@ -153,13 +150,8 @@ def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:
         try:
             data = yaml.load(path.read_text(), yaml.CSafeLoader)
         except yaml.YAMLError as error:
-            raise CannotRunError(
-                "render-unreadable",
-                f"the file is not YAML: {error}",
-                str(path),
-                "`replicate render` wrote YAML, so somebody changed the file.",
-                "render again.",
-            ) from error
+            what, why = f"the file is not YAML: {error}", "`replicate render` wrote YAML, so somebody changed the file."
+            raise CannotRunError("render-unreadable", what, str(path), why, "render again.") from error
         if path.name == "required-secrets.yaml":
             yield from _required_secrets(data, folder.name)
         elif path.name != "kustomization.yaml":

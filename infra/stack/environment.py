@@ -91,13 +91,10 @@ class ClusterEnvironment:
     def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> Iterator[Workspace]:  # noqa: ARG002
         project = find_project(self.settings.stacks)
         if project.stacks != self.settings.stacks.resolve():
-            raise CannotRunError(
-                "stack-outside-project",
-                f"stack `{self.settings.stack}` is not one of this project",
-                shown(self.settings.stacks),
-                f"Pulumi reads the stack files of this project in {shown(project.stacks)}.",
-                "leave out `--stacks`, or set `stackConfigDir` in Pulumi.yaml to that folder.",
-            )
+            what = f"stack `{self.settings.stack}` is not one of this project"
+            why = f"Pulumi reads the stack files of this project in {shown(project.stacks)}."
+            remedy = "leave out `--stacks`, or set `stackConfigDir` in Pulumi.yaml to that folder."
+            raise CannotRunError("stack-outside-project", what, shown(self.settings.stacks), why, remedy)
         yield Workspace(project.folder, project.name, provider_variables(overwrite=overwrite))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:  # noqa: ARG002

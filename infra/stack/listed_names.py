@@ -80,13 +80,9 @@ def _of_cluster(value: object, path: Path) -> ClusterNames:
 def refuse_unknown(names: Mapping[str, ClusterNames], aliases: set[str], path: Path) -> None:
     """Raise a CannotRunError if a file has names of a cluster that no topology has."""
     if unknown := sorted(str(alias) for alias in names if alias not in aliases):
-        raise CannotRunError(
-            "unknown-alias",
-            f"the topology has no cluster `{unknown[0]}`",
-            shown(path),
-            "No flow reads from such a cluster, so these names would have no effect.",
-            f"name one of these: {', '.join(sorted(aliases))}.",
-        )
+        why = "No flow reads from such a cluster, so these names would have no effect."
+        remedy = f"name one of these: {', '.join(sorted(aliases))}."
+        raise CannotRunError("unknown-alias", f"the topology has no cluster `{unknown[0]}`", shown(path), why, remedy)
 
 
 def _no_list(path: Path, what: str) -> CannotRunError:

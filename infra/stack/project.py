@@ -26,13 +26,10 @@ class Project:
     def stacks_inside(self) -> PurePosixPath:
         """Return the folder of the stack files, relative to the project. Raises CannotRunError if it is elsewhere."""
         if not self.stacks.is_relative_to(self.folder):
-            raise CannotRunError(
-                "stacks-outside-project",
-                f"the stack files are outside the project in {self.folder}",
-                str(self.stacks),
-                "Git reports only what changed in the project's folder.",
-                "name a folder inside the project with `--stacks`, or another project with `--project`.",
-            )
+            what = f"the stack files are outside the project in {self.folder}"
+            why = "Git reports only what changed in the project's folder."
+            remedy = "name a folder inside the project with `--stacks`, or another project with `--project`."
+            raise CannotRunError("stacks-outside-project", what, str(self.stacks), why, remedy)
         return PurePosixPath(self.stacks.relative_to(self.folder).as_posix())
 
 
@@ -47,37 +44,25 @@ def find_project(start: Path) -> Project:
     for candidate in (folder, *folder.parents):
         if (candidate / FILE_NAME).is_file():
             return read_project(candidate)
-    raise CannotRunError(
-        "no-project",
-        f"there is no {FILE_NAME}",
-        str(folder),
-        "Neither this folder nor any folder above it is a project, so there are no stacks to work on.",
-        "change to your project's folder, give `--project DIR`, or write a new project with `replicate init DIR`.",
-    )
+    why = "Neither this folder nor any folder above it is a project, so there are no stacks to work on."
+    remedy = "change to your project's folder, give `--project DIR`, or write a new project with `replicate init DIR`."
+    raise CannotRunError("no-project", f"there is no {FILE_NAME}", str(folder), why, remedy)
 
 
 def read_project(folder: Path) -> Project:
     """Return the project of this very folder; its stack files are where Pulumi looks. Raises CannotRunError."""
     file = folder.resolve() / FILE_NAME
     if not file.is_file():
-        raise CannotRunError(
-            "no-project",
-            f"there is no {FILE_NAME}",
-            str(file.parent),
-            "A project is a folder with that file.",
-            f"name the folder of a project, or write a new one with `replicate init {folder}`.",
-        )
+        what = f"there is no {FILE_NAME}"
+        remedy = f"name the folder of a project, or write a new one with `replicate init {folder}`."
+        raise CannotRunError("no-project", what, str(file.parent), "A project is a folder with that file.", remedy)
     data = _content(file.read_bytes(), shown(file))
     name = data.get("name")
     if not isinstance(name, str):
-        raise CannotRunError(
-            "project-without-name",
-            "the project has no name" if data else "the project file has no keys",
-            shown(file),
-            "Pulumi keeps the state of stacks under the name of their project.",
-            "write `name: NAME` there, and `runtime: python` below it.",
-            place=Place(shown(file), 1, 1),
-        )
+        what = "the project has no name" if data else "the project file has no keys"
+        why = "Pulumi keeps the state of stacks under the name of their project."
+        remedy = "write `name: NAME` there, and `runtime: python` below it."
+        raise CannotRunError("project-without-name", what, shown(file), why, remedy, place=Place(shown(file), 1, 1))
     return Project(file.parent, (file.parent / _stacks_in(data)).resolve(), name)
 
 

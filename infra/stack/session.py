@@ -28,13 +28,9 @@ def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> Resolved
     known = {flow.name: flow for flow in flows}
     if name not in known:
         similar = nearest(name, known)
-        raise CannotRunError(
-            "unknown-flow",
-            f"no flow `{name}`",
-            f"stack `{stack}`",
-            f"Its flows are: {', '.join(f'`{name}`' for name in known) or 'none'}.",
-            f"name `{similar}`." if similar else "name one of these.",
-        )
+        why = f"Its flows are: {', '.join(f'`{name}`' for name in known) or 'none'}."
+        remedy = f"name `{similar}`." if similar else "name one of these."
+        raise CannotRunError("unknown-flow", f"no flow `{name}`", f"stack `{stack}`", why, remedy)
     return known[name]
 
 

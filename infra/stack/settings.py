@@ -96,24 +96,17 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     path = stack_file(stack, stacks)
     if not path.is_file():
         known = ", ".join(stack_names(stacks)) or "none"
-        raise CannotRunError(
-            "unknown-stack",
-            f"stack `{stack}` has no file",
-            shown(path),
-            f"Stacks are: {known}.",
-            _renamed(path) or f"name one of these, or write {path.name}.",
-        )
+        what, remedy = f"stack `{stack}` has no file", _renamed(path) or f"name one of these, or write {path.name}."
+        raise CannotRunError("unknown-stack", what, shown(path), f"Stacks are: {known}.", remedy)
     data = load_yaml(path)
     config = data.get("config") if isinstance(data, Mapping) else None
     if not isinstance(config, Mapping):
-        raise CannotRunError(
-            "no-stack-config",
-            "the stack file has no mapping `config`" if data else "the stack file is empty",
-            shown(path),
-            "It holds the stack's configuration.",
-            f"write `config:`, and below it, indented, `{PROJECT}:topology: NAME` for topologies/NAME.yaml beside it.",
-            place=Place(shown(path), 1, 1),
+        what = "the stack file has no mapping `config`" if data else "the stack file is empty"
+        why = "It holds the stack's configuration."
+        remedy = (
+            f"write `config:`, and below it, indented, `{PROJECT}:topology: NAME` for topologies/NAME.yaml beside it."
         )
+        raise CannotRunError("no-stack-config", what, shown(path), why, remedy, place=Place(shown(path), 1, 1))
     given = {str(key): value for key, value in config.items() if value is not None}
     own = {key.split(":", 1)[1]: value for key, value in given.items() if key.startswith(f"{PROJECT}:")}
     validation = own.pop(VALIDATION, None)
@@ -128,13 +121,8 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:
     """Return the settings of a topology that no stack deploys. Raises CannotRunError and ReplicationError."""
     if not file.is_file():
-        raise CannotRunError(
-            "no-such-file",
-            "there is no such topology file",
-            shown(file),
-            "It declares what to validate.",
-            "name a topology file, such as `stacks/topologies/prod.yaml`.",
-        )
+        what, remedy = "there is no such topology file", "name a topology file, such as `stacks/topologies/prod.yaml`."
+        raise CannotRunError("no-such-file", what, shown(file), "It declares what to validate.", remedy)
     try:
         topology = parse_topology(_without_object(load_yaml(file), file))
     except ReplicationError as error:
@@ -146,13 +134,10 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
 def _without_object(document: object, file: Path) -> object:
     """Return a document, unless it is a Kubernetes object."""
     if isinstance(document, Mapping) and {"apiVersion", "kind"} <= document.keys():
-        raise CannotRunError(
-            "kubernetes-object",
-            f"it is a Kubernetes object of the kind {document['kind']}, not a topology",
-            shown(file),
-            "A topology has `clusters` and `replications`.",
-            "write a topology for it with `replicate import FILE --out DIR`, and name that.",
-        )
+        what = f"it is a Kubernetes object of the kind {document['kind']}, not a topology"
+        why = "A topology has `clusters` and `replications`."
+        remedy = "write a topology for it with `replicate import FILE --out DIR`, and name that."
+        raise CannotRunError("kubernetes-object", what, shown(file), why, remedy)
     return document
 
 

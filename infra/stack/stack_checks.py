@@ -156,29 +156,19 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     yield from spark_problems(settings.validation)
     yield from in_cluster_problems(settings)
     if settings.region is not None and settings.region not in regions:
-        yield Problem(
-            f"config.{PROJECT}:region",
-            "unknown-region",
-            f"no cluster is in the region `{settings.region}`",
-            f"The stack would deploy nothing. The regions are: {', '.join(regions)}.",
-            "set `replication:region` to one of these, or remove it to deploy all regions.",
-        )
+        what = f"no cluster is in the region `{settings.region}`"
+        why = f"The stack would deploy nothing. The regions are: {', '.join(regions)}."
+        remedy = "set `replication:region` to one of these, or remove it to deploy all regions."
+        yield Problem(f"config.{PROJECT}:region", "unknown-region", what, why, remedy)
     if settings.values.get(DEPLOY) not in {*_DEPLOYERS, None}:
-        yield Problem(
-            f"config.{PROJECT}:{DEPLOY}",
-            "not-accepted",
-            f"`{DEPLOY}` is {settings.values[DEPLOY]!r}",
-            f"Accepted: {', '.join(_DEPLOYERS)}.",
-            f"set `{PROJECT}:{DEPLOY}: {GITOPS}` if Argo CD or Flux applies the stack's objects, or remove it.",
-        )
+        what = f"`{DEPLOY}` is {settings.values[DEPLOY]!r}"
+        remedy = f"set `{PROJECT}:{DEPLOY}: {GITOPS}` if Argo CD or Flux applies the stack's objects, or remove it."
+        yield Problem(f"config.{PROJECT}:{DEPLOY}", "not-accepted", what, f"Accepted: {', '.join(_DEPLOYERS)}.", remedy)
     if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
-        yield Problem(
-            f"config.{PROJECT}:{ALLOW_UNPROVEN}",
-            "unproven-without-reason",
-            f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}",
-            "Outputs and evidence record it, so that readers learn why an unproven model was deployed.",
-            f"set `{PROJECT}:{ALLOW_UNPROVEN}` to a reason in words, or remove it.",
-        )
+        what = f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}"
+        why = "Outputs and evidence record it, so that readers learn why an unproven model was deployed."
+        remedy = f"set `{PROJECT}:{ALLOW_UNPROVEN}` to a reason in words, or remove it."
+        yield Problem(f"config.{PROJECT}:{ALLOW_UNPROVEN}", "unproven-without-reason", what, why, remedy)
 
 
 def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
@@ -186,13 +176,9 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
     known = sorted({*SETTINGS, *config_keys(settings.topology)})
     for key in sorted({*settings.values, *settings.secret_keys} - set(known)):
         near = nearest(key, known)
-        yield Problem(
-            f"config.{PROJECT}:{key}",
-            "unknown-key",
-            f"`{PROJECT}:{key}` is not a key here",
-            "It would have no effect.",
-            f"did you mean `{PROJECT}:{near}`?" if near else f"remove it; the keys here are {', '.join(known)}.",
-        )
+        what = f"`{PROJECT}:{key}` is not a key here"
+        remedy = f"did you mean `{PROJECT}:{near}`?" if near else f"remove it; the keys here are {', '.join(known)}."
+        yield Problem(f"config.{PROJECT}:{key}", "unknown-key", what, "It would have no effect.", remedy)
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:
@@ -207,23 +193,16 @@ def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObje
         readers = [need for need in needed if need.key == key]
         secret = any(reader.secret for reader in readers)
         if secret and key in settings.values:
-            yield Problem(
-                f"config.{PROJECT}:{key}",
-                "plain-text-secret",
-                f"`{key}` is in plain text",
-                "Anyone who reads the stack file could use the credential.",
-                f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`.",
-            )
+            why = "Anyone who reads the stack file could use the credential."
+            remedy = f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`."
+            yield Problem(f"config.{PROJECT}:{key}", "plain-text-secret", f"`{key}` is in plain text", why, remedy)
         elif key not in {*settings.values, *settings.secret_keys} and not (secret and settings.by_gitops):
             aliases = ", ".join(f"`{alias}`" for alias in sorted({reader.alias for reader in readers}))
             option = "--secret " if secret else ""
-            yield Problem(
-                f"config.{PROJECT}:{key}",
-                "missing-config",
-                f"configuration key `{key}` is not set for stack `{settings.stack}`",
-                f"The topology reads {'a credential' if secret else 'the address'} of {aliases} from it.",
-                f"run `pulumi config set --stack {settings.stack} {option}{PROJECT}:{key} VALUE`.",
-            )
+            what = f"configuration key `{key}` is not set for stack `{settings.stack}`"
+            why = f"The topology reads {'a credential' if secret else 'the address'} of {aliases} from it."
+            remedy = f"run `pulumi config set --stack {settings.stack} {option}{PROJECT}:{key} VALUE`."
+            yield Problem(f"config.{PROJECT}:{key}", "missing-config", what, why, remedy)
 
 
 @dataclass(frozen=True)

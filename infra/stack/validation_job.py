@@ -200,13 +200,8 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
         return
     given = validation[IN_CLUSTER]
     if not isinstance(given, Mapping):
-        yield Problem(
-            _WHERE,
-            "wrong-type",
-            f"`{IN_CLUSTER}` is {'empty' if given is None else repr(given)}",
-            "It must be a mapping.",
-            f"write `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`.",
-        )
+        what, why = f"`{IN_CLUSTER}` is {'empty' if given is None else repr(given)}", "It must be a mapping."
+        yield Problem(_WHERE, "wrong-type", what, why, f"write `{IN_CLUSTER}: {{image: NAME@sha256:DIGEST}}`.")
         return
     try:
         asked = parse_model(InCluster, given)
@@ -229,25 +224,19 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
 
 def _image(asked: InCluster) -> Iterator[Problem]:
     if not IMAGE_BY_DIGEST.fullmatch(asked.image):
-        yield Problem(
-            f"{_WHERE}.image",
-            "image-without-digest",
-            f"the image is `{asked.image}`",
+        why = (
             "A tag can be moved to another image, and the job has the credentials of both clusters. Nobody would know "
-            "which image judged a flow.",
-            "write `NAME@sha256:DIGEST`; `docker buildx imagetools inspect NAME:TAG` prints the digest.",
+            "which image judged a flow."
         )
+        remedy = "write `NAME@sha256:DIGEST`; `docker buildx imagetools inspect NAME:TAG` prints the digest."
+        yield Problem(f"{_WHERE}.image", "image-without-digest", f"the image is `{asked.image}`", why, remedy)
 
 
 def _when(asked: InCluster) -> Iterator[Problem]:
     if why := why_no_schedule(asked.schedule):
-        yield Problem(
-            f"{_WHERE}.schedule",
-            "not-accepted",
-            f"`schedule` is `{asked.schedule}`",
-            f"{_REFUSALS[asked.workload]}: {why}.",
-            "write it like `17 */6 * * *`, which is minute 17 of every sixth hour.",
-        )
+        what = f"`schedule` is `{asked.schedule}`"
+        remedy = "write it like `17 */6 * * *`, which is minute 17 of every sixth hour."
+        yield Problem(f"{_WHERE}.schedule", "not-accepted", what, f"{_REFUSALS[asked.workload]}: {why}.", remedy)
     zones = known_time_zones()
     if zones and asked.time_zone not in zones:
         # The others are abbreviations, and the most similar one would be another zone.
@@ -276,69 +265,49 @@ def _requests(asked: InCluster) -> Iterator[Problem]:
             # `_application` compares it, because Spark uses the limit as the request.
             continue
         if name in limits and quantity_value(request) > quantity_value(limits[name]):
-            yield Problem(
-                f"{_WHERE}.resources.requests.{name}",
-                "request-exceeds-limit",
-                f"the request is {request}, and the limit is {limits[name]}",
-                "Kubernetes refuses such a pod. A part of `resources` that the stack file leaves out has its default.",
-                f"set `resources.limits.{name}` to {request} or more, or lower the request.",
-            )
+            what = f"the request is {request}, and the limit is {limits[name]}"
+            why = "Kubernetes refuses such a pod. A part of `resources` that the stack file leaves out has its default."
+            remedy = f"set `resources.limits.{name}` to {request} or more, or lower the request."
+            yield Problem(f"{_WHERE}.resources.requests.{name}", "request-exceeds-limit", what, why, remedy)
 
 
 def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
     limit = asked.resources.limits.get("memory")
     needed = heap_bytes(heap) + _BESIDE_HEAP
     if limit is not None and quantity_value(limit) < needed:
-        yield Problem(
-            f"{_WHERE}.resources.limits.memory",
-            "job-exceeds-its-memory",
-            f"the limit is {limit}, and the heap of the job's driver is {heap}",
-            "Python and the JVM need about 384 MiB besides the heap; Kubernetes kills a job that exceeds its limit.",
-            f"set the limit to {-(-int(needed) // 1024**2)}Mi or more, or lower `spark.driverMemory`.",
-        )
+        what = f"the limit is {limit}, and the heap of the job's driver is {heap}"
+        why = "Python and the JVM need about 384 MiB besides the heap; Kubernetes kills a job that exceeds its limit."
+        remedy = f"set the limit to {-(-int(needed) // 1024**2)}Mi or more, or lower `spark.driverMemory`."
+        yield Problem(f"{_WHERE}.resources.limits.memory", "job-exceeds-its-memory", what, why, remedy)
 
 
 def _executors(asked: InCluster) -> Iterator[Problem]:
     if asked.executors is not None and heap_bytes(asked.executors.memory) < _SMALLEST_EXECUTOR:
-        yield Problem(
-            f"{_WHERE}.executors.memory",
-            "out-of-range",
-            f"`memory` is {asked.executors.memory}",
-            "Its JVM keeps a part for itself, and an executor with less than 450 MiB left exits at once.",
-            "set it to `512m` or more.",
-        )
+        what = f"`memory` is {asked.executors.memory}"
+        why = "Its JVM keeps a part for itself, and an executor with less than 450 MiB left exits at once."
+        yield Problem(f"{_WHERE}.executors.memory", "out-of-range", what, why, "set it to `512m` or more.")
 
 
 def _application(asked: InCluster) -> Iterator[Problem]:
     """Yield the problems of settings that a SparkApplication cannot express."""
     requests, limits = asked.resources.requests, asked.resources.limits
     if asked.executors is None:
-        yield Problem(
-            f"{_WHERE}.executors",
-            "missing-key",
-            "`executors` is missing, and `workload` is `SparkApplication`",
-            "The driver of a SparkApplication needs executors, which run in their own pods.",
-            f"write `executors: {{}}`, or remove `workload`: a {Workload.JOB} needs none.",
-        )
+        what = "`executors` is missing, and `workload` is `SparkApplication`"
+        why = "The driver of a SparkApplication needs executors, which run in their own pods."
+        remedy = f"write `executors: {{}}`, or remove `workload`: a {Workload.JOB} needs none."
+        yield Problem(f"{_WHERE}.executors", "missing-key", what, why, remedy)
     if "memory" not in limits:
-        yield Problem(
-            f"{_WHERE}.resources.limits",
-            "missing-key",
-            "`limits` has no `memory`, and `workload` is `SparkApplication`",
-            "Spark gives the driver's pod a memory limit, and the heap must fit into it.",
-            "set `resources.limits.memory`, such as `2Gi`.",
-        )
+        what = "`limits` has no `memory`, and `workload` is `SparkApplication`"
+        why = "Spark gives the driver's pod a memory limit, and the heap must fit into it."
+        remedy = "set `resources.limits.memory`, such as `2Gi`."
+        yield Problem(f"{_WHERE}.resources.limits", "missing-key", what, why, remedy)
         return
     # A missing request equals the limit.
     request = requests.get("memory") if "requests" in asked.resources.model_fields_set else None
     if request is not None and quantity_value(request) != quantity_value(limits["memory"]):
-        yield Problem(
-            f"{_WHERE}.resources.requests.memory",
-            "not-accepted",
-            f"the request is {request}, the limit is {limits['memory']}, and `workload` is `SparkApplication`",
-            "Spark uses the driver's memory limit as its request.",
-            f"set it to {limits['memory']}.",
-        )
+        what = f"the request is {request}, the limit is {limits['memory']}, and `workload` is `SparkApplication`"
+        why, remedy = "Spark uses the driver's memory limit as its request.", f"set it to {limits['memory']}."
+        yield Problem(f"{_WHERE}.resources.requests.memory", "not-accepted", what, why, remedy)
 
 
 def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Problem]:
@@ -351,32 +320,22 @@ def _replaced_settings(asked: InCluster, conf: Mapping[str, str]) -> Iterator[Pr
         replaced |= dict.fromkeys((key for key in own_keys if key not in replaced), by)
     for key, how in replaced.items():
         own = _KEYS_OF_EXECUTORS.get(key) or _KEYS_OF_APPLICATION.get(key)
-        yield Problem(
-            f"{WHERE}.spark.conf",
-            "bad-spark-setting",
-            f"`{key}` is `{conf[key]}`, and {how}",
-            "The job in the cluster would use another value.",
-            f"remove it; use `{IN_CLUSTER}.{own}`." if own else "remove it: the job sets it itself.",
-        )
+        why = "The job in the cluster would use another value."
+        remedy = f"remove it; use `{IN_CLUSTER}.{own}`." if own else "remove it: the job sets it itself."
+        yield Problem(f"{WHERE}.spark.conf", "bad-spark-setting", f"`{key}` is `{conf[key]}`, and {how}", why, remedy)
 
 
 def _name(flow: ExpandedFlow, workload: Workload) -> Iterator[Problem]:
     name = validation_run_name(flow.name)
     scheduled, longest = _LONGEST_NAMES[workload]
     if len(name) > longest:
-        yield Problem(
-            _WHERE,
-            "job-name-too-long",
-            f"`{name}` has {len(name)} characters",
-            f"The name of a {scheduled} may have at most {longest}.",
+        why = f"The name of a {scheduled} may have at most {longest}."
+        remedy = (
             f"shorten the name of replication `{flow.replication}` by at least {len(name) - longest}, or remove "
-            f"`{IN_CLUSTER}`.",
+            f"`{IN_CLUSTER}`."
         )
+        yield Problem(_WHERE, "job-name-too-long", f"`{name}` has {len(name)} characters", why, remedy)
     if workload is Workload.SPARK_APPLICATION and not name[0].isalpha():
-        yield Problem(
-            f"{_WHERE}.workload",
-            "not-accepted",
-            f"`workload` is `{workload}`, and the name of replication `{flow.replication}` begins with a digit",
-            "The Spark operator names a Service after it, and the name of a Service begins with a letter.",
-            "rename the replication, or remove `workload`.",
-        )
+        what = f"`workload` is `{workload}`, and the name of replication `{flow.replication}` begins with a digit"
+        why = "The Spark operator names a Service after it, and the name of a Service begins with a letter."
+        yield Problem(f"{_WHERE}.workload", "not-accepted", what, why, "rename the replication, or remove `workload`.")

@@ -63,13 +63,9 @@ class Answers:
 def answer_problems(answers: Answers) -> Iterator[Problem]:
     """Yield mistakes in the answers, each at its option: in the project's files they would be hard to understand."""
     if not _PROJECT_NAME.fullmatch(answers.name):
-        yield Problem(
-            "--name",
-            "bad-project-name",
-            f"`{answers.name}` cannot be the name of a Pulumi project",
-            "Pulumi takes 1 to 100 letters, digits, `.`, `_` and `-`.",
-            "give another name with `--name`.",
-        )
+        what = f"`{answers.name}` cannot be the name of a Pulumi project"
+        why = "Pulumi takes 1 to 100 letters, digits, `.`, `_` and `-`."
+        yield Problem("--name", "bad-project-name", what, why, "give another name with `--name`.")
     if answers.environment == LOCAL or not is_label(answers.environment):
         yield Problem(
             "--environment",
@@ -80,24 +76,18 @@ def answer_problems(answers: Answers) -> Iterator[Problem]:
             "give another name with `--environment`, such as `prod`.",
         )
     if answers.flow is not None and not is_label(answers.flow):
-        yield Problem(
-            "--flow",
-            "bad-flow-name",
-            f"`{answers.flow}` cannot be the name of a flow",
+        why = (
             "It becomes part of names in Kubernetes: at most 63 lower-case letters, digits and `-`, with a letter or "
-            "digit at both ends (RFC 1123).",
-            "give another name with `--flow`, such as `orders`, or leave it out.",
+            "digit at both ends (RFC 1123)."
         )
+        remedy = "give another name with `--flow`, such as `orders`, or leave it out."
+        yield Problem("--flow", "bad-flow-name", f"`{answers.flow}` cannot be the name of a flow", why, remedy)
     for role, cluster in (("source", answers.source), ("target", answers.target)):
         yield from _cluster_problems(role, cluster)
     if answers.source.alias == answers.target.alias:
-        yield Problem(
-            "--target",
-            "equal-aliases",
-            f"source and target are both `{answers.source.alias}`",
-            "Such a flow would only copy topics within one cluster.",
-            "name two different clusters with `--source` and `--target`.",
-        )
+        why = "Such a flow would only copy topics within one cluster."
+        remedy = "name two different clusters with `--source` and `--target`."
+        yield Problem("--target", "equal-aliases", f"source and target are both `{answers.source.alias}`", why, remedy)
     elif answers.source.kubernetes_name == answers.target.kubernetes_name:
         yield Problem(
             "--target",
@@ -121,22 +111,16 @@ def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
             f"give another alias with `--{role}`, such as `useast`.",
         )
     if not is_label(cluster.region):
-        yield Problem(
-            f"--{role}-region",
-            "bad-region",
-            f"`{cluster.region}` cannot be the name of a region",
-            "It becomes part of the name of a stack, which takes lower-case letters, digits and `-`.",
-            f"give another region with `--{role}-region`, such as `us-east-1`.",
-        )
+        what = f"`{cluster.region}` cannot be the name of a region"
+        why = "It becomes part of the name of a stack, which takes lower-case letters, digits and `-`."
+        remedy = f"give another region with `--{role}-region`, such as `us-east-1`."
+        yield Problem(f"--{role}-region", "bad-region", what, why, remedy)
     for server in cluster.servers.split(","):
         if connections.server(server.strip()) is None:
-            yield Problem(
-                f"--{role}-servers",
-                "server-without-port",
-                f"`{server.strip()}` is not `HOST:PORT`",
-                "A Kafka client connects to a host and a port; Kafka has no default port.",
-                f"give `--{role}-servers HOST:PORT`, or several separated by commas.",
-            )
+            what = f"`{server.strip()}` is not `HOST:PORT`"
+            why = "A Kafka client connects to a host and a port; Kafka has no default port."
+            remedy = f"give `--{role}-servers HOST:PORT`, or several separated by commas."
+            yield Problem(f"--{role}-servers", "server-without-port", what, why, remedy)
 
 
 @dataclass(frozen=True)

@@ -132,14 +132,12 @@ def require_empty(folder: Path) -> None:
     else:
         return
     if present:
-        raise CannotRunError(
-            "folder-not-empty",
-            "a new project cannot be written here",
-            shown(folder),
+        what = "a new project cannot be written here"
+        why = (
             "A new project never overwrites files, but there is already "
-            f"{', '.join(present[:5])}{' and more' if len(present) > 5 else ''}.",
-            "name a new or an empty folder.",
+            f"{', '.join(present[:5])}{' and more' if len(present) > 5 else ''}."
         )
+        raise CannotRunError("folder-not-empty", what, shown(folder), why, "name a new or an empty folder.")
 
 
 def _problems_of(stacks: Path, answers: Answers) -> list[Problem]:

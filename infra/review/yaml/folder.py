@@ -36,13 +36,9 @@ def may_matter(path: str) -> bool:
 def repository_of(folder: Path) -> Path:
     """Return the nearest folder that exists, from which git finds the repository. Raises CannotRunError for a file."""
     if folder.is_file():
-        raise CannotRunError(
-            "not-a-folder",
-            "it is a file",
-            str(folder),
-            "A review compares a folder with the same folder at another commit.",
-            "name the folder that holds the file with `--yaml`.",
-        )
+        why = "A review compares a folder with the same folder at another commit."
+        remedy = "name the folder that holds the file with `--yaml`."
+        raise CannotRunError("not-a-folder", "it is a file", str(folder), why, remedy)
     return next(parent for parent in (folder, *folder.parents) if parent.is_dir())
 
 
@@ -131,10 +127,6 @@ def _answer(home: Path, *arguments: str) -> bytes:
 
 
 def _failed(home: Path, reason: str) -> CannotRunError:
-    return CannotRunError(
-        "git-failed",
-        f"git cannot read the folder: {reason}",
-        str(home),
-        "A review compares the folder with the commit where the branch began.",
-        "correct what git reports, or fetch the missing commits.",
-    )
+    what = f"git cannot read the folder: {reason}"
+    why = "A review compares the folder with the commit where the branch began."
+    return CannotRunError("git-failed", what, str(home), why, "correct what git reports, or fetch the missing commits.")

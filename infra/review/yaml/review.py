@@ -55,13 +55,8 @@ def review_folder(folder: Path, against: str | None, namespace: str | None) -> F
     commit = branch_point(against, home)
     before, after = files_at(commit, folder), files_now(folder)
     if not folder.is_dir() and not before.read:
-        raise CannotRunError(
-            "no-such-folder",
-            "the folder exists neither now nor at the base",
-            str(folder),
-            "A review compares what the folder holds.",
-            "name the folder of your YAML with `--yaml`.",
-        )
+        what, why = "the folder exists neither now nor at the base", "A review compares what the folder holds."
+        raise CannotRunError("no-such-folder", what, str(folder), why, "name the folder of your YAML with `--yaml`.")
     label = f"{against or 'the main branch'} ({commit[:10]})"
     changed = changed_paths(commit, folder) if folder.is_dir() else ()
     unread = tuple(path for path in changed if not may_matter(path) and not path.endswith(_TEXTS))
@@ -72,13 +67,10 @@ def review_files(folder: str, label: str, before: Files, after: Files, namespace
     """Review the files of a folder against its earlier files. Raises CannotRunError if there is nothing to review."""
     old, new = sides = (side_of(before.read, namespace or "default"), side_of(after.read, namespace or "default"))
     if not (old.unreadable or new.unreadable) and not any(map(replicates, (*old.objects, *new.objects))):
-        raise CannotRunError(
-            "nothing-to-review",
-            "neither the folder nor its earlier version holds a KafkaMirrorMaker2, KafkaConnect or KafkaConnector",
-            folder,
-            "A review says what a change does to replication, and nothing here replicates.",
-            "name the folder that holds these objects with `--yaml`.",
-        )
+        what = "neither the folder nor its earlier version holds a KafkaMirrorMaker2, KafkaConnect or KafkaConnector"
+        why = "A review says what a change does to replication, and nothing here replicates."
+        remedy = "name the folder that holds these objects with `--yaml`."
+        raise CannotRunError("nothing-to-review", what, folder, why, remedy)
     unclear = unclear_objects(old, new)
     old_workers, new_workers = workers_of_both(old, new, unclear)
     workers = (*new_workers, *old_workers)
