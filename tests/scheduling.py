@@ -42,6 +42,7 @@ _SPARK_ON_A_STACK = (
 ON_A_STACK = (
     "local/",
     "contract/test_running_connect.py",
+    "infra/test_commit_rights.py",
     "infra/operator/test_running",
     "infra/operator/test_worker_pods.py",
     "infra/provider/test_deployment.py",

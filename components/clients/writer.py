@@ -1,11 +1,17 @@
 """Writes to a cluster: commits for groups that do not run, deletes them, and adds and deletes ACLs of topics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
     AclBinding,
     AclBindingFilter,
@@ -16,7 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.clients.errors import ClusterError
+from components.clients.errors import ClusterError, NoAnswerError
 from components.clients.login import ClientConfig
 from components.clients.reader import KafkaReader
 from components.contract.problems import CannotRunError
@@ -104,6 +110,18 @@ def _binding(entry: AclEntry) -> AclBinding:
 
 _ACTIVE = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.REBALANCE_IN_PROGRESS})
 _FORBIDDEN = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED})
+_MISSING = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+
+
+@dataclass(frozen=True)
+class MissingReads:
+    """The groups and topics that a user may not Read, as a commit requires; `unknown` names the groups and topics for
+    which the cluster reports no rights.
+    """
+
+    groups: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class GroupWriter:
@@ -130,6 +148,47 @@ class GroupWriter:
         for answer in answered:
             if answer.error is not None:
                 raise self._refused(group, answer.error)
+
+    def missing_reads(self, groups: Iterable[str], topics: Iterable[str]) -> MissingReads:
+        """Return what this login lacks to commit for these groups in these topics, which need not exist.
+
+        Raises NoAnswerError. Source: KafkaApis.handleOffsetCommitRequest; KIP-430.
+        """
+        # The client accepts only one group a call if it asks for operations.
+        asked = {group: self._described_group(group) for group in groups}
+        collection = TopicCollection(list(topics))
+        described = self._admin.describe_topics(
+            collection, include_authorized_operations=True, request_timeout=_SECONDS
+        )
+        by_group = {group: self._may_read(f"group {group}", future) for group, future in asked.items()}
+        by_topic = {topic: self._may_read(f"topic {topic}", future) for topic, future in described.items()}
+        return MissingReads(
+            tuple(group for group, may in by_group.items() if may is False),
+            tuple(topic for topic, may in by_topic.items() if may is False),
+            tuple(name for name, may in {**by_group, **by_topic}.items() if may is None),
+        )
+
+    def _described_group(self, group: str) -> "Future[Any]":
+        asked = self._admin.describe_consumer_groups(
+            [group], include_authorized_operations=True, request_timeout=_SECONDS
+        )
+        return asked[group]
+
+    def _may_read(self, what: str, future: "Future[Any]") -> bool | None:
+        """Return whether this login may Read it; None if the cluster does not say."""
+        try:
+            rights = future.result(_SECONDS + 1).authorized_operations
+        except KafkaException as error:
+            if error.args[0].code() in _FORBIDDEN:
+                return False
+            if error.args[0].code() in _MISSING:
+                return None
+            told = error.args[0].str()
+        except TimeoutError:
+            told = "no answer in time"
+        else:
+            return None if rights is None else AclOperation.READ in rights
+        raise NoAnswerError(f"Kafka cluster {self._alias}: the rights on {what} could not be asked: {told}")
 
     def delete(self, group: str) -> None:
         """Delete a group without members; it need not exist. Raises CannotRunError."""
@@ -160,7 +219,7 @@ class GroupWriter:
         if code in _ACTIVE:
             why, remedy = "Only the members of a running group may commit for it.", "stop the group and run it again."
         elif code in _FORBIDDEN:
-            why = "The connectors' user needs Read on the group and on its topics."
-            remedy = f"allow it: `kafka-acls --add --allow-principal … --operation Read --group '{group}'`."
+            why = "The connectors' user needs Read on the group and on its topics, and had it when the command began."
+            remedy = "run the command again; it names every right that is missing, and how to grant it."
         what = f"the offsets of group {group} were not committed: {told}"
         return CannotRunError("commit-refused", what, self._alias, why, remedy)

@@ -17,6 +17,7 @@ from infra.operate.move.failover import LeftAloneError, groups_precondition, new
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
 from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
 from infra.operate.move.positions import LEADS
+from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import POINT_OF_NO_RETURN, Operation
 from infra.operate.move.source_only import SourceOnly, source_only
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
@@ -258,6 +259,11 @@ class Failback(Operation[GroupPlan]):
         self.facts = look_back(self.opened, self.call.groups, say)
         self.denied = visible_fence(self.opened)
         return plan_back(self.flow, self.facts, reverse_flows(self.opened), self.denied)
+
+    def rights(self, plan: GroupPlan) -> Iterator[Precondition]:
+        yield from super().rights(plan)
+        if self.denied:
+            yield from lift_rights(self.opened, "source")
 
     def records_to_export(self) -> tuple[KafkaReader, Sequence[SourceOnly]]:
         return self.opened.reader(self.flow.source), self.facts.source_only

@@ -293,8 +293,10 @@ class FencedFailover(Failover):
         with call.progress(self.asking) as say:
             precondition = fence_facts(opened, self.topics)
             self.facts = look(opened, call.groups, 0, say)
-        now_ms = time.time_ns() // 1_000_000
-        before = plan(flow, self.mode, self.facts, now_ms, call.max_lag or sys.maxsize, precondition)
+            now_ms = time.time_ns() // 1_000_000
+            before = self.with_rights(
+                plan(flow, self.mode, self.facts, now_ms, call.max_lag or sys.maxsize, precondition)
+            )
         if call.dry_run or before.unmet:
             self.finish(before)
             return
@@ -303,7 +305,7 @@ class FencedFailover(Failover):
             with call.progress("watching the source") as say:
                 fence.settle(call.wait_seconds, call.watch_seconds, say)
                 self.wait_until_replicated(sys.maxsize, say)
-                after = self.look_once(call.watch_seconds, 0, say)
+                after = self.with_rights(self.look_once(call.watch_seconds, 0, say))
             self.finish(after)
             until = f"until `replicate failback` has succeeded; {lift_call(opened)} allows them now"
             call.say(f"Writes to {named(self.topics)} on {flow.source.alias} stay denied {until}")

@@ -22,6 +22,7 @@ from infra.operate.move.facts import CheckedPlan, Precondition, unproven
 from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
 from infra.operate.move.fence import lift, not_seen, owners_on
 from infra.operate.move.groups import FAILBACK, OpenFlow
+from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import MoveCall, Operation
 from infra.operate.move.source_only import SourceOnly, source_only
 from infra.operate.offsets.change import PURPOSE, Run, config_map_reference, left_behind
@@ -252,6 +253,10 @@ class FlowBack(Operation[FlowBackPlan]):
         topics = {partition.topic for partition in self.facts.beginnings}
         self.fences = owners_on(self.opened, "target", topics)
         return plan_return(self.flow, self.facts, running, self.fences)
+
+    def rights(self, _: FlowBackPlan) -> Iterator[Precondition]:
+        if self.fences:
+            yield from lift_rights(self.opened, "target")
 
     def records_to_export(self) -> tuple[KafkaReader, Sequence[SourceOnly]]:
         return self.opened.reader(self.flow.target), self.facts.old_only

@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -18,8 +18,9 @@ from rich.markup import escape
 from components.clients.reader import KafkaReader
 from components.contract.problems import RefusedError
 from components.contract.wording import number
-from infra.operate.move.facts import CheckedPlan, NewPosition
+from infra.operate.move.facts import CheckedPlan, GroupPlan, NewPosition, Precondition
 from infra.operate.move.groups import Direction, OpenFlow, commit_positions
+from infra.operate.move.rights import commit_rights
 from infra.operate.move.source_only import SourceOnly, export
 from infra.operate.partition_logs import Say
 
@@ -89,8 +90,17 @@ class Operation(ABC, Generic[PlanT]):
 
     def run(self) -> None:
         with self.call.progress(self.asking) as say:
-            plan = self.look(say)
+            plan = self.with_rights(self.look(say))
         self.finish(plan)
+
+    def with_rights(self, plan: PlanT) -> PlanT:
+        """Return the plan with preconditions about the rights that it needs. Raises NoAnswerError."""
+        return replace(plan, preconditions=(*plan.preconditions, *self.rights(plan)))
+
+    def rights(self, plan: PlanT) -> Iterator[Precondition]:
+        """Yield whether the logins may do what the plan needs. Raises NoAnswerError."""
+        if isinstance(plan, GroupPlan):
+            yield from commit_rights(self.opened, self.direction.destination, plan.positions)
 
     def finish(self, plan: PlanT) -> None:
         """Print a plan and carry it out, unless it is a dry run. Raises RefusedError if a precondition is unmet."""

@@ -1,6 +1,6 @@
 """A flow between two brokers in this process, with an operator that obeys at once, to test failover commands."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
-from components.clients.writer import Access, GroupWriter, TopicAcls
+from components.clients.writer import Access, GroupWriter, MissingReads, TopicAcls
 from components.contract.parameters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.acls import AclEntry
@@ -98,9 +98,13 @@ def _status(spec: Object) -> Object:
 
 
 class Writer(GroupWriter):
-    """Commits until it is killed."""
+    """Commits until it is killed. Its brokers know no rights: it lacks those that are `missing`."""
 
     killed_before: str = ""
+    missing: MissingReads
+
+    def missing_reads(self, *_: Iterable[str]) -> MissingReads:
+        return self.missing
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int], tag: str) -> None:
         if group == self.killed_before:
@@ -119,7 +123,7 @@ class Acls(TopicAcls):
     after_change: Callable[[], object] = lambda: None
 
     def access(self) -> Access:
-        return replace(self.found, entries=tuple(self.entries) if self.found.may_change else ())
+        return replace(self.found, entries=tuple(self.entries) if self.found.seen else ())
 
     def add(self, entries: Sequence[AclEntry]) -> None:
         self.entries += [each for each in entries if each not in self.entries]
@@ -148,6 +152,8 @@ class Night(OpenFlow):
     on_target: list[Callable[[], object]] = field(default_factory=list)
     #: The ACLs of useast.
     acls: Acls = field(default_factory=lambda: Acls("useast"))
+    #: What the connectors' user lacks on either side.
+    missing: list[MissingReads] = field(default_factory=lambda: [MissingReads()])
 
     @property
     def api(self) -> KubernetesApi:
@@ -177,6 +183,7 @@ class Night(OpenFlow):
     def writer(self, side: Side) -> GroupWriter:
         cluster = self.source if getattr(self.parameters, side).alias == "useast" else self.target
         writer = Writer(getattr(self.parameters, side).alias, cluster.config)
+        (writer.missing,) = self.missing
         writer.killed_before = self.killed_before[0] if self.killed_before else ""
         return writer
 

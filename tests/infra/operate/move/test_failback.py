@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from components.clients.writer import Access, GroupWriter
+from components.clients.writer import Access, GroupWriter, MissingReads
 from components.contract.problems import RefusedError
 from infra.operate.move import flow_back
 from tests.components.clients.brokers import Reader
@@ -57,6 +57,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: py
         "! only source   3 records never reached uswest, and groups now read them: orders-0, offsets 12 to 14, written "
         "1970-01-01T00:00:01Z",
         "! only target   producers on uswest wrote 3 records to orders: no flow of the stack copies them to useast",
+        "✓ rights        the connectors' user may commit for 2 groups on useast",
         "checkout-app: useast.orders-0 at 11 -> orders-0 at 8, nothing read again",
         "checkout-web: useast.orders-0 at 15 -> orders-0 at 12, nothing read again",
         "nothing was changed",
@@ -87,6 +88,54 @@ def test_the_fence_is_reported_as_not_looked_for_if_the_acls_cannot_be_read(
     assert (
         "! fence         not looked for: the connectors' user may not see the ACLs of useast" in capsys.readouterr().out
     )
+
+
+def test_a_dry_run_names_every_right_that_the_commits_lack(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise the first refusal would come after the point of no return, one group a run."""
+    work_on_the_target(night, {"checkout-app": 11, "checkout-web": 15})
+    night.missing[:] = [MissingReads(groups=("checkout-app", "checkout-web"), topics=("orders",))]
+    with pytest.raises(RefusedError, match="precondition-unmet"):
+        fail_back(night, dry_run=True)
+    grant = "kafka-acls.sh … --add --allow-principal User:mirror --operation Read"
+    said = capsys.readouterr().out
+    assert (
+        "✗ rights        the connectors' user may not commit for checkout-app, checkout-web on useast: allow it with "
+        f"`{grant} --group checkout-app --group checkout-web`"
+    ) in said
+    assert (
+        f"✗ rights        the connectors' user may not commit offsets in orders on useast: allow it with `{grant} "
+        "--topic orders`"
+    ) in said
+    with pytest.raises(RefusedError, match="precondition-unmet"):
+        fail_back(night)
+    assert "point of no return" not in capsys.readouterr().out
+    assert on_source(night) == GROUPS
+
+
+def test_a_cluster_that_reports_no_rights_does_not_count_as_allowing_the_commits(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work_on_the_target(night, {"checkout-app": 11})
+    night.missing[:] = [MissingReads(unknown=("checkout-app",))]
+    fail_back(night, dry_run=True)
+    assert (
+        "! rights        useast does not say whether the connectors' user may commit for checkout-app: it needs Read "
+        "on the groups and their topics"
+    ) in capsys.readouterr().out
+
+
+def test_a_fence_that_cannot_be_lifted_is_named_before_anything_is_committed(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fail_over_fenced(night)
+    night.acls.found = Access(may_change=False)
+    with pytest.raises(RefusedError, match="precondition-unmet"):
+        fail_back(night)
+    assert (
+        "✗ rights        the connectors' user may not lift the fence on useast: allow it with `kafka-acls.sh … --add "
+        "--allow-principal User:mirror --operation Alter --cluster`"
+    ) in capsys.readouterr().out
+    assert on_source(night) == GROUPS
 
 
 def test_records_that_only_the_source_has_are_exported_whole(night: Night, tmp_path: Path) -> None:

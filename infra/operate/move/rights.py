@@ -1,0 +1,58 @@
+"""Asks, before a move changes anything, for the rights of the connectors' user that the move will use."""
+
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+
+from components.contract.problems import CannotRunError
+from components.contract.wording import named, number
+from components.kafka.acls import CLUSTER_NAME, grant_options
+from components.kafka.replication_policy import Side
+from components.topology.clusters import kafka_principal
+from infra.operate.move.facts import NewPosition, Precondition
+from infra.operate.move.groups import OpenFlow
+
+
+def commit_rights(opened: OpenFlow, side: Side, positions: Collection[NewPosition]) -> Iterator[Precondition]:
+    """Say whether the connectors' user may commit these positions on this side. Raises NoAnswerError."""
+    if not positions:
+        return
+    alias = getattr(opened.parameters, side).alias
+    groups = sorted({position.group for position in positions})
+    topics = sorted({position.target.topic for position in positions})
+    try:
+        missing = opened.writer(side).missing_reads(groups, topics)
+    except CannotRunError as error:
+        # This machine cannot use the login.
+        yield _unmet(f"nothing can be committed on {alias}: {error.what}. {error.remedy}")
+        return
+    if missing.groups:
+        what = f"may not commit for {named(missing.groups)} on {alias}"
+        yield _unmet(_granted(opened, side, what, "group", missing.groups, "READ"))
+    if missing.topics:
+        what = f"may not commit offsets in {named(missing.topics)} on {alias}"
+        yield _unmet(_granted(opened, side, what, "topic", missing.topics, "READ"))
+    if missing.unknown:
+        value = f"{alias} does not say whether the connectors' user may commit for {named(missing.unknown)}"
+        yield Precondition("rights", f"{value}: it needs Read on the groups and their topics", met=None)
+    elif not missing.groups and not missing.topics:
+        yield Precondition("rights", f"the connectors' user may commit for {number(len(groups), 'group')} on {alias}")
+
+
+def lift_rights(opened: OpenFlow, side: Side) -> Iterator[Precondition]:
+    """Report if the connectors' user may not lift the fence that it sees on this side. Raises NoAnswerError."""
+    if not opened.topic_acls(side).access().may_change:
+        what = f"may not lift the fence on {getattr(opened.parameters, side).alias}"
+        yield _unmet(_granted(opened, side, what, "cluster", [CLUSTER_NAME], "ALTER"))
+
+
+def _granted(opened: OpenFlow, side: Side, what: str, resource: str, names: Sequence[str], operation: str) -> str:
+    """Return what the connectors' user may not do, and the command that allows it."""
+    principal = kafka_principal(getattr(opened.flow, side)) or "…"
+    first, *others = names
+    grant = grant_options(principal, resource, "literal", first, [operation])
+    more = "".join(f" --{resource} {shlex.quote(name)}" for name in others)
+    return f"the connectors' user {what}: allow it with `kafka-acls.sh … {grant}{more}`"
+
+
+def _unmet(value: str) -> Precondition:
+    return Precondition("rights", value, met=False)
