@@ -29,7 +29,7 @@ VERDICT = Reference("v1", "ConfigMap", NAMESPACE, f"{FLOW}-validation")
 CRON_JOB = Reference("batch/v1", "CronJob", NAMESPACE, f"{FLOW}-validation")
 ASKED: dict[str, Any] = {
     "image": f"registry.example.com/validation@sha256:{'0' * 64}",
-    "catchUpSeconds": 60,
+    "catchUpSeconds": 300,
     "retries": 0,
 }
 JOB_SECONDS = 900

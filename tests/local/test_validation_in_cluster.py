@@ -107,7 +107,7 @@ def test_the_job_has_the_same_document_and_verdict_as_a_validation_in_this_proce
     names = [each["configMap"]["name"] for each in volumes(promoted) if "configMap" in each]
     (mounted,) = [promoted.api.get(Reference("v1", "ConfigMap", NAMESPACE, name)) for name in names]
     assert mounted is not None
-    here = promoted.deployed.validate(FLOW, catch_up_seconds=60)
+    here = promoted.deployed.validate(FLOW, catch_up_seconds=300)
     published = promoted.report()
     assert json.loads(mounted["data"]["parameters.json"]) == promoted.deployed.document
     assert here.verdict is Verdict.PASS, outcome_text(here)
@@ -230,7 +230,7 @@ def test_a_deleted_job_is_reported_as_missing(promoted: Promoted) -> None:
 def validated_here(promoted: Promoted, spark: SparkSession) -> Callable[[], FlowOutcome]:
     """The validation of the flow with the filter in this process; it runs once."""
     assert spark.sparkContext.master == "local[2]"
-    return cache(lambda: promoted.deployed.validate(FLOW, catch_up_seconds=60))
+    return cache(lambda: promoted.deployed.validate(FLOW, catch_up_seconds=300))
 
 
 def test_executors_in_pods_give_the_same_verdict_and_leave_no_pod_behind(
