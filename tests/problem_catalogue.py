@@ -90,11 +90,16 @@ def _depth(line: str) -> int:
 
 
 def _filled(templates: dict[str, list[str]], made: problem_examples.Messages) -> Texts:
-    """The entry of each code: for each call in the sources the first message that it made, if there is one."""
-    return {
-        code: "\n".join(_fenced(text) for text in dict.fromkeys(_made_by(each, made.get(code, [])) for each in texts))
-        for code, texts in templates.items()
-    }
+    """The entry of each code: for each call in the sources the first message that it made, if there is one.
+
+    A message whose remedy is known only when the program runs is left out if the code has another.
+    """
+    entries = {}
+    for code, texts in templates.items():
+        shown = dict.fromkeys(_made_by(each, made.get(code, [])) for each in texts)
+        telling = [text for text in shown if not text.endswith("Remedy: …")]
+        entries[code] = "\n".join(map(_fenced, telling or shown))
+    return entries
 
 
 def _made_by(template: str, messages: list[str]) -> str:
@@ -162,18 +167,16 @@ def _calls(node: ast.AST, named: Named) -> Iterator[tuple[ast.Call, Texts]]:
 def _named_texts(scope: ast.Module | ast.FunctionDef) -> Named:
     """The texts of each name of a function or a module, with the line of each; `…` where it is no text."""
     given: Named = {}
-    assigned = set()
+    assigned: set[ast.AST] = set()
     for node in _within(scope):
         match node:
             case ast.Assign(targets=[ast.Name() as target], value=value):
                 assigned.add(target)
                 given.setdefault(target.id, []).append((target.lineno, _text(value, {})))
-            case ast.Assign(targets=[ast.Tuple(elts=[*names])], value=ast.Tuple(elts=[*values])) if len(names) == len(
-                values
-            ):
-                assigned |= set(names)
-                for target, value in zip(names, values, strict=True):
-                    given.setdefault(ast.unparse(target), []).append((target.lineno, _text(value, {})))
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=texts)) if len(names) == len(texts):
+                assigned.update(names)
+                for each, text in zip(names, texts, strict=True):
+                    given.setdefault(ast.unparse(each), []).append((each.lineno, _text(text, {})))
             case ast.Name(id=name, ctx=ast.Store()) if node not in assigned:
                 given.setdefault(name, []).append((node.lineno, "…"))
             case ast.arg(arg=name):
