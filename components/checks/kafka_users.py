@@ -37,7 +37,13 @@ def check_kafka_users(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iter
         place = (cluster.region, cluster.kafka_user.namespace, kafka_user_name(cluster))
         other = places.setdefault(place, alias)
         if other != alias and not unlike:
-            yield _shared(where, str(place[2]), other)
+            yield Problem(
+                where,
+                "kafka-user-shared",
+                f"the cluster has the same KafkaUser `{place[2]}` as `{other}`",
+                "Both would declare one object, and each deployment would remove the other's ACLs.",
+                "use a different user or a different namespace for each cluster.",
+            )
     for flow in flows:
         yield from _check_acl_sync(topology, flow)
 
@@ -92,16 +98,6 @@ def _check_name(where: str, cluster: Cluster) -> Iterator[Problem]:
         )
 
 
-def _shared(where: str, name: str, other: str) -> Problem:
-    return Problem(
-        where,
-        "kafka-user-shared",
-        f"the cluster has the same KafkaUser `{name}` as `{other}`",
-        "Both would declare one object, and each deployment would remove the other's ACLs.",
-        "use a different user or a different namespace for each cluster.",
-    )
-
-
 def _check_acl_sync(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     target = topology.clusters.get(flow.settings.target)
     if flow.settings.sync_topic_acls and target is not None and target.kafka_user is not None:
@@ -145,14 +141,11 @@ def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> It
                 if alias in aliases and kafka_principal(topology.clusters[alias]) is not None
             ]
             if said and beginnings_of_entry(entry) == (("", False),) and not is_for_everything(entry):
-                yield _problem(flow.where(f"{key}.{index}"), entry, " and ".join(said))
-
-
-def _problem(where: str, entry: str, said: str) -> Problem:
-    return warning(
-        where,
-        "acl-for-every-name",
-        f"the ACLs needed for `{entry}` allow {said}",
-        "Kafka's ACLs take whole names and prefixes, and the names that this pattern matches have no common prefix.",
-        "begin the pattern with text, as in `orders-.*`, or list the names.",
-    )
+                yield warning(
+                    flow.where(f"{key}.{index}"),
+                    "acl-for-every-name",
+                    f"the ACLs needed for `{entry}` allow {' and '.join(said)}",
+                    "Kafka's ACLs take whole names and prefixes, and the names that this pattern matches have no "
+                    "common prefix.",
+                    "begin the pattern with text, as in `orders-.*`, or list the names.",
+                )

@@ -52,17 +52,20 @@ def check_class(where: str, name: str, role: Role) -> Iterator[Problem]:
     if name in CLASSES[role]:
         return
     is_name = type_problem(_A_CLASS, name) is None
-    if is_name and (other := _other_role(name)) is not None:
+    if is_name and (other := next((role for role, names in CLASSES.items() if name in names), None)) is not None:
         yield _refused(where, role, f"`{name}` is a {other.value}, not a {role.value}", _instead(role, None))
     elif not is_name or name in _HALVES or name.startswith(_OF_KAFKA) or _meant(name, role) is not None:
         what = f"Kafka has no class `{name}` that Connect can create"
         yield _refused(where, role, what, _instead(role, _meant(name, role)))
     elif "." not in name:
-        yield _not_known(where, name, role)
-
-
-def _other_role(name: str) -> Role | None:
-    return next((role for role, names in CLASSES.items() if name in names), None)
+        yield warning(
+            where,
+            "class-not-known",
+            f"`{name}` is not the short name of any of Kafka's {role.value}s",
+            "If a class in the workers' image has this name, Connect finds it. Otherwise it would refuse the "
+            "connector.",
+            "write the full name of the class, with its package.",
+        )
 
 
 def _refused(where: str, role: Role, what: str, remedy: str) -> Problem:
@@ -70,16 +73,6 @@ def _refused(where: str, role: Role, what: str, remedy: str) -> Problem:
     if role in (Role.TRANSFORM, Role.PREDICATE):
         return Problem(where, "transform-class", what, why, remedy)
     return Problem(where, "converter-class", what, why, remedy)
-
-
-def _not_known(where: str, name: str, role: Role) -> Problem:
-    return warning(
-        where,
-        "class-not-known",
-        f"`{name}` is not the short name of any of Kafka's {role.value}s",
-        "If a class in the workers' image has this name, Connect finds it. Otherwise it would refuse the connector.",
-        "write the full name of the class, with its package.",
-    )
 
 
 def _meant(name: str, role: Role) -> str | None:
@@ -155,7 +148,15 @@ def _check_transform(where: str, transform: Transform, version: str) -> Iterator
 def _check_config(where: str, name: str, config: Properties, version: str, role: Role) -> Iterator[Problem]:
     for key in sorted(config.keys() & _OF_CONNECT.keys()):
         if role is Role.TRANSFORM or key == "type":
-            yield _of_connect(f"{where}.config.{key}", key, role)
+            yield Problem(
+                f"{where}.config.{key}",
+                "owned-property",
+                f"`{key}` derives from the topology",
+                f"In Connect's configuration `{key}` belongs to the {role.value} itself, so none of its properties "
+                "has this name.",
+                "remove it here; "
+                f"{_OF_CONNECT[key].replace('transform', role.value) if key == 'type' else _OF_CONNECT[key]}.",
+            )
     if name not in CLASSES[role]:
         return
     outer = name.removeprefix(KAFKA_TRANSFORMS).partition("$")[0]
@@ -192,17 +193,6 @@ def _check_pattern(where: str, name: str, config: Properties) -> Iterator[Proble
         f"`{pattern}` is not a regular expression",
         f"Connect would refuse the connector, or its tasks would hang, because {error.reason}.",
         f"write `{glob.meant}`." if glob else "use a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`.",
-    )
-
-
-def _of_connect(where: str, key: str, role: Role) -> Problem:
-    return Problem(
-        where,
-        "owned-property",
-        f"`{key}` derives from the topology",
-        f"In Connect's configuration `{key}` belongs to the {role.value} itself, so none of its properties has this "
-        "name.",
-        f"remove it here; {_OF_CONNECT[key].replace('transform', role.value) if key == 'type' else _OF_CONNECT[key]}.",
     )
 
 

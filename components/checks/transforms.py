@@ -147,7 +147,14 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
         for name, transform in chain.items():
             where = source.where(f"transforms.{place}.{name}")
             if name != name.strip() or not name or "," in name:
-                yield _name_in_list(where, name)
+                yield Problem(
+                    where,
+                    "transform-name-in-list",
+                    f"the transform's name is `{name}`",
+                    "Connect reads the names of transforms from a list. It splits the list at every comma and strips "
+                    "blanks around each name, so it would not find the properties of this transform.",
+                    f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
+                )
             if name in taken:
                 yield Problem(
                     where,
@@ -161,17 +168,6 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
             yield from _check_transform(where, transform)
     if transforms.change_records:
         yield from _check_chain(source, heartbeats)
-
-
-def _name_in_list(where: str, name: str) -> Problem:
-    return Problem(
-        where,
-        "transform-name-in-list",
-        f"the transform's name is `{name}`",
-        "Connect reads the names of transforms from a list. It splits the list at every comma and strips blanks "
-        "around each name, so it would not find the properties of this transform.",
-        f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
-    )
 
 
 def _check_transform(where: str, transform: Transform) -> Iterator[Problem]:
