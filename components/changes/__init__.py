@@ -1,5 +1,1 @@
-"""What a change to a stack means for replication: pure functions that compare the objects before and after it.
-
-Everything is read from the Kubernetes objects, so topologies, rendered files and running clusters are compared in the
-same way.
-"""
+"""What a change means for replication, by pure functions over its Kubernetes objects before and after."""

@@ -1,8 +1,4 @@
-"""What a deployment makes Connect run: workers, connectors, and the configuration that they read from its Kubernetes
-objects.
-
-KafkaConnectors with their ConfigMaps and a KafkaMirrorMaker2 are read into the same types.
-"""
+"""What a deployment makes Connect run, read from KafkaConnectors and ConfigMaps or from a KafkaMirrorMaker2."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -162,10 +158,7 @@ Objects = Mapping[str, Manifest]
 
 
 def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, str] | None = None) -> DeploymentState:
-    """Return what the objects of a deployment make Connect run.
-
-    `flows_by_source` maps a source's alias to the flow of its mirror in a KafkaMirrorMaker2, which does not name flows.
-    """
+    """Return what objects make Connect run; `flows_by_source` names flows, which a KafkaMirrorMaker2 does not."""
     workers = {body["metadata"]["name"]: _workers(body) for body in _of_kind(objects, "KafkaConnect").values()}
     mirrors = [(body, _workers(body)) for body in _of_kind(objects, "KafkaMirrorMaker2").values()]
     config_maps = {

@@ -203,11 +203,7 @@ def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> 
 
 
 def _tasks_of_leaver(workers: DeployedWorkers) -> str:
-    """Return what happens to the tasks of a worker that leaves: the other workers wait the full time, even if it comes
-    back earlier.
-
-    Source: KIP-415, IncrementalCooperativeAssignor.handleLostAssignments.
-    """
+    """Return what happens to a leaving worker's tasks. Source: KIP-415, IncrementalCooperativeAssignor."""
     milliseconds = int(workers.config.get(_DELAY, _DEFAULT_DELAY_MILLISECONDS))
     if milliseconds == 0:
         return "Tasks of a worker that leaves are taken over at once"

@@ -1,8 +1,4 @@
-"""A change to a stack as a whole: its deployments before and after, and which topics and connectors continue between
-them.
-
-Several names and patterns together may select everything that another pattern selects.
-"""
+"""A change to a stack: its deployments before and after, and the topics and connectors that continue."""
 
 import re
 from collections import Counter

@@ -309,9 +309,7 @@ def _bad_address(where: str, what: str, remedy: str) -> Problem:
 
 
 def _check_different(topology: Topology, known: Mapping[str, set[tuple[str, int]]]) -> Iterator[Problem]:
-    """Workers run beside their target, so one address means one cluster to a region's workers. Workers of another
-    region may reach another cluster by the same address, such as that of a Kubernetes Service.
-    """
+    """An address means one cluster to a region's workers; in another region it may mean another cluster."""
     flows = [flow for flow in expand(topology) if {flow.settings.source, flow.settings.target} <= set(known)]
     met: dict[str, list[ExpandedFlow]] = {}
     for flow in flows:

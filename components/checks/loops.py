@@ -38,9 +38,7 @@ from components.topology.model import Flow
 
 
 def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No unguarded flow is part of a ring of flows that share a topic, unless all have the default policy. In that case
-    one of the flows refuses what came from its target.
-    """
+    """No unguarded flow is in a ring that shares a topic, unless all have the default policy, which ends the ring."""
     by_name = {flow.name: flow for flow in flows}
     reported: set[frozenset[str]] = set()
     for ring in _rings(flows):

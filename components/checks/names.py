@@ -1,6 +1,4 @@
-"""Names: aliases, the names that Kubernetes and Kafka accept, namespaces that are created only once, and names that a
-topology sets instead of deriving them: each belongs to one Connect cluster or connector.
-"""
+"""Names: aliases, what Kubernetes and Kafka accept, and the names that no two objects may share."""
 
 import difflib
 import re

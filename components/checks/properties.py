@@ -1,8 +1,4 @@
-"""Properties of workers and connectors: Kafka knows them in that place, users may set them, and they lose no record
-while every connector runs.
-
-`property_values` checks values. `components.properties` knows which client a property reaches.
-"""
+"""Properties of workers and connectors: Kafka knows them there, users may set them, and they lose no record."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,4 @@
-"""Values of properties: those that Kafka refuses, those that cannot work although Kafka accepts them, credentials given
-in plain text instead of by reference, and placeholders for objects that the workers may not read.
-"""
+"""Values of properties: refused or useless ones, plain-text credentials, and objects that workers may not read."""
 
 import re
 from collections.abc import Iterator

@@ -46,9 +46,7 @@ _HALVES = ("Key", "Value")
 
 
 def check_class(where: str, name: str, role: Role) -> Iterator[Problem]:
-    """A class exists, as far as can be known here, and can be used where it is named. Kafka's own classes are known.
-    Others come with the workers' image, and only a full name distinguishes them from a misspelt one.
-    """
+    """A class exists and fits its place, as far as is known; classes that are not Kafka's need their full names."""
     if name in CLASSES[role]:
         return
     is_name = type_problem(_A_CLASS, name) is None

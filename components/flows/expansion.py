@@ -1,8 +1,4 @@
-"""Replications -> flows. A pair becomes two guarded flows, a split one flow for each Connect cluster, and a
-KafkaMirrorMaker2 one flow for each mirror.
-
-Everything after this step works on flows only.
-"""
+"""Replications -> flows, on which all later steps work: each pair has two, splits and KafkaMirrorMaker2s several."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

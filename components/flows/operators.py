@@ -119,10 +119,7 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
 
 
 def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
-    """Return the versions of Kafka that an operator has images for, oldest first; None if they are not known here.
-
-    Without the operator's version they are those of all operators with its API; operators with `v1` still get new ones.
-    """
+    """Return the versions of Kafka that an operator, or all of its API, has images for; None if not known."""
     if operator.version is not None:
         return _BY_OPERATOR.get(operator.version)
     if operator.api is StrimziApi.V1:

@@ -1,8 +1,4 @@
-"""Patterns as automata over the characters of topic names, so that the sets of names they match can be compared. A set
-of characters is an integer with one bit for each character.
-
-An automaton is built from the standard library's own parse of the pattern.
-"""
+"""Patterns as automata over the characters of topic names; a set of characters is an integer, one bit for each."""
 
 import re
 import string

@@ -224,11 +224,7 @@ class OverlappingPair:
 
 
 def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[OverlappingPair]:
-    """Yield each pair of selections that overlaps or may overlap, once and in the mapping's order.
-
-    The two patterns of a pair certainly overlap, if there are such patterns. Patterns that the checks refuse
-    (`pattern_error`) are ignored.
-    """
+    """Yield each pair that overlaps or may, with two patterns that show it; refused patterns are ignored."""
     index = _Index()
     for name, selection in selections.items():
         patterns = [pattern for pattern in dict.fromkeys(selection.patterns) if _shape(pattern) is not None]

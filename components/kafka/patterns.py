@@ -135,21 +135,14 @@ def _without_sets(match: re.Match[str]) -> str:
 
 
 def flags_for_later_entries(pattern: str) -> str | None:
-    """Flags of an entry that also apply to the entries after it, such as `(?i)`; None if there are none.
-
-    Filters join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
-    """
+    """Return an entry's flags that reach later entries, such as `(?i)`. Source: MirrorUtils.compilePatternList."""
     match = _FLAGS.search(pattern)
     return match[0] if match else None
 
 
 @lru_cache(maxsize=1 << 16)
 def alternatives(pattern: str) -> tuple[str, ...]:
-    """Return the list entries that select the same as one pattern, such as `a` and `b.*` for `a|b.*`; or else the
-    pattern.
-
-    Filters also join the entries of a list with `|`. Source: MirrorUtils.compilePatternList.
-    """
+    """Return entries that select the same: `a` and `b.*` for `a|b.*`. Source: MirrorUtils.compilePatternList."""
     cannot = flags_for_later_entries(pattern) or _BEYOND_ALTERNATIVES.search(pattern)
     if "|" not in pattern or cannot or pattern_error(pattern):
         return (pattern,)
@@ -163,10 +156,7 @@ def alternatives(pattern: str) -> tuple[str, ...]:
 
 
 def _has_set_in_class(pattern: str) -> bool:
-    """Return whether Java reads a set within a class, as in `[a[b]]`, or Python warns that it may do so one day.
-
-    To notice Python's own warning, it would have to become an error in all threads of the process.
-    """
+    """Return whether Java reads a set within a class, as in `[a[b]]`, or Python warns that it may one day."""
     classes = (_ESCAPED.sub("x", match[1] or "") for match in _CLASS.finditer(pattern))
     return any("[" in text or _SET_OPERATION.search(text, 1) for text in classes)
 

@@ -155,11 +155,7 @@ _OF_STAGE = {"type", "predicate", "negate"}
 
 
 def findings(chain: Chain, topics: Iterable[str], heartbeats: Iterable[str] = ()) -> Iterator[Finding]:
-    """Yield what fails or changes records of these topics; topics are named as on the target, where transforms see
-    them.
-
-    A transform, or a converter for one part of a record, is reported once, with the first topic that shows it.
-    """
+    """Yield, once each, what fails or changes records of these topics, which are named as on the target."""
     told: set[tuple[str, ...]] = set()
     opaque = [RecordForms(topic, value=BYTES, opaque=True) for topic in heartbeats]
     for record in (*map(RecordForms, topics), *opaque):
@@ -297,11 +293,7 @@ class Effects:
 
 
 def known_effects(steps: Iterable[tuple[Step, Predicate | None]]) -> Effects | None:
-    """Return the effects of a chain; None if it may do anything else, or if a filter's answer cannot be known from a
-    record.
-
-    A predicate of a transform that changes headers does not matter: these headers are not compared at all.
-    """
+    """Return the effects of a chain; None if it may have others, or if a record does not tell what is filtered."""
     known = list(steps)
     if any(step.kind not in ("InsertHeader", "DropHeaders", "Filter") for step, _ in known):
         return None

@@ -1,7 +1,4 @@
-"""Definitions of Kafka's properties by version and owner, read from the generated data files. Imports nothing of ours.
-
-Source: the ConfigDefs of Kafka's connectors, clients and worker; tests/contract/property_definitions.py reads them.
-"""
+"""Kafka's properties by version and owner, from data files that tests/contract/property_definitions.py writes."""
 
 import difflib
 import functools

@@ -62,9 +62,7 @@ class _User:
 
 
 def flows_without_addresses(topology: Topology, region: str | None = None) -> tuple[ResolvedFlow, ...]:
-    """Return the flows of a region, or all flows without one, for output that does not depend on addresses, such as
-    ACLs and names. If only a stack's configuration holds an address, a sentence that names its key stands in for it.
-    """
+    """Return a region's flows (None: all) for output without addresses; configuration keys stand in for those."""
     addresses = [cluster.bootstrap_servers for cluster in topology.clusters.values()]
     keys = [address.config for address in addresses if isinstance(address, ConfigValue)]
     return resolve_flows(topology, region, {key: f"the address in configuration key `{key}`" for key in keys})

@@ -159,9 +159,7 @@ def _without_task(flow: ResolvedFlow, role: ConnectorRole, of_flow: str) -> str:
 
 
 def _returned_records(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str) -> str | None:
-    """Return an expression for the least number of records that came back to a cluster of a pair; None unless the stack
-    has both flows and both run, because it needs the series of both.
-    """
+    """Return an expression for records that came back to a pair's cluster; None unless both flows run here."""
     pair = flow.expanded.replication if flow.expanded.shape is FlowShape.PREFIXLESS_PAIR else None
     others = [other for other in flows if other.expanded.replication == pair and other.name != flow.name]
     if not others or not all(map(runs, (flow.settings, others[0].settings))):

@@ -1,7 +1,4 @@
-"""A cluster's connection as Kafka client properties: plain values, and placeholders for everything in a Secret.
-
-Connectors read plain values from a ConfigMap and credentials from Secrets, or both from the worker's own file.
-"""
+"""A cluster's connection as Kafka client properties, with placeholders for everything that is in a Secret."""
 
 from dataclasses import dataclass
 
@@ -47,11 +44,7 @@ _OAUTH_CALLBACK = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHan
 
 @dataclass(frozen=True)
 class Vault:
-    """Where the credentials of one cluster are, and the provider that reads them.
-
-    `own_secret` is the Secret that this project creates; `token_trust` is the path of the PEM certificates for the
-    cluster's token endpoint, or "".
-    """
+    """A cluster's credentials: their provider, our own Secret, and a token endpoint's certificates (a path, or "")."""
 
     provider: str
     namespace: str

@@ -160,10 +160,7 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
 
 
 def _rack(flow: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Return the rack of the worker that runs the task; the operator sets it only in a KafkaMirrorMaker2's connectors.
-
-    Source: Strimzi KafkaConnectConfigurationBuilder.withRackId, 0.45 kafka_connect_config_generator.sh.
-    """
+    """Return the rack of a task's worker, which operators set only in a KafkaMirrorMaker2. Source: withRackId."""
     here = flow.settings.connect.rack is not None and flow.expanded.shape is not FlowShape.MIRROR_MAKER2
     if role != "source" or not here:
         return {}

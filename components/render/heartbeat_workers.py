@@ -28,10 +28,7 @@ class ProducerConflict(StrEnum):
 
 
 def heartbeat_workers(flow: ResolvedFlow) -> ResolvedFlow:
-    """Return the flow as run by the workers that send its heartbeats. It is the flow itself unless these are other
-    workers, because the API version has no heartbeat connector in a KafkaMirrorMaker2, or because the target's workers
-    cannot write to the source.
-    """
+    """Return the flow as run by what sends its heartbeats: its own workers, or separate ones if these cannot."""
     if producer_conflicts(flow):
         return _apart(flow, heartbeat_workers_name(flow.name), "source")
     if flow.expanded.shape is FlowShape.MIRROR_MAKER2 and not flow.api.has_heartbeat_mirrors:

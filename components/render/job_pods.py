@@ -1,8 +1,4 @@
-"""The pods of a validation: the job's pod, which is the driver in client mode, and the template of Spark's executors.
-
-Spark 4.2 itself creates the executor pods: its class BasicExecutorFeatureStep adds the image, the resources and the
-argument `executor` to the template.
-"""
+"""The pods of a validation: the job's, which is the driver, and the template that Spark 4.2 completes for executors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

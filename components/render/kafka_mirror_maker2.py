@@ -1,8 +1,4 @@
-"""The KafkaMirrorMaker2 of a deployment: workers next to the target, with a mirror for each flow that they run.
-
-The API version `v1` has no heartbeat connectors in a KafkaMirrorMaker2, so they run in a separate KafkaConnect
-(`heartbeat_workers`).
-"""
+"""The KafkaMirrorMaker2 of a deployment, with a mirror for each flow; under `v1`, others send heartbeats."""
 
 import json
 from collections.abc import Iterator, Sequence

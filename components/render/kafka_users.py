@@ -1,7 +1,4 @@
-"""KafkaUsers: the replications' users, with their ACLs, of clusters that Strimzi's User Operator manages.
-
-A KafkaUser belongs in the Kubernetes cluster of its Kafka cluster's region, whichever stack deploys the flows.
-"""
+"""KafkaUsers with the replications' ACLs, beside their Kafka cluster, whichever stack deploys the flows."""
 
 from components.flows.naming import kafka_user_password_secret_name
 from components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
@@ -26,11 +23,7 @@ _PATTERN_TYPES = {"literal": "literal", "prefixed": "prefix"}
 
 
 def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedObject, ...]:
-    """Return the KafkaUsers of a region's clusters (of all without one), and Secrets for the configured passwords.
-
-    The `part` of an object is its cluster's alias. A cluster that no flow uses gets none. The topology must have passed
-    its checks.
-    """
+    """Return the KafkaUsers of a region's clusters (None: all) that flows use, and Secrets of given passwords."""
     if not any(cluster.kafka_user for cluster in topology.clusters.values()):
         return ()
     # A user has one KafkaUser with all its ACLs, including those for flows of other stacks.

@@ -156,9 +156,7 @@ def _forms(config: Mapping[str, Value]) -> set[str]:
 
 
 def label_defaults(flow: ResolvedFlow, role: ConnectorRole) -> Config:
-    """Return the property with which old versions name the source in their metrics; later versions always name it. The
-    label `source` distinguishes the mirrors of one KafkaMirrorMaker2. Source: MirrorSourceConfig of Kafka 3.9.
-    """
+    """Return the property by which old versions label metrics with the source. Source: MirrorSourceConfig of 3.9."""
     known = "add.source.alias.to.metrics" in definitions(flow.expanded.kafka, Owner.SOURCE)
     asked = flow.settings.connect.metrics is not None and role == "source"
     return {"add.source.alias.to.metrics": True} if known and asked else {}

@@ -23,11 +23,7 @@ class ReplicationFlowArgs(ReplicationArgs):
 
 
 class ReplicationFlow(pulumi.ComponentResource):
-    """Replication of topics and groups from one source to one target, with the Connect cluster that runs it.
-
-    `outputs` has the keys `namespace`, `connectors`, `remoteTopics` and `digest`; `validation` holds the parameters of
-    the validation job.
-    """
+    """Replication from one source to one target. `outputs` are names and digest, `validation` the job's parameters."""
 
     outputs: pulumi.Output[FlowOutputs]
 

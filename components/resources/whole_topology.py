@@ -1,4 +1,4 @@
-"""All components of a topology: its replications, and Kafka users, monitoring and the job in the cluster."""
+"""All components of a topology. Each raises ReplicationError with every problem before it registers anything."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,10 +39,7 @@ class MonitoringArgs:
 
 
 class Monitoring(pulumi.ComponentResource):
-    """PodMonitors, PrometheusRules and a Grafana dashboard for the flows of a stack.
-
-    `outputs` lists the names of the objects. Raises ReplicationError with every problem before anything is registered.
-    """
+    """PodMonitors, PrometheusRules and a Grafana dashboard for a stack's flows. `outputs` lists the objects' names."""
 
     outputs: pulumi.Output[list[str]]
 
@@ -59,10 +56,7 @@ class Monitoring(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaUsersArgs:
-    """The whole topology, since every flow adds to a user's ACLs. `region` selects clusters (all without it).
-
-    `secrets` maps the keys of passwords that the clusters declare as `{config: KEY}` to their values.
-    """
+    """The whole topology, as every flow adds ACLs; its `region` (None: all); `secrets` by their configuration key."""
 
     topology: Topology
     region: str | None = None
@@ -70,11 +64,7 @@ class KafkaUsersArgs:
 
 
 class KafkaUsers(pulumi.ComponentResource):
-    """KafkaUsers for Strimzi's User Operator, with the minimal ACLs of all flows that log in as them.
-
-    `outputs` maps each cluster's alias to the name of its user. Raises ReplicationError with every problem before
-    anything is registered.
-    """
+    """KafkaUsers with the minimal ACLs of all flows. `outputs` maps each cluster's alias to the name of its user."""
 
     outputs: pulumi.Output[dict[str, str]]
 
@@ -106,11 +96,7 @@ _NO_WAITING = {"pulumi.com/skipAwait": "true"}
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationJobsArgs:
-    """A stack's checked flows, and how its file asks for their validation.
-
-    `spark` are the job's settings of Spark. `after` maps the name of each replication to its
-    component: a Job begins when everything that it validates exists.
-    """
+    """A stack's checked flows, how to validate them, and the replications `after` which their Jobs begin."""
 
     flows: Sequence[ResolvedFlow]
     stack: str
@@ -120,10 +106,7 @@ class ValidationJobsArgs:
 
 
 class ValidationJobs(pulumi.ComponentResource):
-    """A Job that validates each flow after a deployment, and a CronJob that validates it between deployments.
-
-    Either may be the Spark operator's equivalent. `outputs` maps the name of each flow to that of its Job.
-    """
+    """A Job or SparkApplication after each deployment, and a scheduled one. `outputs` maps flows to their Jobs."""
 
     outputs: pulumi.Output[dict[str, str]]
 
@@ -156,11 +139,7 @@ class ValidationJobs(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class WholeTopologyArgs:
-    """A checked topology with its deployed flows, and the stack that alerts name in their commands.
-
-    `region` and `secrets` are as in the components. With `in_cluster`, the flows are validated in the cluster; `spark`
-    are that job's settings of Spark.
-    """
+    """A checked topology, its deployed flows, the stack that alerts name, and how to validate `in_cluster`."""
 
     topology: Topology
     flows: Sequence[ResolvedFlow]

@@ -1,9 +1,4 @@
-"""The clusters of a topology file: address, trust, authentication, references to credentials, the users that they
-imply, and the form of names in Kubernetes.
-
-Frozen pydantic models, camelCase in YAML. Imports nothing of ours.
-Source: RFC 1123, IsDNS1123Label and IsDNS1123Subdomain in apimachinery.
-"""
+"""The clusters of a topology file, the users that they imply, and names in Kubernetes (RFC 1123)."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""The connectors that a topology declares for a replication, the transforms of replicated records, and the converters
-that write what they leave.
-
-Frozen pydantic models, camelCase in YAML. Imports `clusters` and the names of Kafka's plugins only.
-"""
+"""The connectors of a topology file, their transforms and converters: frozen models, camelCase in YAML."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -189,10 +185,7 @@ class MirrorConnectors(PairConnectors):
 
 
 class Connectors(MirrorConnectors):
-    """The connectors of a flow. `sources` divides its topics between several source connectors.
-
-    `source` then holds their common settings. The first of `sources` replicates heartbeats.
-    """
+    """The connectors of a flow. With several `sources`, `source` is what they share; the first has the heartbeats."""
 
     sources: Mapping[SubName, SourcePart] = Field(
         default_factory=dict, description="Several source connectors, by name, each with topics of its own."

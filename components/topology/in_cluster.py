@@ -1,9 +1,4 @@
-"""The settings by which a stack runs the validation job in its cluster: `replication:validation: {inCluster: …}`, and
-sizes as Kubernetes and Spark write them.
-
-Frozen pydantic models, camelCase in YAML. They are in the stack file, because image, resources and schedule differ by
-stack. Imports `clusters`, `workers` and the contract only.
-"""
+"""How a stack runs the job in its cluster (`replication:validation: {inCluster: …}`), and Kubernetes' sizes."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""The keys that a model accepts at a place of its file, and the remedy for a key that it does not accept there: a
-misspelt one, or one of Strimzi, MirrorMaker, Kafka's clients or another kind of replication.
-
-Imports nothing of ours but the base of the models.
-"""
+"""The keys that a model accepts at a place of its file, and what to write instead of one that it does not."""
 
 import difflib
 import functools

@@ -1,9 +1,4 @@
-"""The model of a topology file: every cluster and every replication of one environment.
-
-Frozen pydantic models, camelCase in YAML. Only the form of a file is decided here: `checks` decides whether a topology
-works, and `render` what it becomes. Editors show the descriptions, through the JSON Schema in
-`stacks/topology.schema.json`. Imports `clusters`, `workers`, `connectors` and the replication policy only.
-"""
+"""The form of a topology file, as frozen models whose descriptions editors show; `checks` decides what works."""
 
 import json
 from collections.abc import Mapping
@@ -178,10 +173,7 @@ class Flow(FromSourceToTarget, OnKubernetes):
 
 
 class PrefixlessPair(Delivery):
-    """Two guarded flows with identity policy, one in each direction: active/active under the same topic names.
-
-    Consumer offsets are not translated: on each side a topic holds the records of both, in a different order.
-    """
+    """Two guarded flows, one each way, under the same topic names; consumer offsets are not translated."""
 
     kind: Literal["prefixlessPair"] = "prefixlessPair"
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")

@@ -1,7 +1,4 @@
-"""The Kubernetes side of a replication: its namespace, its quota, and the Connect workers that run its connectors.
-
-Frozen pydantic models, camelCase in YAML. Imports `clusters` only.
-"""
+"""The Kubernetes side of a replication: its namespace, its quota, and the workers that run its connectors."""
 
 import re
 from collections.abc import Mapping
@@ -192,10 +189,7 @@ class StorageTopics(Model):
 
 
 class ConnectCluster(Model):
-    """The Connect workers of a replication, which belong to its target cluster.
-
-    Names are derived from the replication's; set them only for workers that already run under other names.
-    """
+    """The Connect workers of a replication; set names only for workers that already run under others."""
 
     name: ResourceName | None = optional("Name of the KafkaConnect or KafkaMirrorMaker2; default: the replication's.")
     group_id: str | None = optional("Worker group; default: `mirror-<replication>`.", min_length=1)

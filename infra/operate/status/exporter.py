@@ -56,9 +56,7 @@ def changed_by_hand(stack: OpenStack) -> Mapping[str, int]:
 
 
 def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:
-    """Count the findings of each flow; those of shared workers count for every flow that they run. Pure. An announced
-    state counts once it has expired. Objects that belong to no flow, such as the dashboard, do not count.
-    """
+    """Count each flow's findings, with those of shared workers; an announced state counts once it has expired."""
     counts = Counter(finding.flow for finding in drift if _counts(finding))
     return {flow.name: sum(counts[part] for part in {flow.name, flow.workers, flow.expanded.owner}) for flow in flows}
 

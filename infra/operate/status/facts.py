@@ -59,11 +59,7 @@ class ConnectorFacts:
 
 @dataclass(frozen=True)
 class PartitionLag:
-    """How far a source partition is ahead of what is certainly on the target.
-
-    `records` is an upper bound in records; `oldest_ms` is the time (ms since 1970) of the oldest of them. `position` is
-    the source offset below which everything is on the target.
-    """
+    """An upper bound of the records above `position`, which may not be on the target, and the oldest one's time."""
 
     partition: TopicPartition
     records: int
@@ -83,9 +79,7 @@ class Lag:
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """What a group would read again on the target, by source partition, as an upper bound in records. None means that
-    the group has no position there: it would begin at `auto.offset.reset`.
-    """
+    """What a group would read again at most, by source partition; None where it has no position on the target."""
 
     name: str
     again: Mapping[TopicPartition, int | None]
@@ -120,11 +114,7 @@ class CertificateFacts:
 
 @dataclass(frozen=True)
 class LoginFacts:
-    """Whether a cluster accepts the login that the connectors use, and the certificates that they use there.
-
-    `accepted` is None if that is not known, as for a login that only Connect can use. `why` says why the cluster
-    refuses the login, or why the login or a certificate could not be checked.
-    """
+    """Whether a cluster accepts the connectors' login (None: not known), `why` not, and its certificates."""
 
     cluster: str
     accepted: bool | None

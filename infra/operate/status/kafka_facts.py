@@ -29,10 +29,7 @@ _HEARTBEATS = 200
 
 @dataclass(frozen=True)
 class OnTarget:
-    """What the target holds for a flow: connectors' offsets, checkpoints, committed offsets, ends of remote topics.
-
-    `offsets` is the last replicated offset by source partition. `topics` are all that the user may describe.
-    """
+    """What the target holds for a flow: the last replicated `offsets`, and all `topics` that may be described."""
 
     topics: frozenset[str]
     offsets: Mapping[TopicPartition, int]

@@ -46,11 +46,7 @@ from infra.stack.session import QUICK, OpenStack
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:
-    """Return the certificate that expires first in each key that the connectors read for this cluster.
-
-    JKS and PKCS#12 files are not opened, and Secrets whose keys a pattern selects are not read. Raises NoAnswerError
-    for a key that holds no certificate, and what `read` raises.
-    """
+    """Return the first certificate to expire in each PEM key that connectors read; raises NoAnswerError."""
     facts = []
     for reference in _pem(cluster):
         assert reference.secret is not None

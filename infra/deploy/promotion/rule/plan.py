@@ -1,7 +1,4 @@
-"""The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and the order of stacks.
-
-Pure except for `read_plan` and `plan_problems`. A stack that the plan does not name has no predecessor.
-"""
+"""The promotion plan, `promotion.yaml` beside the stack files: its model, its mistakes, and the order of stacks."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping

@@ -1,8 +1,4 @@
-"""`replicate promote`: for each stack in order, checks the rule, deploys, validates and records the evidence.
-
-It keeps no state of its own. Pulumi's state and the clusters show what has been done, so it may be killed at any point
-and run again.
-"""
+"""`replicate promote` checks, deploys and validates stack by stack; it may be killed at any point and run again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
