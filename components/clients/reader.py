@@ -335,21 +335,13 @@ class KafkaReader:
         return list(self.read(f"records of {topic}", ranges.items(), within_seconds=READ_SECONDS))
 
     def first_records(
-        self,
-        ranges: Mapping[TopicPartition, OffsetRange],
-        counts: Callable[[KafkaRecord], bool],
-        *,
-        committed: bool,
+        self, ranges: Mapping[TopicPartition, OffsetRange], counts: Callable[[KafkaRecord], bool], *, committed: bool
     ) -> dict[TopicPartition, KafkaRecord]:
         """Return the first record of each range for which `counts` is true; partitions without such a record are
         missing.
         """
         records = self.read(
-            "the records to replicate",
-            ranges.items(),
-            committed=committed,
-            is_last=counts,
-            within_seconds=READ_SECONDS,
+            "the records to replicate", ranges.items(), committed=committed, is_last=counts, within_seconds=READ_SECONDS
         )
         return {record.partition: record for record in records if counts(record)}
 

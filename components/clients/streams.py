@@ -33,11 +33,7 @@ _CONSUMER: ClientConfig = {
 }
 #: A range whose beginning has expired meanwhile must be an error: with a reset it would look like a partition without
 #: records.
-STREAM_CONFIG: ClientConfig = {
-    **_CONSUMER,
-    "auto.offset.reset": "error",
-    "queued.max.messages.kbytes": 16_384,
-}
+STREAM_CONFIG: ClientConfig = {**_CONSUMER, "auto.offset.reset": "error", "queued.max.messages.kbytes": 16_384}
 #: If retention has removed the beginning of a range, the rest of it is read. Most ranges are short, and what is fetched
 #: after their ends is dropped.
 RANGES_CONFIG: ClientConfig = {

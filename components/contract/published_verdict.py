@@ -228,10 +228,7 @@ def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
 
 
 def verdict_data(
-    flow: FlowOutcome,
-    passing_since: str | None,
-    history: History | None = None,
-    positions_before: str | None = None,
+    flow: FlowOutcome, passing_since: str | None, history: History | None = None, positions_before: str | None = None
 ) -> dict[str, str]:
     """Return the ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its
     binaryData.

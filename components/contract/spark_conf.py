@@ -31,9 +31,7 @@ class SparkSettings:
     def over(self, other: "SparkSettings") -> "SparkSettings":
         """These settings, completed with those of `other`."""
         return SparkSettings(
-            self.master or other.master,
-            self.driver_memory or other.driver_memory,
-            {**other.conf, **self.conf},
+            self.master or other.master, self.driver_memory or other.driver_memory, {**other.conf, **self.conf}
         )
 
     @property

@@ -345,10 +345,7 @@ class _Counted(Iterator[Identified]):
 
 
 def from_first_common(
-    source: Iterator[Identified],
-    target: Iterator[Identified],
-    limit: int,
-    passed: dict[bytes, int],
+    source: Iterator[Identified], target: Iterator[Identified], limit: int, passed: dict[bytes, int]
 ) -> tuple[list[Identified], Iterator[Identified], Iterator[Identified]]:
     """Return the source's records before the first common one, and both sides from there on.
 

@@ -24,10 +24,7 @@ SIMPLE_HEADER_CONVERTER = "org.apache.kafka.connect.storage.SimpleHeaderConverte
 CONVERTER_KEYS = ("key.converter", "value.converter", "header.converter")
 
 #: Transforms with one class.
-WHOLE_RECORD = (
-    *("DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter"),
-    "ValueToKey",
-)
+WHOLE_RECORD = (*("DropHeaders", "Filter", "InsertHeader", "RegexRouter", "TimestampRouter"), "ValueToKey")
 #: Transforms whose class is for keys or for values, such as `Cast$Key`; without that ending it is abstract.
 FOR_KEY_OR_VALUE = (
     *("Cast", "ExtractField", "Flatten", "HeaderFrom", "HoistField", "InsertField"),

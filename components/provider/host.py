@@ -25,11 +25,7 @@ class Host(ComponentProvider):
         super().__init__([Replications], PACKAGE, version=version(PACKAGE))
 
     def construct(
-        self,
-        name: str,
-        resource_type: str,
-        inputs: pulumi.Inputs,
-        options: pulumi.ResourceOptions | None = None,
+        self, name: str, resource_type: str, inputs: pulumi.Inputs, options: pulumi.ResourceOptions | None = None
     ) -> ConstructResult:
         known = sorted(self._component_defs[Replications.__name__].inputs)
         if unknown := sorted(set(inputs) - set(known)):

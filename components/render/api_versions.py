@@ -42,11 +42,6 @@ _GROUP_FIELDS = {
 _OAUTH_CREDENTIALS = {"client.secret": "clientSecret", "refresh.token": "refreshToken", "access.token": "accessToken"}
 
 
-def strimzi_api_version(flow: ResolvedFlow) -> str:
-    """Return the `apiVersion` of a flow's Strimzi resources."""
-    return flow.strimzi.api_version
-
-
 def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:
     """Return the group id and storage topics of a flow's workers by worker property."""
     return {

@@ -10,15 +10,9 @@ from components.flows.expansion import FlowShape
 from components.flows.naming import connector_name, mirror_connector_name, replication_policy
 from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connectors import CONNECTOR_CLASSES
-from components.render.api_versions import strimzi_api_version
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object
-from components.render.kafka_connectors import (
-    config_map_object,
-    connector_config_maps,
-    connector_objects,
-    connector_roles,
-)
+from components.render.kafka_connectors import connector_config_maps, connector_objects, connector_roles
 from components.render.kafka_mirror_maker2 import mirror_maker2_objects, mirror_roles, sends_heartbeats_apart
 from components.render.metrics import metrics_objects
 from components.render.namespaces import access_objects, namespace_objects
@@ -55,7 +49,7 @@ def flow_objects(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
     """Return the objects of a flow that has a KafkaConnect of its own, each after the objects that it needs."""
     return (
         *namespace_objects(flow),
-        *(config_map_object(config_map, flow.name) for config_map in connector_config_maps(flow)),
+        *connector_config_maps(flow),
         *secret_objects(flow),
         *access_objects(flow),
         *metrics_objects(flow),
@@ -84,7 +78,7 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
 
 def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
     """Yield every connector of the flow, the source connectors first."""
-    mirror, api = flow.expanded.shape is FlowShape.MIRROR_MAKER2, strimzi_api_version(flow)
+    mirror, api = flow.expanded.shape is FlowShape.MIRROR_MAKER2, flow.strimzi.api_version
     for role in mirror_roles(flow) if mirror else ():
         name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
         yield ConnectorParameters(

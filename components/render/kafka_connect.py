@@ -1,16 +1,17 @@
 """The KafkaConnect of a flow, and the fields that its workers share with those of a KafkaMirrorMaker2."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.kafka.replication_policy import SIDES, Side
-from components.render.api_versions import group_fields, security_fields, strimzi_api_version
+from components.render.api_versions import group_fields, security_fields
 from components.render.config_layers import Config, Layer, LayerName, layer, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.metrics import metrics_fields
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, mounts, rolling_annotations
 from components.topology.model import ExactlyOnce
 from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging, Logging
@@ -130,9 +131,10 @@ def connect_object(flow: ResolvedFlow, *others: ResolvedFlow) -> PlannedObject:
         **worker_fields(flow.settings.connect, template),
         **metrics_fields(flow),
     }
-    body = manifest(strimzi_api_version(flow), "KafkaConnect", flow.connect_name, flow.namespace, flow.name, spec=spec)
+    planned = flow_object(
+        flow, ObjectRole.CONNECT, flow.strimzi.api_version, "KafkaConnect", flow.connect_name, spec=spec
+    )
     # Without it the operator ignores every KafkaConnector of this Connect cluster.
-    body["metadata"]["annotations"] = {USES_CONNECTOR_RESOURCES: "true"}
-    body = with_own_labels(body, flow.settings.connect.labels, flow.settings.connect.annotations)
+    planned = planned.annotated({USES_CONNECTOR_RESOURCES: "true"})
     after = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS, ObjectRole.METRICS_CONFIG)
-    return PlannedObject(ObjectRole.CONNECT, body, after=after)
+    return replace(planned.with_own(flow.settings.connect.labels, flow.settings.connect.annotations), after=after)

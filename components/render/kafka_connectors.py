@@ -5,7 +5,6 @@ flow's ConfigMaps hold. ConfigMaps are immutable and named by their content: Con
 connector starts, so a new value must also change the connector; the new name does.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 from components.flows.naming import config_map_name, connector_name, policy_class
@@ -14,41 +13,31 @@ from components.flows.resolved import ResolvedFlow
 from components.flows.selections import each_once, excluded_topics, source_settings
 from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.replication_policy import SIDES, Side
-from components.render.api_versions import strimzi_api_version
 from components.render.config_layers import Config, values
 from components.render.connections import connection_properties
 from components.render.connector_config import connector_layers, heartbeat_prefixes
 from components.render.heartbeat_workers import heartbeat_workers
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object, manifest
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.topology.connectors import Connector
 
 
-@dataclass(frozen=True)
-class ConnectorConfigMap:
-    """A ConfigMap; `part` names the source connector that reads it, if only one does."""
-
-    role: ObjectRole
-    name: str
-    namespace: str
-    data: dict[str, str]
-    part: str = ""
-
-    def placeholder(self, key: str) -> str:
-        """Source: Strimzi kafka-kubernetes-config-provider."""
-        return f"${{{CONFIG_MAP_PROVIDER}:{self.namespace}/{self.name}:{key}}}"
+def placeholders_of(config_map: PlannedObject) -> dict[str, str]:
+    """Return the placeholder of each key of a ConfigMap. Source: Strimzi kafka-kubernetes-config-provider."""
+    place = f"{config_map.manifest['metadata']['namespace']}/{config_map.name}"
+    return {key: f"${{{CONFIG_MAP_PROVIDER}:{place}:{key}}}" for key in config_map.manifest["data"]}
 
 
-def cluster_config_map(flow: ResolvedFlow, side: Side) -> ConnectorConfigMap:
+def cluster_config_map(flow: ResolvedFlow, side: Side) -> PlannedObject:
     """Return the ConfigMap with a cluster's alias and its connection, without anything sensitive."""
     plain = {key: value for key, value in connection_properties(flow, side).items() if "${" not in value}
     data = {"alias": flow.alias(side), **plain}
     if revision := flow.cluster(side).credentials_revision:
         data["credentials.revision"] = str(revision)
-    return _named(flow, ObjectRole(f"{side}-config"), side, data)
+    return _config_map(flow, ObjectRole(f"{side}-config"), side, data)
 
 
-def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
+def replication_config_map(flow: ResolvedFlow) -> PlannedObject:
     """Return the ConfigMap with what all connectors of a flow must agree on. Source: MirrorConnectorConfig."""
     settings = flow.settings
     data = {
@@ -60,13 +49,13 @@ def replication_config_map(flow: ResolvedFlow) -> ConnectorConfigMap:
         data["offset-syncs.topic.location"] = settings.offset_syncs.location.value
     if not settings.connectors.sources:
         data["topics"] = ",".join(each_once(settings.topics))
-    return _named(flow, ObjectRole.REPLICATION_CONFIG, "replication", data)
+    return _config_map(flow, ObjectRole.REPLICATION_CONFIG, "replication", data)
 
 
-def topics_config_maps(flow: ResolvedFlow) -> dict[str, ConnectorConfigMap]:
+def topics_config_maps(flow: ResolvedFlow) -> dict[str, PlannedObject]:
     """Return the ConfigMap of each source connector's topics, by part, so that changing one restarts no other."""
     return {
-        part: replace(_named(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", _selection(flow, part)), part=part)
+        part: _config_map(flow, ObjectRole.TOPICS_CONFIG, f"topics-{part}", _selection(flow, part), part)
         for part in flow.settings.connectors.sources
     }
 
@@ -79,7 +68,7 @@ def _selection(flow: ResolvedFlow, part: str) -> dict[str, str]:
     return selected
 
 
-def connector_config_maps(flow: ResolvedFlow) -> tuple[ConnectorConfigMap, ...]:
+def connector_config_maps(flow: ResolvedFlow) -> tuple[PlannedObject, ...]:
     """Return every ConfigMap that the connectors of a flow read."""
     return (
         cluster_config_map(flow, "source"),
@@ -89,17 +78,11 @@ def connector_config_maps(flow: ResolvedFlow) -> tuple[ConnectorConfigMap, ...]:
     )
 
 
-def config_map_object(config_map: ConnectorConfigMap, flow_name: str) -> PlannedObject:
-    """Return the Kubernetes object of a ConfigMap."""
-    body = manifest(
-        "v1", "ConfigMap", config_map.name, config_map.namespace, flow_name, immutable=True, data=config_map.data
-    )
-    return PlannedObject(config_map.role, body, part=config_map.part)
-
-
-def _named(flow: ResolvedFlow, role: ObjectRole, suffix: str, data: dict[str, str]) -> ConnectorConfigMap:
-    namespace = flow.namespace
-    return ConnectorConfigMap(role, config_map_name(flow.name, suffix, data), namespace, data)
+def _config_map(
+    flow: ResolvedFlow, role: ObjectRole, suffix: str, data: dict[str, str], part: str = ""
+) -> PlannedObject:
+    name = config_map_name(flow.name, suffix, data)
+    return flow_object(flow, role, "v1", "ConfigMap", name, part, immutable=True, data=data)
 
 
 def connector_objects(flow: ResolvedFlow) -> list[PlannedObject]:
@@ -132,14 +115,12 @@ def connector_config(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
 
 def _placeholders(flow: ResolvedFlow, role: ConnectorRole, part: str) -> dict[str, str]:
     """Return a placeholder for everything that a connector can read from the flow's ConfigMaps, by property."""
-    replication = replication_config_map(flow)
-    placeholders = {key: replication.placeholder(key) for key in replication.data}
-    if several := topics_config_maps(flow):
-        chosen = [several[part]] if part else list(several.values())
-        placeholders["topics"] = ",".join(config_map.placeholder("topics") for config_map in chosen)
-        placeholders |= {key: several[part].placeholder(key) for key in several[part].data} if part else {}
-    ends = {side: cluster_config_map(flow, side) for side in SIDES}
-    placeholders |= {f"{side}.cluster.alias": end.placeholder("alias") for side, end in ends.items()}
+    placeholders = placeholders_of(replication_config_map(flow))
+    if several := {name: placeholders_of(config_map) for name, config_map in topics_config_maps(flow).items()}:
+        chosen = several[part] if part else {"topics": ",".join(own["topics"] for own in several.values())}
+        placeholders |= chosen
+    ends = {side: placeholders_of(cluster_config_map(flow, side)) for side in SIDES}
+    placeholders |= {f"{side}.cluster.alias": end["alias"] for side, end in ends.items()}
     if role == "heartbeat":
         # Its own clients and the worker's producer talk to the source.
         return placeholders | _connection(ends["source"], *heartbeat_prefixes(flow))
@@ -148,10 +129,19 @@ def _placeholders(flow: ResolvedFlow, role: ConnectorRole, part: str) -> dict[st
     return placeholders
 
 
-def _connection(config_map: ConnectorConfigMap, *prefixes: str) -> dict[str, str]:
+def _connection(end: dict[str, str], *prefixes: str) -> dict[str, str]:
     # The revision is not a client property; it changes the name of the ConfigMap, and with it the connector.
-    keys = [key for key in config_map.data if key not in {"alias", "credentials.revision"}]
-    return {f"{prefix}{key}": config_map.placeholder(key) for prefix in prefixes for key in keys}
+    properties = {key: value for key, value in end.items() if key not in {"alias", "credentials.revision"}}
+    return {f"{prefix}{key}": value for prefix in prefixes for key, value in properties.items()}
+
+
+#: A connector that starts before its ConfigMaps, its Secrets or the right to read them fails, and the operator retries
+#: it only after a minute.
+_BEFORE_CONNECTORS = (
+    *(ObjectRole.CONNECT, ObjectRole.ACCESS_BINDING),
+    *(ObjectRole.SOURCE_CONFIG, ObjectRole.TARGET_CONFIG, ObjectRole.REPLICATION_CONFIG, ObjectRole.TOPICS_CONFIG),
+    *(ObjectRole.SOURCE_CREDENTIALS, ObjectRole.TARGET_CREDENTIALS),
+)
 
 
 def connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") -> PlannedObject:
@@ -160,33 +150,13 @@ def connector_object(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
         flow = heartbeat_workers(flow)
     connectors = flow.settings.connectors
     connector: Connector = connectors.sources[part] if part else getattr(connectors, role)
-    body = manifest(
-        strimzi_api_version(flow),
-        "KafkaConnector",
-        connector_name(flow.name, flow.settings, role, part),
-        flow.namespace,
-        flow.name,
-        spec={
-            "class": CONNECTOR_CLASSES[role],
-            **connector_fields(connector),
-            "config": connector_config(flow, role, part),
-        },
-    )
+    config = connector_config(flow, role, part)
+    spec = {"class": CONNECTOR_CLASSES[role], **connector_fields(connector), "config": config}
+    name = connector_name(flow.name, flow.settings, role, part)
+    body = manifest(flow.strimzi.api_version, "KafkaConnector", name, flow.namespace, flow.name, spec=spec)
     body["metadata"]["labels"][CLUSTER_LABEL] = flow.connect_name
-    body = with_own_labels(body, connector.labels, connector.annotations)
-    # A connector that starts before its ConfigMaps, its Secrets or the right to read them fails, and the operator
-    # retries it only after a minute.
-    after = (
-        ObjectRole.CONNECT,
-        ObjectRole.ACCESS_BINDING,
-        ObjectRole.SOURCE_CONFIG,
-        ObjectRole.TARGET_CONFIG,
-        ObjectRole.REPLICATION_CONFIG,
-        ObjectRole.TOPICS_CONFIG,
-        ObjectRole.SOURCE_CREDENTIALS,
-        ObjectRole.TARGET_CREDENTIALS,
-    )
-    return PlannedObject(ObjectRole(f"{role}-connector"), body, after=after, part=part)
+    planned = PlannedObject(ObjectRole(f"{role}-connector"), body, _BEFORE_CONNECTORS, part=part)
+    return planned.with_own(connector.labels, connector.annotations)
 
 
 ANNOTATION = "kafka-replication/waits-for-offsets-of"

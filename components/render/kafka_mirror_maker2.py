@@ -10,21 +10,16 @@ from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import each_once, excluded_groups, excluded_topics
 from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import Side
-from components.render.api_versions import group_fields, security_fields, strimzi_api_version
+from components.render.api_versions import group_fields, security_fields
 from components.render.config_layers import Config, values
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.connector_config import connector_settings
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object, joined_templates, worker_fields, worker_layers
-from components.render.kafka_connectors import (
-    config_map_object,
-    connector_config_maps,
-    connector_fields,
-    connector_object,
-)
+from components.render.kafka_connectors import connector_config_maps, connector_fields, connector_object
 from components.render.metrics import metrics_fields, metrics_objects
 from components.render.namespaces import access_objects, namespace_objects, read_access_objects
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest, with_own_labels
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.secrets import cluster_secrets, mounts, names_here, references, rolling_annotations
 
 Mirrors = Sequence[ResolvedFlow]
@@ -65,22 +60,11 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
             template = joined_templates(template, mounts(mirror, [side]))
     spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, template)}
     spec |= metrics_fields(first)
-    body = manifest(
-        strimzi_api_version(first),
-        "KafkaMirrorMaker2",
-        first.connect_name,
-        first.namespace,
-        first.expanded.replication,
-        spec=spec,
-    )
-    body = with_own_labels(body, connect.labels, connect.annotations)
-    after = (
-        ObjectRole.TARGET_CREDENTIALS,
-        ObjectRole.SOURCE_CREDENTIALS,
-        ObjectRole.ACCESS_BINDING,
-        ObjectRole.METRICS_CONFIG,
-    )
-    return PlannedObject(ObjectRole.MIRROR_MAKER2, body, after=after)
+    name, flow_name = first.connect_name, first.expanded.replication
+    body = manifest(first.strimzi.api_version, "KafkaMirrorMaker2", name, first.namespace, flow_name, spec=spec)
+    credentials = (ObjectRole.TARGET_CREDENTIALS, ObjectRole.SOURCE_CREDENTIALS)
+    after = (*credentials, ObjectRole.ACCESS_BINDING, ObjectRole.METRICS_CONFIG)
+    return PlannedObject(ObjectRole.MIRROR_MAKER2, body, after).with_own(connect.labels, connect.annotations)
 
 
 def _mounted(mirror: ResolvedFlow, first: ResolvedFlow) -> tuple[Side, ...]:
@@ -179,7 +163,7 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     for senders in groups.values():
         for sender in senders:
             for config_map in connector_config_maps(sender):
-                yield _of_mirror(sender, config_map_object(config_map, sender.name))
+                yield _of_mirror(sender, config_map)
         own = "" if senders[0].workers_on == "target" or not senders[0].expanded.shared else senders[0].expanded.part
         part = f"heartbeats-{own}" if own else "heartbeats"
         around = (*access_objects(*senders), *metrics_objects(senders[0]))

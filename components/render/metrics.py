@@ -16,7 +16,7 @@ from components.kafka.connectors import ConnectorRole
 from components.properties.definitions import Owner, definitions
 from components.properties.values import Value
 from components.render.config_layers import Config
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
 _SOURCE = "kafka_connect_mirror_mirrorsourceconnector_"
@@ -96,10 +96,8 @@ def metrics_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     metrics = flow.settings.connect.metrics
     if not isinstance(metrics, JmxMetrics) or metrics.config_map is not None:
         return []
-    body = manifest(
-        "v1", "ConfigMap", _config_map(flow), flow.namespace, flow.name, immutable=True, data=_data(metrics)
-    )
-    return [PlannedObject(ObjectRole.METRICS_CONFIG, body)]
+    fields = {"immutable": True, "data": _data(metrics)}
+    return [flow_object(flow, ObjectRole.METRICS_CONFIG, "v1", "ConfigMap", _config_map(flow), **fields)]
 
 
 def _config_map(flow: ResolvedFlow) -> str:

@@ -22,7 +22,7 @@ from components.render.dashboard import dashboard
 from components.render.deployments import Deployment, declared_connectors, deployments
 from components.render.kafka_connectors import connector_roles
 from components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
-from components.render.planned_objects import ObjectRole, PlannedObject, manifest, with_own_labels
+from components.render.planned_objects import ObjectRole, PlannedObject, manifest
 from components.topology.model import MonitoringSettings, Topology
 
 #: The objects' `part-of` label, in place of a flow's name.
@@ -50,7 +50,7 @@ def _dashboard(flows: list[str], stack: str, monitoring: MonitoringSettings) -> 
     name = f"mirror-dashboard-{re.sub('[^a-z0-9.-]', '-', stack.lower())}".rstrip(".-")
     data = {f"{name}.json": dashboard(stack, flows, exporter=monitoring.exporter)}
     body = manifest("v1", "ConfigMap", name, monitoring.namespace, _MONITORING, data=data)
-    return PlannedObject(ObjectRole.DASHBOARD, with_own_labels(body, monitoring.dashboard_labels, {}))
+    return PlannedObject(ObjectRole.DASHBOARD, body).with_own(monitoring.dashboard_labels, {})
 
 
 def _pod_monitor(deployment: Deployment, stack: str, monitoring: MonitoringSettings) -> PlannedObject:
@@ -71,7 +71,7 @@ def _pod_monitor(deployment: Deployment, stack: str, monitoring: MonitoringSetti
     body = manifest(
         API_VERSION, "PodMonitor", f"mirror-{deployment.name}", monitoring.namespace, _MONITORING, spec=spec
     )
-    return PlannedObject(ObjectRole.POD_MONITOR, with_own_labels(body, monitoring.labels, {}), part=deployment.name)
+    return PlannedObject(ObjectRole.POD_MONITOR, body, part=deployment.name).with_own(monitoring.labels, {})
 
 
 def _in(key: str, values: list[str]) -> dict[str, Any]:
@@ -134,4 +134,4 @@ def _rules(
     name = f"mirror-{flow.name}"
     spec = {"groups": [{"name": name, "rules": rules}]}
     body = manifest(API_VERSION, "PrometheusRule", name, monitoring.namespace, _MONITORING, spec=spec)
-    return PlannedObject(ObjectRole.PROMETHEUS_RULE, with_own_labels(body, monitoring.labels, {}), part=flow.name)
+    return PlannedObject(ObjectRole.PROMETHEUS_RULE, body, part=flow.name).with_own(monitoring.labels, {})

@@ -7,36 +7,32 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.replication_policy import SIDES, Side
 from components.render.connections import secrets_read
 from components.render.kafka_connectors import connector_config_maps
-from components.render.planned_objects import ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import ObjectRole, PlannedObject, access_manifests, flow_object, manifest
 from components.render.secrets import names_here, user_references
 from components.topology.workers import Quantity
 
 
 def namespace_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     """Return the Namespace if the stack creates it, and its ResourceQuota and LimitRange if they are declared."""
-    namespace = flow.namespace
     objects = []
     if flow.settings.namespace.create:
-        objects.append(PlannedObject(ObjectRole.NAMESPACE, manifest("v1", "Namespace", namespace, None, flow.name)))
+        body = manifest("v1", "Namespace", flow.namespace, None, flow.name)
+        objects.append(PlannedObject(ObjectRole.NAMESPACE, body))
     quota = flow.settings.quota
     if quota is None:
         return objects
     hard = {"hard": _texts(quota.hard)}
-    body = manifest("v1", "ResourceQuota", flow.workers, namespace, flow.name, spec=hard)
-    objects.append(PlannedObject(ObjectRole.QUOTA, body))
+    objects.append(flow_object(flow, ObjectRole.QUOTA, "v1", "ResourceQuota", flow.workers, spec=hard))
     defaults = {"default": _texts(quota.default_limits), "defaultRequest": _texts(quota.default_requests)}
     limit = {"type": "Container"} | {key: values for key, values in defaults.items() if values}
     if len(limit) > 1:
-        body = manifest("v1", "LimitRange", flow.workers, namespace, flow.name, spec={"limits": [limit]})
-        objects.append(PlannedObject(ObjectRole.LIMITS, body))
+        limits = {"limits": [limit]}
+        objects.append(flow_object(flow, ObjectRole.LIMITS, "v1", "LimitRange", flow.workers, spec=limits))
     return objects
 
 
 def _texts(quantities: Mapping[str, Quantity]) -> dict[str, str]:
     return {key: str(value) for key, value in quantities.items()}
-
-
-_RBAC = "rbac.authorization.k8s.io"
 
 
 def access_objects(*flows: ResolvedFlow) -> list[PlannedObject]:
@@ -54,23 +50,13 @@ def read_access_objects(
     flow: ResolvedFlow, account: str, config_maps: Sequence[str], secrets: Iterable[str]
 ) -> list[PlannedObject]:
     """Return a Role with `get` on these objects of a flow's namespace, bound to a service account there."""
-    namespace, name = flow.namespace, role_name(flow.workers)
     names = {"configmaps": list(config_maps), "secrets": sorted(set(secrets))}
     rules = [
         {"apiGroups": [""], "resources": [resource], "resourceNames": read, "verbs": ["get"]}
         for resource, read in names.items()
         if read
     ]
-    role = manifest(f"{_RBAC}/v1", "Role", name, namespace, flow.name, rules=rules)
-    binding = manifest(
-        f"{_RBAC}/v1",
-        "RoleBinding",
-        name,
-        namespace,
-        flow.name,
-        roleRef={"apiGroup": _RBAC, "kind": "Role", "name": name},
-        subjects=[{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
-    )
+    role, binding = access_manifests(flow, role_name(flow.workers), rules, account)
     return [
         PlannedObject(ObjectRole.ACCESS_ROLE, role),
         PlannedObject(ObjectRole.ACCESS_BINDING, binding, after=(ObjectRole.ACCESS_ROLE,)),

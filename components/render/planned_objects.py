@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from components.flows.resolved import ResolvedFlow
+
 Manifest = dict[str, Any]
 #: The label that names an object's flow.
 PART_OF = "app.kubernetes.io/part-of"
@@ -85,6 +87,14 @@ class PlannedObject:
         joined = {**metadata.get("annotations", {}), **annotations}
         return replace(self, manifest={**self.manifest, "metadata": {**metadata, "annotations": joined}})
 
+    def with_own(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> "PlannedObject":
+        """Return the object with a user's labels and annotations added; the object's own win."""
+        metadata = self.manifest["metadata"]
+        added = {"labels": {**labels, **metadata["labels"]}}
+        if joined := {**annotations, **metadata.get("annotations", {})}:
+            added["annotations"] = joined
+        return replace(self, manifest={**self.manifest, "metadata": {**metadata, **added}})
+
 
 def needed_keys(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
     """Return, by object, the keys of those that must exist first: the namespace, and the roles in `after`."""
@@ -97,13 +107,24 @@ def needed_keys(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
     return earlier_keys
 
 
-def with_own_labels(body: Manifest, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Manifest:
-    """Return an object with a user's labels and annotations added; the object's own win."""
-    metadata = body["metadata"]
-    added = {"labels": {**labels, **metadata.get("labels", {})}}
-    if joined := {**annotations, **metadata.get("annotations", {})}:
-        added["annotations"] = joined
-    return {**body, "metadata": {**metadata, **added}}
+def flow_object(
+    flow: ResolvedFlow, role: ObjectRole, api_version: str, kind: str, name: str, part: str = "", **body: Any
+) -> PlannedObject:
+    """Return an object of a flow in its namespace."""
+    return PlannedObject(role, manifest(api_version, kind, name, flow.namespace, flow.name, **body), part=part)
+
+
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def access_manifests(flow: ResolvedFlow, name: str, rules: list[Manifest], account: str) -> tuple[Manifest, Manifest]:
+    """Return a Role with these rules in a flow's namespace, and its binding to a service account there."""
+    role = manifest(f"{_RBAC}/v1", "Role", name, flow.namespace, flow.name, rules=rules)
+    binding = {
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": flow.namespace}],
+    }
+    return role, manifest(f"{_RBAC}/v1", "RoleBinding", name, flow.namespace, flow.name, **binding)
 
 
 def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow_name: str, **body: Any) -> Manifest:

@@ -8,14 +8,14 @@ Source: Strimzi kafka-kubernetes-config-provider, KubernetesResourceIdentifier.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from components.flows.naming import validation_secret_name
 from components.flows.operators import StrimziApi
 from components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
 from components.kafka.replication_policy import SIDES, Side
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from components.topology.clusters import (
     TOKEN_TRUST_KEY,
     ConfigValue,
@@ -122,8 +122,8 @@ def cluster_secrets(flow: ResolvedFlow, side: Side) -> list[PlannedObject]:
 def _secret(flow: ResolvedFlow, role: ObjectRole, name: str, values: dict[str, ConfigValue]) -> list[PlannedObject]:
     if not values:
         return []
-    body = manifest("v1", "Secret", name, flow.namespace, flow.name, type="Opaque")
-    return [PlannedObject(role, body, secret_values={key: value.config for key, value in values.items()})]
+    secret = flow_object(flow, role, "v1", "Secret", name, type="Opaque")
+    return [replace(secret, secret_values={key: value.config for key, value in values.items()})]
 
 
 def mounts(flow: ResolvedFlow, sides: Iterable[Side]) -> Manifest:

@@ -37,7 +37,7 @@ from components.render.job_pods import (
     resources,
     run_labels,
 )
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, access_manifests, manifest
 from components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes, quantity_value
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
@@ -158,7 +158,6 @@ def _executor(flow: FlowParameters, asked: InCluster, executors: Executors) -> M
 MODEL_DIGEST = "kafka-replication/model-digest"
 #: Kubernetes accepts 1 MiB of data in a ConfigMap.
 _LARGEST = 1024 * 1024
-_RBAC = "rbac.authorization.k8s.io"
 _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
 
 
@@ -185,18 +184,13 @@ def flow_validation(
     flow: ResolvedFlow, deployed: Sequence[Manifest], document: Parameters, asked: InCluster, spark: SparkSettings
 ) -> Iterator[PlannedObject]:
     """Yield what validates one flow, in order; `deployed` are the objects that are deployed in its namespace."""
-    name, namespace = validation_run_name(flow.name), flow.namespace
+    name = validation_run_name(flow.name)
     (own,) = (parameters for parameters in document.flows if parameters.name == flow.name)
     parameters = _parameters(flow, document, asked)
-    binding = {
-        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
-    }
     rules = [*_rules(own), *([RULE] if asked.executors is not None else [])]
     runs = _runs(flow, deployed, own, parameters["metadata"]["name"], asked, spark)
-    account = manifest("v1", "ServiceAccount", name, namespace, flow.name)
-    role = manifest(f"{_RBAC}/v1", "Role", name, namespace, flow.name, rules=rules)
-    bound = manifest(f"{_RBAC}/v1", "RoleBinding", name, namespace, flow.name, **binding)
+    account = manifest("v1", "ServiceAccount", name, flow.namespace, flow.name)
+    role, bound = access_manifests(flow, name, rules, name)
     needed = (ObjectRole.VALIDATION_PARAMETERS, ObjectRole.VALIDATION_ACCOUNT, ObjectRole.VALIDATION_BINDING)
     for kind, body, after in (
         (ObjectRole.VALIDATION_PARAMETERS, parameters, ()),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components.flows.resolved import ResolvedFlow
-from components.render.kafka_connectors import connector_config, connector_objects, topics_config_maps
+from components.render.kafka_connectors import connector_config, connector_objects, placeholders_of, topics_config_maps
 from components.render.namespaces import access_objects
 from tests.builders import a_resolved_flow
 
@@ -30,7 +30,7 @@ def test_each_source_connector_is_a_resource_of_its_own() -> None:
 
 def test_each_source_connector_has_its_own_topics_and_the_checkpoint_connector_has_all() -> None:
     resolved = a_divided_flow()
-    maps = {part: config_map.placeholder("topics") for part, config_map in topics_config_maps(resolved).items()}
+    maps = {part: placeholders_of(config_map)["topics"] for part, config_map in topics_config_maps(resolved).items()}
     assert connector_config(resolved, "source", "fast")["topics"] == maps["fast"]
     assert connector_config(resolved, "source", "bulk")["topics"] == maps["bulk"]
     assert connector_config(resolved, "checkpoint")["topics"] == f"{maps['fast']},{maps['bulk']}"
@@ -71,7 +71,7 @@ def test_a_repeated_exclusion_is_rendered_once() -> None:
     """Kafka 4.3 refuses a list of exclusions with a repeated entry."""
     sources = {"fast": {"topics": ["orders"], "topicsExclude": ["__.*", "old-.*"]}}
     flow = a_resolved_flow(topics=[], topicsExclude=["old-.*"], groupsExclude=["__.*"], connectors={"sources": sources})
-    lists = [config_map.data for config_map in topics_config_maps(flow).values()]
+    lists = [config_map.manifest["data"] for config_map in topics_config_maps(flow).values()]
     written = [entries.split(",") for data in lists for key, entries in data.items() if key.endswith("exclude")]
     assert written
     assert all(len(entries) == len(set(entries)) for entries in written)

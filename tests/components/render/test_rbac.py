@@ -64,7 +64,7 @@ def test_connectors_that_read_the_worker_file_get_no_access_to_the_targets_secre
         authentication={"type": "plain", "username": "m", "password": {"secret": "target-login", "key": "password"}},
     )
     flow = a_resolved_flow({"useast": source, "uswest": target}, strimzi="0.45")
-    assert cluster_config_map(flow, "target").data == {"alias": "uswest"}
+    assert cluster_config_map(flow, "target").manifest["data"] == {"alias": "uswest"}
     assert secrets_in_the_role(flow) == ["ca", "login"]
 
 
