@@ -1,13 +1,12 @@
 """Reads what runs in a cluster. It only lists and gets."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from infra.kubernetes.access import asking_kubernetes, connected
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.onboard.importing.values import providers_of
+from infra.onboard.importing.values import providers_of, texts_in
 from infra.stack.settings import KubernetesAccess
 
 _KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
@@ -61,7 +60,7 @@ def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
     wanted = {
         (place[1] or body["metadata"]["namespace"], place[2])
         for body in objects
-        for text in _texts(body.get("spec"))
+        for text in texts_in(body.get("spec"))
         for place in map(re.Match.groups, _PLACEHOLDER.finditer(text))
         if place[0] in aliases
     }
@@ -86,14 +85,3 @@ def _providers(body: Object) -> list[str]:
         for alias, ours in providers_of(given.get("config") or {}).items()
         if ours == CONFIG_MAP_PROVIDER
     ]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from _texts(entry)
-    elif isinstance(value, str):
-        yield value

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -116,3 +116,13 @@ def unresolved(text: str) -> str | None:
         if placeholder["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
             return placeholder[0]
     return None
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every text in a value, also the keys of mappings."""
+    if isinstance(value, Mapping):
+        yield from (text for key, inner in value.items() for text in (str(key), *texts_in(inner)))
+    elif isinstance(value, list | tuple):
+        yield from (text for entry in value for text in texts_in(entry))
+    elif isinstance(value, str):
+        yield value

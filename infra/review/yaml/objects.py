@@ -1,18 +1,28 @@
-"""Reads the objects of a folder at two times, as its files hold them and as an import sees them, and compares them."""
+"""Reads the objects of a folder at two times, compares them, and derives what they make Connect run. Pure.
+
+Objects are judged as published: a changed text restarts a connector, while records and offsets depend on its meaning.
+"""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
 from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from components.kafka.connectors import ROLE_OF_CLASS
 from components.render.planned_objects import Manifest
 from infra.onboard.importing.documents import documents_of
+from infra.onboard.importing.effective import effective_state, objects_of
+from infra.onboard.importing.flows import Imported, role_of
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import ReadInput, ReadObject, objects_in
-from infra.onboard.importing.values import may_be_secret
+from infra.onboard.importing.mirrors import group_part
+from infra.onboard.importing.reading import ReadInput, ReadObject, config_map_data, objects_in
+from infra.onboard.importing.topologies import kafka_of
+from infra.onboard.importing.values import ConfigMaps, Placeholders, may_be_secret
+from infra.onboard.importing.workers import group_name
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
@@ -25,23 +35,32 @@ _BELOW_CONFIG = re.compile(r"(?:^|\.)(?:config|data|loggers|labels|annotations)\
 #: Values of these lists may be anything.
 _VARIABLES = re.compile(r"\.(env|javaSystemProperties)(\[[^]]*\])?(\..*)?$")
 
-#: API group and kind, namespace and name.
-Identity = tuple[str, str, str]
+
+class ObjectId(NamedTuple):
+    """API group and kind, namespace and name."""
+
+    group_kind: str
+    namespace: str
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """Return the kind without its API group."""
+        return self.group_kind.rpartition("/")[2]
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {'/'.join(filter(None, self[1:]))}"
+
+    @property
+    def replicates(self) -> bool:
+        """Return whether the operator makes connectors and workers from the object."""
+        return self.group_kind in {f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS}
 
 
-def kind_of(identity: Identity) -> str:
-    """Return the kind without its API group."""
-    return identity[0].rpartition("/")[2]
-
-
-def label_of(identity: Identity) -> str:
-    """Return an object by kind, namespace and name."""
-    return f"{kind_of(identity)} {'/'.join(filter(None, identity[1:]))}"
-
-
-def replicates(identity: Identity) -> bool:
-    """Return whether an object is one of those from which the operator makes connectors and workers."""
-    return identity[0] in {f"{STRIMZI_GROUP}/{kind}" for kind in REPLICATING_KINDS}
+def id_of(read: ReadObject) -> ObjectId:
+    """Return the identity of an object that an import read."""
+    return ObjectId(_group_and_kind(read.body), read.namespace, read.name)
 
 
 @dataclass(frozen=True)
@@ -49,7 +68,7 @@ class FileObject:
     """An object as a file holds it, without its status."""
 
     file: str
-    identity: Identity
+    id: ObjectId
     body: Manifest
 
 
@@ -58,56 +77,41 @@ class FolderObjects:
     """A folder at one time; `without_object` are files with other documents, such as a chart's values."""
 
     files: Mapping[str, bytes]
-    objects: dict[Identity, list[FileObject]] = field(default_factory=dict)
+    objects: dict[ObjectId, list[FileObject]] = field(default_factory=dict)
     found: ReadInput = field(default_factory=ReadInput)
     unreadable: dict[str, LeftOut] = field(default_factory=dict)
     without_object: set[str] = field(default_factory=set)
 
-    def read(self, kind: str) -> Mapping[Identity, ReadObject]:
-        """Return objects of a kind as an import reads them."""
-        return self._read.get(kind, {})
-
     @cached_property
-    def _read(self) -> dict[str, dict[Identity, ReadObject]]:
-        by_kind: dict[str, dict[Identity, ReadObject]] = {}
-        for read in self.found.objects:
-            by_kind.setdefault(read.kind, {})[identity_of(read)] = read
-        return by_kind
+    def by_id(self) -> dict[ObjectId, ReadObject]:
+        """Return the objects as an import reads them."""
+        return {id_of(read): read for read in self.found.objects}
 
-    def left_out(self, identity: Identity) -> list[LeftOut]:
+    def read(self, kind: str, unclear: Collection[ObjectId] = ()) -> dict[ObjectId, ReadObject]:
+        """Return the objects of a kind, except `unclear` ones."""
+        return {name: read for name, read in self.by_id.items() if read.kind == kind and name not in unclear}
+
+    def left_out(self, identity: ObjectId) -> list[LeftOut]:
         """Return what an import leaves out of an object."""
-        places = {(copy.file, label_of(identity)) for copy in self.objects[identity]}
+        places = {(copy.file, identity.label) for copy in self.objects[identity]}
         return [left_out for left_out in self.found.left_out if (left_out.file, left_out.obj) in places]
-
-
-def identity_of(read: ReadObject) -> Identity:
-    """Return the identity of an object that an import read."""
-    return _group_and_kind(read.body), read.namespace, read.name
 
 
 def side_of(files: Mapping[str, bytes], namespace: str) -> FolderObjects:
     """Read the files of a folder; `namespace` is that of objects that name none."""
     side = FolderObjects(files, found=ReadInput(namespace=namespace))
-    parsed: list[tuple[str, Mapping[str, Any]]] = []
     notes: list[LeftOut] = []
     for file in sorted(files):
-        noted: list[LeftOut] = []
-        for document in documents_of(file, files[file], noted):
+        for document in documents_of(file, files[file], notes):
             for given in objects_in(document):
                 if isinstance(given, Mapping) and isinstance(given.get("kind"), str):
-                    parsed.append((file, given))
+                    in_file = _in_file(file, given, namespace)
+                    side.objects.setdefault(in_file.id, []).append(in_file)
+                    side.found.take(file, given)
                 elif given is not None:
                     side.without_object.add(file)
-        for note in noted:
-            if note.code == "invalid-yaml":
-                side.unreadable[file] = note
-            else:
-                notes.append(note)
-    for file, body in parsed:
-        in_file = _in_file(file, body, namespace)
-        side.objects.setdefault(in_file.identity, []).append(in_file)
-        side.found.take(file, body)
-    side.found.left_out += notes
+    side.unreadable = {note.file: note for note in notes if note.code == "invalid-yaml"}
+    side.found.left_out += [note for note in notes if note.code != "invalid-yaml"]
     return side
 
 
@@ -121,7 +125,7 @@ def _in_file(file: str, body: Mapping[str, Any], namespace: str) -> FileObject:
             del metadata["annotations"]
     content = {str(key): value for key, value in body.items() if key != "status"} | {"metadata": metadata}
     where = str(metadata.get("namespace") or (namespace if body["kind"] in _IN_NAMESPACE else ""))
-    return FileObject(file, (_group_and_kind(body), where, str(metadata.get("name") or "")), content)
+    return FileObject(file, ObjectId(_group_and_kind(body), where, str(metadata.get("name") or "")), content)
 
 
 def _group_and_kind(body: Mapping[str, Any]) -> str:
@@ -133,7 +137,7 @@ def _group_and_kind(body: Mapping[str, Any]) -> str:
 class IdentifiedChange:
     """Says what happens to an object of a file; `version` is that of its API, after the change if it exists then."""
 
-    identity: Identity
+    id: ObjectId
     shown: ObjectChange
     version: str
 
@@ -168,13 +172,11 @@ def _compared(before: FileObject | None, after: FileObject | None) -> Iterator[I
     if shown is None or (before is not None and after is not None and before.body == after.body):
         return
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
-    fields: tuple[FieldChange, ...] = ()
-    if before is not None and after is not None:
-        differences = field_changes(before.body, after.body)
-        fields = tuple(_masked(leaf, shown) for difference in differences for leaf in _leaves(difference))
-    _, namespace, name = shown.identity
-    change = ObjectChange(kind, shown.file, _role(shown), kind_of(shown.identity), namespace or None, name, fields)
-    yield IdentifiedChange(shown.identity, change, str(shown.body.get("apiVersion", "")).rpartition("/")[2])
+    differences = field_changes(before.body, after.body) if before is not None and after is not None else ()
+    fields = tuple(_masked(leaf, shown) for difference in differences for leaf in _leaves(difference))
+    namespace = shown.id.namespace or None
+    change = ObjectChange(kind, shown.file, _role(shown), shown.id.kind, namespace, shown.id.name, fields)
+    yield IdentifiedChange(shown.id, change, str(shown.body.get("apiVersion", "")).rpartition("/")[2])
 
 
 def _leaves(change: FieldChange) -> Iterator[FieldChange]:
@@ -189,15 +191,15 @@ def _leaves(change: FieldChange) -> Iterator[FieldChange]:
 
 
 def _role(shown: FileObject) -> str:
-    if kind_of(shown.identity) == "KafkaConnector":
+    if shown.id.kind == "KafkaConnector":
         spec = shown.body.get("spec")
         given = str(spec.get("class")) if isinstance(spec, Mapping) else ""
         return f"{ROLE_OF_CLASS.get(given.rpartition('.')[2], 'other')} connector"
-    return "workers" if replicates(shown.identity) else "beside"
+    return "workers" if shown.id.replicates else "beside"
 
 
 def _masked(change: FieldChange, shown: FileObject) -> FieldChange:
-    is_open = replicates(shown.identity) or kind_of(shown.identity) == "ConfigMap"
+    is_open = shown.id.replicates or shown.id.kind == "ConfigMap"
     before, after = (
         None if value is None else _safe(change.path, value) if is_open else _HIDDEN
         for value in (change.before, change.after)
@@ -218,3 +220,126 @@ def _safe(path: str, value: Any) -> Any:
     # A text of several lines may be a file with arbitrary content.
     hidden = _VARIABLES.search(path) or "\n" in str(value) or may_be_secret(key, value)
     return _HIDDEN if hidden else value
+
+
+@dataclass(frozen=True)
+class FolderWorkers:
+    """Workers with the mirror connectors that run on them; `config_maps` are those of the folder."""
+
+    name: str
+    read: ReadObject
+    connectors: tuple[ReadObject, ...]
+    config_maps: ConfigMaps
+
+    @property
+    def objects(self) -> tuple[ReadObject, ...]:
+        return self.read, *self.connectors
+
+
+def workers_of_both(
+    before: FolderObjects, after: FolderObjects, unclear: Collection[ObjectId]
+) -> tuple[tuple[FolderWorkers, ...], tuple[FolderWorkers, ...]]:
+    """Return the workers of both sides that can be judged; workers that are the same before and after share a name."""
+    old, new = (
+        {**side.read("KafkaMirrorMaker2", unclear), **side.read("KafkaConnect", unclear)} for side in (before, after)
+    )
+    old_names, new_names = _names(old, new)
+    return _named(before, old, old_names, unclear), _named(after, new, new_names, unclear)
+
+
+def _names(
+    old: Mapping[ObjectId, ReadObject], new: Mapping[ObjectId, ReadObject]
+) -> tuple[dict[ObjectId, str], dict[ObjectId, str]]:
+    """Name the workers of each side; those of both sides are the same if identity, name or group is equal."""
+    partner = {identity: identity for identity in new if identity in old}
+    for alike in (lambda identity, _: (identity[0], identity[2]), lambda identity, read: (identity[0], _group(read))):
+        left = {alike(identity, read): identity for identity, read in old.items() if identity not in partner.values()}
+        for identity, read in new.items():
+            if identity not in partner and alike(identity, read) in left:
+                partner[identity] = left.pop(alike(identity, read))
+    apart = {*new, *(identity for identity in old if identity not in partner.values())}
+    count = Counter(identity.name for identity in apart)
+
+    def name(identity: ObjectId) -> str:
+        return identity.name if count[identity.name] == 1 else identity.label
+
+    renamed = {earlier: name(later) for later, earlier in partner.items()}
+    return {identity: name(identity) for identity in old} | renamed, {identity: name(identity) for identity in new}
+
+
+def _group(read: ReadObject) -> str:
+    at = group_part(read)
+    return group_name(read.kind, "groupId", at, at.get("config") or {})
+
+
+def _named(
+    side: FolderObjects,
+    workers: Mapping[ObjectId, ReadObject],
+    names: Mapping[ObjectId, str],
+    unclear: Collection[ObjectId],
+) -> tuple[FolderWorkers, ...]:
+    maps = config_map_data(side.read("ConfigMap", unclear).values())
+    by_workers: dict[tuple[str, str, str], list[ReadObject]] = {}
+    for connector in side.read("KafkaConnector", unclear).values():
+        by_workers.setdefault(("KafkaConnect", connector.namespace, connector.workers), []).append(connector)
+    return tuple(
+        FolderWorkers(names[identity], read, tuple(by_workers.get((read.kind, *identity[1:]), ())), maps)
+        for identity, read in workers.items()
+    )
+
+
+def states_of_both(
+    before: Sequence[FolderWorkers], after: Sequence[FolderWorkers]
+) -> tuple[tuple[DeploymentState, ...], tuple[DeploymentState, ...]]:
+    """Return what both sides run; flows are named after their workers, and after their source if there are several."""
+    sides = [[_state(workers) for workers in side] for side in (before, after)]
+    states = [state for side in sides for state in side]
+    several = {state.name for state in states if len({connector.source_alias for connector in state.connectors}) > 1}
+
+    def with_flow(state: DeploymentState, connector: DeployedConnector) -> DeployedConnector:
+        source = f" from {connector.source_alias}" if state.name in several else ""
+        return replace(connector, flow=f"{state.name}{source}")
+
+    named = [[_changed(state, with_flow) for state in side] for side in sides]
+    counts = [Counter((each.flow, each.role) for state in side for each in state.connectors) for side in named]
+    shared = {key for count in counts for key, number in count.items() if number > 1}
+
+    def with_part(_: DeploymentState, connector: DeployedConnector) -> DeployedConnector:
+        return replace(connector, part=connector.name) if (connector.flow, connector.role) in shared else connector
+
+    old, new = (tuple(_changed(state, with_part) for state in side) for side in named)
+    return old, new
+
+
+def _changed(
+    state: DeploymentState, change: Callable[[DeploymentState, DeployedConnector], DeployedConnector]
+) -> DeploymentState:
+    return replace(state, connectors=tuple(change(state, connector) for connector in state.connectors))
+
+
+def _state(workers: FolderWorkers) -> DeploymentState:
+    """Return what workers run. Objects restart when their text changes; effects depend on what the text means."""
+    roles = Counter(role_of(connector) for connector in workers.connectors)
+    parts = {connector.name: connector.name for connector in workers.connectors if roles[role_of(connector)] > 1}
+    imported = Imported(workers.name, "", {}, {}, list(workers.objects), parts=parts)
+    config = group_part(workers.read).get("config") or {}
+    placeholders = Placeholders.of(workers.read.namespace, config, workers.config_maps)
+    objects = objects_of(imported, placeholders)
+    written = deployment_state(workers.name, objects)
+    meant = effective_state(workers.name, objects, placeholders, str(kafka_of(workers.read, None)))
+    (own,), (effective,) = written.workers, meant.workers
+    # Naming the group and topics that they have anyway restarts no workers; only Pulumi's provider cares about that.
+    named = {key: value for key, value in effective.pods.items() if key.endswith("StorageTopic")}
+    group = replace(
+        own,
+        group=effective.group,
+        offsets_topic=effective.offsets_topic,
+        replicas=effective.replicas,
+        pods={**own.pods, **named},
+        names_group=True,
+    )
+    connectors = tuple(
+        replace(connector, submitted=text.submitted, workers=group)
+        for text, connector in zip(written.connectors, meant.connectors, strict=True)
+    )
+    return replace(meant, workers=(group,), connectors=connectors)

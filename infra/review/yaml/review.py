@@ -1,21 +1,45 @@
-"""The review of a change to a folder of YAML: both sides are imported, and compared as a stack is."""
+"""The review of a change to a folder of YAML: both sides are imported, checked, and compared as a stack is."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from components.contract.problems import CannotRunError
+from components.checks import check_topology
+from components.checks.double_replication import check_double_replication, check_group_offsets
+from components.checks.loops import check_halves, check_loops
+from components.contract.problems import CannotRunError, Problem, ReplicationError
+from components.flows.expansion import expand
+from components.kafka.plugins import BYTE_ARRAY_CONVERTER
+from components.topology.parsing import parse_topology
 from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.mirrors import ends_of_mirrors
+from infra.onboard.importing.reading import ReadInput
+from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.review.bases import branch_point, changed_paths
-from infra.review.comparison import Comparison, compare, required_objects
-from infra.review.snapshots import Objects, Snapshot
-from infra.review.yaml.effects import effects_at_rest, object_effects
+from infra.review.comparison import Comparison, Mistake, Unjudged, compare, required_objects
+from infra.review.snapshots import Snapshot
+from infra.review.yaml.effects import (
+    effects_at_rest,
+    is_beside,
+    object_effects,
+    unclear_objects,
+    unjudged_before,
+    unjudged_fields,
+    unjudged_files,
+)
 from infra.review.yaml.folder import Files, files_at, files_now, may_matter, repository_of
-from infra.review.yaml.mistakes import checked, new_mistakes
-from infra.review.yaml.objects import FolderObjects, Identity, changed_objects, kind_of, replicates, side_of
-from infra.review.yaml.states import FolderWorkers, deployments_of, states_of_both, workers_of_both
-from infra.review.yaml.unjudged import is_beside, unclear_objects, unjudged_before, unjudged_of
+from infra.review.yaml.objects import (
+    FolderObjects,
+    FolderWorkers,
+    ObjectId,
+    changed_objects,
+    side_of,
+    states_of_both,
+    workers_of_both,
+)
 from infra.stack.yaml_files import shown
 
 #: Files that people read and from which no tool generates objects.
@@ -65,8 +89,8 @@ def review_folder(folder: Path, against: str | None, namespace: str | None) -> F
 
 def review_files(folder: str, label: str, before: Files, after: Files, namespace: str | None) -> FolderReview:
     """Review the files of a folder against its earlier files. Raises CannotRunError if there is nothing to review."""
-    old, new = sides = (side_of(before.read, namespace or "default"), side_of(after.read, namespace or "default"))
-    if not (old.unreadable or new.unreadable) and not any(map(replicates, (*old.objects, *new.objects))):
+    old, new = (side_of(files.read, namespace or "default") for files in (before, after))
+    if not (old.unreadable or new.unreadable or any(name.replicates for name in (*old.objects, *new.objects))):
         what = "neither the folder nor its earlier version holds a KafkaMirrorMaker2, KafkaConnect or KafkaConnector"
         why = "A review says what a change does to replication, and nothing here replicates."
         remedy = "name the folder that holds these objects with `--yaml`."
@@ -74,7 +98,6 @@ def review_files(folder: str, label: str, before: Files, after: Files, namespace
     unclear = unclear_objects(old, new)
     old_workers, new_workers = workers_of_both(old, new, unclear)
     workers = (*new_workers, *old_workers)
-    deployments = deployments_of((*old_workers, *new_workers))
     states = states_of_both(old_workers, new_workers)
     comparison = compare(folder, label, *(Snapshot(states={state.name: state for state in side}) for side in states))
     changes = tuple(changed_objects(old, new))
@@ -82,32 +105,32 @@ def review_files(folder: str, label: str, before: Files, after: Files, namespace
     files = _files_by_workers(workers)
     effects = {
         replace(effect, where=files.get(owners.get(effect.flow, effect.flow), folder))
-        for effect in (
-            *comparison.effects,
-            *effects_at_rest(*states),
-            *object_effects(changes, deployments, workers),
-        )
+        for effect in (*comparison.effects, *effects_at_rest(*states), *object_effects(changes, workers))
     }
     with_effects = {owners.get(effect.flow, effect.flow) for effect in effects}
-    unjudged = unjudged_of(sides, (before, after), changes, unclear, deployments, with_effects, workers, namespace)
-    found = checked(new, unclear)
-    required = required_objects(_bodies(old, unclear), _bodies(new, unclear), [_REPLICATING])
+    unjudged = {
+        Unjudged(change.file, change.id.label, paths, why)
+        for change in changes
+        for paths, why in unjudged_fields(change, unclear, workers, with_effects, namespace)
+    }
+    checked, checked_before = _checked(new, unclear), _checked(old, unclear)
+    known = {_meaning(mistake) for mistake in checked_before.mistakes}
     return FolderReview(
         folder,
         label,
         tuple(sorted(effects, key=lambda effect: (-effect.severity.rank, effect.flow, effect.code, effect.what))),
-        tuple(change.shown for change in changes if not is_beside(change.identity)),
-        required=required,
-        mistakes=new_mistakes(checked(old, unclear), found),
-        unjudged=tuple(sorted(set(unjudged))),
-        unjudged_before=tuple(sorted(set(unjudged_before(old, new, unclear, {change.identity for change in changes})))),
-        left_out=tuple(sorted(set(found.left_out))),
-        apart=found.apart,
-        because=found.because,
-        failed=found.failed,
+        tuple(change.shown for change in changes if not is_beside(change.id)),
+        required=required_objects(_bodies(old, unclear), _bodies(new, unclear), [_REPLICATING]),
+        mistakes=tuple(replace(mistake, is_new=_meaning(mistake) not in known) for mistake in checked.mistakes),
+        unjudged=tuple(sorted({*unjudged, *unjudged_files(old, new, before, after)})),
+        unjudged_before=tuple(sorted({*unjudged_before(old, new, unclear, {change.id for change in changes})})),
+        left_out=tuple(sorted(set(checked.left_out))),
+        apart=checked.apart,
+        because=checked.because,
+        failed=checked.failed,
         existed=bool(before.read or before.others),
-        beside=Counter(kind_of(change.identity) for change in changes if is_beside(change.identity)),
-        ignored=Counter(kind_of(identity) for identity in new.objects if not _is_checked(identity)),
+        beside=Counter(change.kind for change in changes if is_beside(change.id)),
+        ignored=Counter(name.kind for name in new.objects if not _is_checked(name)),
     )
 
 
@@ -118,21 +141,151 @@ def _files_by_workers(workers: Sequence[FolderWorkers]) -> dict[str, str]:
     return {name: ", ".join(named) for name, named in files.items()}
 
 
-def _is_checked(identity: Identity) -> bool:
-    return identity[0].startswith("kafka.strimzi.io/") or identity[0] in {"ConfigMap", "Secret", "Namespace"}
+def _is_checked(name: ObjectId) -> bool:
+    return name.group_kind.startswith("kafka.strimzi.io/") or name.group_kind in {"ConfigMap", "Secret", "Namespace"}
 
 
-def _bodies(side: FolderObjects, unclear: Mapping[Identity, str]) -> Snapshot:
+def _meaning(mistake: Mistake) -> tuple[str, str, str]:
+    return mistake.problem.where, mistake.problem.code, mistake.problem.what
+
+
+def _bodies(side: FolderObjects, unclear: Mapping[ObjectId, str]) -> Snapshot:
     """Return the objects of a side: those that replicate, which may need others, and the others."""
     replicating = {
-        read.label: read.body
-        for kind in ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
-        for identity, read in side.read(kind).items()
-        if identity not in unclear
+        read.label: read.body for name, read in side.by_id.items() if name.replicates and name not in unclear
     }
-    others: Objects = {
-        f"{identity}": {"kind": kind_of(identity), "metadata": {"namespace": identity[1], "name": identity[2]}}
-        for identity in side.objects
-        if identity[2] and not replicates(identity)
+    others = {
+        f"{name}": {"kind": name.kind, "metadata": {"namespace": name.namespace, "name": name.name}}
+        for name in side.objects
+        if name.name and not name.replicates
     }
     return Snapshot(others={_REPLICATING: replicating, _OTHERS: others})
+
+
+_NO_REGION = "imported"
+_CONVERTER = re.compile(r"\.transforms\.converters\.(key|value|header)$")
+_OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
+#: Needed only for the validation of a project; a folder of YAML has none.
+_OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """What the checks of one side found and did not look at, and why they could not run, or not check all together."""
+
+    mistakes: tuple[Mistake, ...]
+    left_out: tuple[LeftOut, ...]
+    apart: tuple[tuple[str, ...], ...] = ()
+    because: str = ""
+    failed: str = ""
+
+
+def _checked(side: FolderObjects, unclear: Collection[ObjectId]) -> _Checked:
+    """Check what can be judged of a folder."""
+    judged = ReadInput(
+        [read for identity, read in side.by_id.items() if identity not in unclear], left_out=side.found.left_out
+    )
+    try:
+        topologies, left_out = imported_topologies(judged, None, _NO_REGION)
+    except CannotRunError as error:
+        return _Checked((), tuple(side.found.left_out), failed=str(error))
+    mistakes = [*_refused(side), *_disagreeing(left_out), *_each_once(topologies)]
+    apart, because, whole = _together(topologies)
+    known = {mistake.problem for mistake in mistakes}
+    mistakes += [mistake for mistake in whole if mistake.problem not in known]
+    not_checked = tuple(note for note in left_out if not note.mistake)
+    return _Checked(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
+
+
+def _refused(side: FolderObjects) -> Iterator[Mistake]:
+    """Yield the resources that the operator refuses as a whole, so that their change never reaches Connect."""
+    for read in side.read("KafkaMirrorMaker2").values():
+        ends = ends_of_mirrors(read)
+        if isinstance(ends, LeftOut):
+            problem = Problem(ends.field, ends.code, "Connect never gets this resource", ends.why, ends.remedy)
+            yield Mistake(problem, (f"{read.label} in {read.file}",))
+
+
+def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
+    """Yield the disagreements of connectors that a topology cannot express, so its checks do not see them."""
+    for note in left_out:
+        if note.mistake:
+            what = f"{note.obj} disagrees with its source connector"
+            yield Mistake(Problem(note.field, note.code, what, note.why, note.remedy), (f"{note.obj} in {note.file}",))
+
+
+def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
+    for topology in topologies:
+        try:
+            problems = sorted(set(check_topology(parse_topology(topology.document))))
+        except ReplicationError as error:
+            problems = list(error.problems)
+        yield from (
+            Mistake(_for_yaml(problem), _objects_of(problem.where, [topology]))
+            for problem in problems
+            if problem.code not in _OF_THE_VALIDATION
+        )
+
+
+def _for_yaml(problem: Problem) -> Problem:
+    """Return the problem with a remedy for YAML, where a converter has a default that a topology does not have."""
+    converter = _CONVERTER.search(problem.where)
+    if converter is None or problem.code not in _OF_CONVERTERS:
+        return problem
+    remedy = f"set `{converter[1]}.converter: {BYTE_ARRAY_CONVERTER}` in the `config` of the source connector."
+    return replace(problem, remedy=f"unless its transforms produce text on purpose, {remedy}")
+
+
+def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, ...], ...], str, list[Mistake]]:
+    """Return loops and double replication between topologies that differ in logins or API versions. If an alias means
+    two clusters, they are not checked together, and are returned with the reason."""
+    if len(topologies) < 2:
+        return (), "", []
+    apart = tuple(tuple(made.name for made in one.imported) for one in topologies)
+    clusters: dict[str, Any] = {}
+    for topology in topologies:
+        for alias, cluster in topology.clusters.items():
+            if alias in clusters and not _same(clusters[alias], cluster):
+                one, two = (f"`{given.get('bootstrapServers')}`" for given in (clusters[alias], cluster))
+                return apart, f"alias `{alias}` is {one} in one of them and {two} in another", []
+            clusters.setdefault(alias, cluster)
+    whole = ImportedTopology(
+        topologies[0].strimzi, clusters, [made for topology in topologies for made in topology.imported]
+    )
+    try:
+        flows = expand(parse_topology(whole.document))
+    except ReplicationError:
+        return apart, "they do not form one topology", []
+    problems = [
+        *check_double_replication(flows),
+        *check_group_offsets(flows),
+        *check_loops(flows),
+        *check_halves(flows),
+    ]
+    return (), "", [Mistake(problem, _objects_of(problem.where, [whole])) for problem in problems]
+
+
+def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
+    one, two = (str(given.get("bootstrapServers")) for given in (cluster, other))
+    return not {server.strip() for server in one.split(",")}.isdisjoint(server.strip() for server in two.split(","))
+
+
+def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
+    """Return the objects that a path of a topology concerns, each with its file."""
+    top, _, rest = where.partition(".")
+    made = [replication for topology in topologies for replication in topology.imported]
+    named = [
+        replication
+        for replication in made
+        if top == "replications" and (rest == replication.name or rest.startswith(f"{replication.name}."))
+    ]
+    if top == "clusters":
+        named = [
+            replication
+            for replication in made
+            if any(rest == alias or rest.startswith(f"{alias}.") for alias in replication.clusters)
+        ]
+    chosen = named or made
+    return tuple(
+        dict.fromkeys(f"{read.label} in {read.file}" for replication in chosen for read in replication.read[:1])
+    )
