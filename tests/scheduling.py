@@ -35,8 +35,8 @@ _LONGEST = (
 _SPARK_ON_A_STACK = (
     "arriving_heartbeats changed_headers checkpoint_reading deleted_topics few_records filtered forged_compaction "
     "forged_flows forged_shapes forged_starts forged_transactions heartbeats incremental kept_on_clusters movement "
-    "open_transactions quick recreated refusals short_partitions small_reads standalone submitted sync_reading "
-    "timeouts topic_settings"
+    "open_transactions other_groups quick recreated refusals short_partitions small_reads standalone submitted "
+    "sync_reading timeouts topic_settings"
 )
 
 ON_A_STACK = (

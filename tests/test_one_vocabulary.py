@@ -76,8 +76,22 @@ class Reader(KafkaReader):
     def groups(self) -> list[str]:
         return [GROUP]
 
+    def other_groups(self) -> list[str]:
+        return []
+
     def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
         return {group: {ORDERS: COMMITTED, REMOTE: ON_TARGET} for group in groups}
+
+
+class ReaderOfStreams(Reader):
+    """A cluster with a streams group, for which MirrorMaker has committed nothing on the target."""
+
+    def other_groups(self) -> list[str]:
+        return ["checkout-app"]
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+        offsets = super().committed(groups)
+        return {group: {ORDERS: COMMITTED} if group == "checkout-app" else offsets[group] for group in offsets}
 
 
 class JobCluster:
@@ -196,3 +210,12 @@ def test_status_misses_a_position_where_the_proof_does(
     patience = Patience.of(PARAMETERS, 0)
     findings = position_findings([position], {(GROUP, ORDERS): committed}, {}, {}, PARAMETERS, patience)
     assert bool(findings) is missing
+
+
+def test_status_misses_the_position_of_a_streams_group(brokers: Brokers) -> None:
+    """The proof calls it a group that MirrorMaker does not translate, and `status` did not look at it."""
+    reader = ReaderOfStreams(brokers)
+    on_source = kafka_facts.read_source(FLOW, PARAMETERS, reader)
+    on_target = kafka_facts.read_target(FLOW, PARAMETERS, reader)
+    app, *_ = kafka_facts.group_facts(PARAMETERS, on_source, on_target, {})
+    assert (app.name, app.without_position) == ("checkout-app", (ORDERS,))

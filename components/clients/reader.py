@@ -38,7 +38,7 @@ from components.clients.streams import (
     SilentError,
 )
 from components.kafka.acls import AclEntry
-from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from components.kafka.topic_sync import TopicSetting
 
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
@@ -53,6 +53,8 @@ _AUTHORIZER = "authorizer.class.name"
 _ANY: Any = None  # The client's stubs do not know that this means every name.
 #: States of a group without members. MirrorMaker writes a group's offsets only in these states.
 _IDLE = frozenset({State.EMPTY, State.DEAD, State.UNKNOWN})
+#: What the older request for groups calls a group of any newer type.
+_DEAD = "Dead"
 #: Source: org.apache.kafka.common.internals.Topic.
 _INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 _URL_SAFE = str.maketrans("+/", "-_", "=")
@@ -218,6 +220,16 @@ class KafkaReader:
         """Return every consumer group that the user may describe."""
         return sorted(group.group_id for group in self._listed_groups())
 
+    def other_groups(self) -> list[str]:
+        """Return every group that is no consumer group and has no members of the classic protocol either: a streams
+        group (KIP-1071) or a share group (KIP-932).
+
+        librdkafka leaves such groups out of its list of consumer groups, and describes them as dead.
+        """
+        every = self._asked("groups", lambda: self._admin.list_groups(timeout=self._seconds))
+        dead = {group.id for group in every if group.state == _DEAD}
+        return sorted(dead - set(self.groups())) if dead else []
+
     def groups_with_members(self) -> frozenset[str]:
         return frozenset(group.group_id for group in self._listed_groups() if group.state not in _IDLE)
 
@@ -230,6 +242,13 @@ class KafkaReader:
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
         """Committed offsets by group; empty for a group that does not exist."""
+        return {
+            group: {partition: commit.offset for partition, commit in commits.items()}
+            for group, commits in self.commits(groups).items()
+        }
+
+    def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+        """Committed offsets by group, with their metadata; empty for a group that does not exist."""
         self.topics()
         commits: dict[str, Any] = {}
         wanted = list(groups)
@@ -246,13 +265,15 @@ class KafkaReader:
             )
         return {group: self._commits(group, answer.topic_partitions) for group, answer in commits.items()}
 
-    def _commits(self, group: str, places: Iterable[Place]) -> dict[TopicPartition, int]:
+    def _commits(self, group: str, places: Iterable[Place]) -> dict[TopicPartition, CommittedOffset]:
         offsets = {}
         for place in places:
             if place.error is not None:
                 raise self._errors.error(f"committed offsets of {group} could not be asked", place.error)
             if place.offset >= 0:
-                offsets[TopicPartition(place.topic, place.partition)] = place.offset
+                offsets[TopicPartition(place.topic, place.partition)] = CommittedOffset(
+                    place.offset, place.metadata or ""
+                )
         return offsets
 
     def members(self, groups: Iterable[str]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from components.clients.login import ClientConfig
 from components.clients.reader import KafkaReader
 from components.contract.problems import CannotRunError
 from components.kafka.acls import AclEntry
+from components.kafka.positions import CommittedOffset
 from components.kafka.positions import TopicPartition as Partition
 
 _SECONDS = 15.0
@@ -125,11 +126,11 @@ class GroupWriter:
         self._alias = alias
         self._admin = AdminClient(dict(config))
 
-    def commit(self, group: str, offsets: Mapping[Partition, int], tag: str) -> None:
-        """Commit for a group without members, each offset with the tag as its metadata. Raises CannotRunError."""
+    def commit(self, group: str, offsets: Mapping[Partition, CommittedOffset]) -> None:
+        """Commit for a group without members. Raises CannotRunError."""
         places = [
-            TopicPartition(partition.topic, partition.partition, offset, metadata=tag)
-            for partition, offset in offsets.items()
+            TopicPartition(*partition, committed.offset, metadata=committed.metadata)
+            for partition, committed in offsets.items()
         ]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:

@@ -383,8 +383,10 @@ ACCEPTABLE: Mapping[str, str] = {
     "principal-unknown": "the flow's users may do what the flow needs",
     "principal-without-acls": "the flow's users may do what the flow needs",
     "records-not-compared": "the flow's transforms change and drop only what they are meant to",
+    "share-group": "these groups may begin on the target where `share.auto.offset.reset` says",
     "source-expired": "the offsets whose records have expired on the source are right",
     "source-record-not-found": "the offsets whose records were not found are right",
+    "streams-group": "these groups are moved by `replicate failover`, or are not needed on the target",
     "target-empty": "the offsets in emptied partitions are right",
     "topic-acls-differ": "consumers of the target do not need these ACLs",
     "topic-config-differs": "these topics are meant to differ on the target",
@@ -406,9 +408,9 @@ _FAULTS_AND_NOTES = """
     nothing-arrived nothing-of-its-own nothing-since-the-start offset-skips-records open-to-all open-transaction
     order-not-proven own-records-not-judged part-behind part-without-topic partitions-not-replicated
     records-differ records-filtered records-loop records-not-judged records-reordered records-repeated
-    records-unmarked remote-name-too-long remote-topic-recreated source-topic-recreated start-not-proven
-    stored-past-end tail-not-proven topic-in-no-part topic-in-two-parts topic-not-replicated topic-recreated
-    translated-record-differs upstream-clusters
+    records-unmarked remote-name-too-long remote-topic-recreated share-group-selected source-topic-recreated
+    start-not-proven stored-past-end tail-not-proven topic-in-no-part topic-in-two-parts topic-not-replicated
+    topic-recreated translated-record-differs upstream-clusters
 """
 NOT_ACCEPTABLE = frozenset(_FAULTS_AND_NOTES.split())
 

@@ -42,12 +42,14 @@ class Heartbeat(NamedTuple):
 class Checkpoint(NamedTuple):
     """A group's offset on the source, and the offset of the remote partition that MirrorMaker translated it to.
 
-    `written_ms` is when the checkpoint was written, in ms since 1970.
+    `written_ms` is when the checkpoint was written, in ms since 1970. `metadata` is what the application has committed
+    with its offset on the source.
     """
 
     upstream: int
     downstream: int
     written_ms: int = 0
+    metadata: str = ""
 
 
 class OffsetSync(NamedTuple):
@@ -90,12 +92,12 @@ def checkpoint(record: OwnRecord) -> tuple[str, TopicPartition, Checkpoint] | No
         topic, at = _string(key, at)
         (partition,) = _INT32.unpack(key[at:])
         version, upstream, downstream = struct.unpack_from(">hqq", value)
-        _, end = _string(value, _INT16.size + 2 * _INT64.size)
+        metadata, end = _string(value, _INT16.size + 2 * _INT64.size)
     except (struct.error, UnicodeDecodeError):
         return None
     if version != 0 or end != len(value):
         return None
-    return group, TopicPartition(topic, partition), Checkpoint(upstream, downstream, record.time_ms)
+    return group, TopicPartition(topic, partition), Checkpoint(upstream, downstream, record.time_ms, metadata)
 
 
 def offset_sync(record: OwnRecord) -> tuple[TopicPartition, OffsetSync] | None:

@@ -1,4 +1,4 @@
-"""Partitions and ranges of offsets."""
+"""Partitions, ranges of offsets, and committed offsets."""
 
 from typing import NamedTuple
 
@@ -30,3 +30,10 @@ class OffsetRange(NamedTuple):
 
     def within(self, other: "OffsetRange") -> "OffsetRange":
         return OffsetRange(max(self.start, other.start), min(self.end, other.end))
+
+
+class CommittedOffset(NamedTuple):
+    """An offset that a group has committed, with what its application stored beside it: Kafka Streams its clock."""
+
+    offset: int
+    metadata: str = ""

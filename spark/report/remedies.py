@@ -174,6 +174,8 @@ REMEDIES: Mapping[str, str] = {
     "remote-topic-recreated": _RESEND + ". Until this check passes, do not fail over to {target}",
     "records-unmarked": "find the connector between {source} and {target} that is not part of this project, and stop "
     "it. `replicate diff {stack} --against cluster` shows whether somebody edited a connector of this project",
+    "share-group": "exclude the group with `groupsExclude`, or begin on {target} with `share.auto.offset.reset`",
+    "share-group-selected": "exclude groups that do not consume the flow's topics with `groupsExclude`",
     "source-expired": "let the group consume and commit on {source}, wait for the next checkpoint, and " + _AGAIN,
     "source-record-not-found": "let the group consume and commit on {source}, wait for the next checkpoint, and "
     + _AGAIN,
@@ -181,6 +183,8 @@ REMEDIES: Mapping[str, str] = {
     "start-not-proven": "write a record to each of these partitions and " + _AGAIN,
     "stored-past-end": "nothing if `parity` passes. If records are missing, " + _RESEND,
     "tail-not-proven": "compare all records: `replicate validate {validated} --flow {flow} --depth full`",
+    "streams-group": "stop the application and move its group with `replicate failover {stack} {flow}`, which computes "
+    "its offsets from records; the topics of its state stores must be replicated, too",
     "target-empty": "produce and consume records on {source}, wait for the next checkpoint, and " + _AGAIN,
     "target-expired": "let the group consume on {source} up to the records that {target} still holds, or set a longer "
     "`retention.ms` on {target}",

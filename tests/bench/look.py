@@ -48,6 +48,9 @@ class Known(KafkaReader):
     def groups(self) -> list[str]:
         return sorted(self._of_groups)
 
+    def other_groups(self) -> list[str]:
+        return []
+
     def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
         return {each: self._of_groups[each] for each in groups}
 

@@ -314,7 +314,7 @@ def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition:
     if position is None or position.committed >= at.upstream or at.written_ms >= since:
         return at
     # Only the published position translates this offset: without it, the group starts at the beginning of the log.
-    return at._replace(upstream=position.committed, downstream=0)
+    return at._replace(upstream=position.committed, downstream=0, metadata="")
 
 
 def _exact(facts: DisasterFacts, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
@@ -348,7 +348,8 @@ def _new_positions(flow: FlowParameters, facts: DisasterFacts, group: Group) -> 
         # If it is after the end, it belongs to an earlier topic of this name: a consumer would apply its
         # `auto.offset.reset`.
         if at.downstream <= end:
-            yield NewPosition(group.name, partition, at.upstream, remote, start, max(0, end - start), "at most")
+            again = max(0, end - start)
+            yield NewPosition(group.name, partition, at.upstream, remote, start, again, "at most", at.metadata)
 
 
 def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:

@@ -1,11 +1,11 @@
 """What was seen about a flow before a failover, and what would be committed, as plain values."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from components.contract.wording import number
+from components.contract.wording import named, number
 from components.kafka.exact_positions import NotProvenError, PartitionPositions
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Side
@@ -29,13 +29,19 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Group:
-    """A consumer group: its members on each side, its offsets on the source, and its offsets on the target."""
+    """A consumer group: its members on each side, its offsets on the source, and its offsets on the target.
+
+    `metadata` is what its application committed with the offsets on the side that it leaves. `streams`: it is a streams
+    group on either side (KIP-1071), and then its members are not known.
+    """
 
     name: str
     members_on_source: int
     members_on_target: int
     committed: Mapping[TopicPartition, int]
     on_target: Mapping[TopicPartition, int]
+    metadata: Mapping[TopicPartition, str] = field(default_factory=dict)
+    streams: bool = False
 
     def offsets(self, side: Side) -> Mapping[TopicPartition, int]:
         return self.committed if side == "source" else self.on_target
@@ -83,7 +89,8 @@ class Precondition:
 class NewPosition:
     """A position to commit: the group is at `committed` on the source and continues at `offset` on the target. `bound`
     says whether `read_again` is exact or a bound. In a pair, two kinds of records are not counted: those sent again
-    before the compared records, and copies that the source no longer holds.
+    before the compared records, and copies that the source no longer holds. `metadata` is what the application
+    committed with its offset.
     """
 
     group: str
@@ -93,6 +100,7 @@ class NewPosition:
     offset: int
     read_again: int = 0
     bound: Bound = "exactly"
+    metadata: str = ""
 
     @property
     def text(self) -> str:
@@ -171,6 +179,14 @@ class GroupPlan(CheckedPlan):
         ]
         left_alone = [{"group": alone.group, "why": alone.why} for alone in self.left_alone]
         return {**super().document(committed=committed), "positions": positions, "leftAlone": left_alone}
+
+
+def streams_groups(groups: Iterable[Group], positions: Iterable[NewPosition]) -> Iterator[Precondition]:
+    """Name the groups to move that may run."""
+    moved = {position.group for position in positions}
+    if names := [group.name for group in groups if group.streams and group.name in moved]:
+        value = f"{named(names)}: stop every instance first, because this command cannot see whether one runs"
+        yield Precondition("streams", value, met=None)
 
 
 def unproven(positions: Mapping[TopicPartition, object]) -> str:

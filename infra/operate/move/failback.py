@@ -12,7 +12,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack, positions_back
 from components.render.acls import flows_without_addresses
-from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, unproven
+from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, streams_groups, unproven
 from infra.operate.move.failover import LeftAloneError, groups_precondition, new_positions, refuse_running
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
 from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
@@ -52,6 +52,7 @@ def plan_back(
     preconditions = (
         _proof(facts),
         groups_precondition(positions, left_alone),
+        *streams_groups(facts.groups, positions),
         *_only_on_source(flow, facts),
         *_only_on_target(flow, facts, reverse),
         *_fence(flow, denied),
@@ -79,7 +80,8 @@ def _group_positions(flow: FlowParameters, group: Group, facts: FailbackFacts) -
                 committed, group.committed.get(partition, 0)
             )
             bound: Bound = "at most" if again else "exactly"
-            positions.append(NewPosition(group.name, remote, committed, partition, offset, again, bound))
+            metadata = group.metadata.get(remote, "")
+            positions.append(NewPosition(group.name, remote, committed, partition, offset, again, bound, metadata))
     return positions
 
 

@@ -37,6 +37,7 @@ from infra.operate.move.facts import (
     Mode,
     NewPosition,
     Precondition,
+    streams_groups,
     unproven,
 )
 from infra.operate.move.groups import FAILOVER, OpenFlow, Readers, changed_meanwhile, expect_unchanged, read_groups
@@ -271,6 +272,7 @@ def plan(
         *stops,
         _proof(facts),
         groups_precondition(positions, left_alone),
+        *streams_groups(facts.groups, positions),
         *_foreign(flow, facts),
         *_returning(flow, facts, positions),
         *_without_offset(flow, facts, {position.group for position in positions}),
@@ -317,8 +319,8 @@ def group_positions(flow: FlowParameters, group: Group, facts: FailoverFacts) ->
             why = f"it consumed on {flow.target.alias}, or its offset was reset on {flow.source.alias}"
             raise LeftAloneError(f"{past}: {why}. Delete the group on {flow.target.alias} to move it")
         bound: Bound = "at least" if flow.guard or position.at_least else "exactly"
-        offset, again = position.offset, position.read_again
-        positions.append(NewPosition(group.name, partition, committed, remote, offset, again, bound))
+        offset, again, metadata = position.offset, position.read_again, group.metadata.get(partition, "")
+        positions.append(NewPosition(group.name, partition, committed, remote, offset, again, bound, metadata))
     return positions
 
 

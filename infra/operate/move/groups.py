@@ -7,7 +7,6 @@ which. No state is kept between two runs: a new run finds what an interrupted on
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 from components.clients.errors import NoAnswerError
@@ -17,7 +16,7 @@ from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import CommittedOffset, TopicPartition
 from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import nearest
 from components.render.job_parameters import connector_login
@@ -108,7 +107,8 @@ def read_groups(
     names: Sequence[str],
     partitions: Collection[TopicPartition],
 ) -> tuple[Group, ...]:
-    """Return the named groups, or else those that the flow selects, with commits on the side that they leave.
+    """Return the named groups, or else those that the flow selects, with commits on the side that they leave. Groups of
+    Kafka Streams are among them, share groups are not: these commit nothing that can be moved.
 
     Only commits in these source partitions and their remote partitions count. Raises CannotRunError for a named group
     without any.
@@ -116,20 +116,24 @@ def read_groups(
     remote = flow.replication_policy.remote_partition
     places = {"source": frozenset(partitions), "target": frozenset(map(remote, partitions))}
 
-    def committed(side: Side, groups: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
-        offsets = readers[side].committed(groups)
+    def committed(side: Side, groups: Sequence[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+        commits = readers[side].commits(groups)
         return {
-            group: {partition: offset for partition, offset in by_partition.items() if partition in places[side]}
-            for group, by_partition in offsets.items()
+            group: {partition: commit for partition, commit in by_partition.items() if partition in places[side]}
+            for group, by_partition in commits.items()
         }
 
-    known = readers[direction.origin].groups()
+    def offsets(side: Side, group: str) -> dict[TopicPartition, int]:
+        return {partition: commit.offset for partition, commit in commits[side].get(group, {}).items()}
+
+    streams = {side: frozenset(readers[side].other_groups()) for side in SIDES}
+    known = [*readers[direction.origin].groups(), *streams[direction.origin]]
     chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
     commits = {direction.origin: committed(direction.origin, chosen)}
     for name in names:
         if not commits[direction.origin].get(name):
             raise _without_commit(flow, direction, name, known)
-    leaving = [group for group, offsets in sorted(commits[direction.origin].items()) if offsets]
+    leaving = [group for group, by_partition in sorted(commits[direction.origin].items()) if by_partition]
     members = {side: readers[side].members(leaving) for side in SIDES}
     commits[direction.destination] = committed(direction.destination, leaving)
     return tuple(
@@ -137,8 +141,10 @@ def read_groups(
             name,
             members["source"][name],
             members["target"][name],
-            commits["source"].get(name, {}),
-            commits["target"].get(name, {}),
+            offsets("source", name),
+            offsets("target", name),
+            {partition: commit.metadata for partition, commit in commits[direction.origin][name].items()},
+            name in streams["source"] | streams["target"],
         )
         for name in leaving
     )
@@ -188,21 +194,19 @@ def changed_meanwhile(opened: OpenFlow, what: str, remedy: str) -> RefusedError:
     return RefusedError("changed-meanwhile", what, where, why, f"{remedy}, and run the command again.")
 
 
-def commit_positions(
-    writer: GroupWriter, reader: KafkaReader, positions: Sequence[NewPosition], command: str, say: Say
-) -> None:
+def commit_positions(writer: GroupWriter, reader: KafkaReader, positions: Sequence[NewPosition], say: Say) -> None:
     """Commit for one group after the other, and read the offsets back.
 
-    `command` and the time are stored as the offsets' metadata. Raises CannotRunError, and RefusedError if a different
-    offset is there afterwards.
+    The metadata of each offset stays what the application has committed, as MirrorMaker also copies it. Raises
+    CannotRunError, and RefusedError if a different offset is there afterwards.
     """
-    by_group: dict[str, dict[TopicPartition, int]] = {}
+    by_group: dict[str, dict[TopicPartition, CommittedOffset]] = {}
     for position in positions:
-        by_group.setdefault(position.group, {})[position.target] = position.offset
-    tag = f"{command} at {datetime.now(UTC).isoformat(timespec='seconds')}"
+        commit = CommittedOffset(position.offset, position.metadata)
+        by_group.setdefault(position.group, {})[position.target] = commit
     for number, (group, offsets) in enumerate(by_group.items(), start=1):
         say(f"committing for {group} ({number} of {len(by_group)})")
-        writer.commit(group, offsets, tag)
+        writer.commit(group, offsets)
     committed = reader.committed(by_group)
     for position in positions:
         if (now := committed.get(position.group, {}).get(position.target)) != position.offset:

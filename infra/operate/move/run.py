@@ -127,8 +127,7 @@ class Operation(ABC, Generic[PlanT]):
         if positions:
             side = self.direction.destination
             reader = self.opened.reader(getattr(self.flow, side))
-            command = f"replicate {self.direction.command} {self.flow.name}"
-            commit_positions(self.opened.writer(side), reader, positions, command, say)
+            commit_positions(self.opened.writer(side), reader, positions, say)
 
     def _export(self) -> None:
         records = self.records_to_export() if self.call.export is not None else None

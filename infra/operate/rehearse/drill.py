@@ -19,7 +19,7 @@ from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from components.kafka.record_identity import Headers, identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
@@ -148,12 +148,12 @@ def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say)
             why = "A drill rehearses with records that exist, and no topic of the flow has one."
             what = "there is no record to rehearse with"
             raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
-        drill.on_source.commit(group, chosen, f"replicate drill {flow.name}")
+        drill.on_source.commit(group, {partition: CommittedOffset(offset) for partition, offset in chosen.items()})
     with drill.timed("positions"):
         (facts,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [group], chosen)
         moves = _moves(flow, facts, source, target, say)
     with drill.timed("commit"):
-        commit_positions(drill.on_target, target, moves, f"replicate drill {flow.name}", say)
+        commit_positions(drill.on_target, target, moves, say)
     with drill.timed("read"):
         counts = _counted(drill, source, target, moves, logs, say)
     return _record(drill, moves, counts)

@@ -68,7 +68,7 @@ def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaRea
     checkpoints, committed = Checkpoints(), {}
     if parameters.checkpoints.enabled:
         checkpoints = latest_checkpoints(target.records(parameters.checkpoints.topic))
-        committed = target.committed(parameters.group_selection.of(target.groups()))
+        committed = target.committed(_selected_groups(parameters, target))
     topics = frozenset(target.topics())
     policy = parameters.replication_policy
     remote = map(policy.remote, parameters.replicated(map(policy.original, topics)))
@@ -88,12 +88,17 @@ def read_source(flow: ResolvedFlow, parameters: FlowParameters, source: KafkaRea
     logs = source.logs(source.partitions(topics), committed=_committed_only(flow))
     if not parameters.checkpoints.enabled:
         return OnSource(logs, {})
-    committed = source.committed(parameters.group_selection.of(source.groups()))
+    committed = source.committed(_selected_groups(parameters, source))
     ours = {
         group: {partition: offset for partition, offset in offsets.items() if partition in logs}
         for group, offsets in committed.items()
     }
     return OnSource(logs, {group: offsets for group, offsets in ours.items() if offsets})
+
+
+def _selected_groups(parameters: FlowParameters, cluster: KafkaReader) -> list[str]:
+    """Return the selected groups, among them streams groups, to which MirrorMaker gives no position on the target."""
+    return parameters.group_selection.of([*cluster.groups(), *cluster.other_groups()])
 
 
 def lag(

@@ -17,7 +17,7 @@ disappeared in a working flow.
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from components.contract.evidence import Translated
 from components.contract.parameters import FlowParameters
@@ -50,6 +50,7 @@ from spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
+from spark.checks.offsets.group_types import not_translated, other_groups
 from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from spark.checks.offsets.translation import Position, PositionProof
 from spark.checks.parity.findings import Rows
@@ -111,11 +112,16 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     """Look until no finding may be premature, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
+    others = other_groups(
+        flow.source.committed(flow.parameters.group_selection.of(flow.source.other_groups())), flow.partitions
+    )
+    others_findings = tuple(not_translated(flow.parameters, others))
     first_commits = _commits(flow, groups)
     if not first_commits:
         every = read_checkpoints(flow).found.newest
         translated = {group for group, _ in every if group in flow.parameters.group_selection}
-        return nothing_to_translate(flow.parameters, groups, translated)
+        outcome = nothing_to_translate(flow.parameters, groups, translated)
+        return with_findings(outcome, others_findings)
     look, findings = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
     proven = proofs.prove_all(
         flow, [position for position in look.positions if position.checkpoint], look.syncs.histories
@@ -125,7 +131,20 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     there = proofs.prove_all(flow, [beyond_translation(position) for position in beyond], look.syncs.histories)
     findings = past_translation(findings, there.by_position)
     findings += without_source_offset(look.on_target_only, there.by_position, flow.parameters)
-    return _outcome(flow, groups, look, findings, proven)
+    return with_findings(_outcome(flow, groups, look, findings, proven), others_findings)
+
+
+def with_findings(outcome: CheckOutcome, others: tuple[Finding, ...]) -> CheckOutcome:
+    """Return the outcome with the findings about groups that are no consumer groups; these are not judged."""
+    if not others:
+        return outcome
+    # That nothing matches the flow's groups would be wrong beside a group that does.
+    kept = tuple(finding for finding in outcome.findings if finding.code != "no-group-selected")
+    streams = sum(finding.count for finding in others if finding.code == "streams-group")
+    coverage = outcome.coverage
+    if streams and coverage is not None:
+        coverage = replace(coverage, not_judged={**coverage.not_judged, "streams-group": streams})
+    return replace(outcome, findings=(*kept, *others), coverage=coverage)
 
 
 def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:

@@ -14,12 +14,10 @@ from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
 
-_SOURCE_EXPIRED, _SKIPS, _TARGET_EMPTY, _NOT_FOUND = (
-    "source-expired",
-    "offset-skips-records",
-    "target-empty",
-    "source-record-not-found",
-)
+_SOURCE_EXPIRED = "source-expired"
+_SKIPS = "offset-skips-records"
+_TARGET_EMPTY = "target-empty"
+_NOT_FOUND = "source-record-not-found"
 #: What is found of a group that skips nothing, if the cleaner has removed the records that would show it.
 _MAY_BE_COMPACTED = frozenset({_SOURCE_EXPIRED, _SKIPS, _TARGET_EMPTY, _NOT_FOUND})
 #: How many offsets to read on each side of the translated one, which may be a marker or compacted away.

@@ -8,7 +8,8 @@ from confluent_kafka import TopicPartition as Place
 
 from components.clients.login import ClientConfig
 from components.clients.reader import KafkaReader
-from components.kafka.positions import TopicPartition
+from components.clients.writer import GroupWriter
+from components.kafka.positions import CommittedOffset, TopicPartition
 
 #: The number of a record, and the name of its mark header; without a mark, the name is empty.
 NumberedRecord = tuple[int, str]
@@ -32,6 +33,12 @@ class Cluster:
             self.producer.produce(topic, b"value", b"key", 0, headers=headers, timestamp=1_000 + number)
         assert self.producer.flush(10) == 0
 
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int], metadata: str = "") -> None:
+        """Commit for a group without members."""
+        GroupWriter("mock", self.config).commit(
+            group, {partition: CommittedOffset(offset, metadata) for partition, offset in offsets.items()}
+        )
+
 
 class Reader(KafkaReader):
     """Answers what these brokers cannot: offsets by time, the list of groups, and their members."""
@@ -54,13 +61,18 @@ class Reader(KafkaReader):
     def members(self, groups: Iterable[str]) -> dict[str, int]:
         return {each: self._groups.get(each, 0) for each in groups}
 
-    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+    def other_groups(self) -> list[str]:
+        return []
+
+    def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
         partitions = self.partitions(self.topics())
         found = {}
         for group in groups:
             with closing(Consumer({**self._of_brokers, "group.id": group})) as consumer:
                 answered = consumer.committed([Place(*each) for each in partitions], timeout=10)
             found[group] = {
-                TopicPartition(each.topic, each.partition): each.offset for each in answered if each.offset >= 0
+                TopicPartition(each.topic, each.partition): CommittedOffset(each.offset, each.metadata or "")
+                for each in answered
+                if each.offset >= 0
             }
         return found

@@ -30,7 +30,7 @@ def test_a_heartbeat_holds_its_flow_and_when_it_was_emitted() -> None:
 def test_a_checkpoint_holds_both_offsets_of_a_group() -> None:
     key, value = forging.checkpoint_key("billing", "useast.orders", 3), forging.checkpoint_value(40, 38, "müde")
     found = mirror_records.checkpoint(Written(key, value, time_ms=9))
-    assert found == ("billing", TopicPartition("useast.orders", 3), Checkpoint(40, 38, 9))
+    assert found == ("billing", TopicPartition("useast.orders", 3), Checkpoint(40, 38, 9, "müde"))
 
 
 def test_an_offset_sync_holds_the_offset_at_which_a_record_was_written() -> None:

@@ -93,7 +93,7 @@ def stack(tmp_path: Path) -> CountingStack:
     records = [(number, "") for number in range(12)]
     opened.brokers["useast"].hold("orders", records)
     opened.brokers["uswest"].hold("useast.orders", records)
-    GroupWriter("useast", opened.brokers["useast"].config).commit(GROUP, {ORDERS: 4}, "")
+    opened.brokers["useast"].commit(GROUP, {ORDERS: 4})
     return opened
 
 

@@ -13,7 +13,7 @@ from components.clients.writer import Access, GroupWriter, MissingReads, TopicAc
 from components.contract.parameters import ClusterParameters
 from components.flows.resolved import ResolvedFlow
 from components.kafka.acls import AclEntry
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import CommittedOffset, TopicPartition
 from components.kafka.replication_policy import Side
 from components.render.deployments import deployments
 from components.render.job_parameters import flow_parameters
@@ -106,10 +106,10 @@ class Writer(GroupWriter):
     def missing_reads(self, *_: Iterable[str]) -> MissingReads:
         return self.missing
 
-    def commit(self, group: str, offsets: Mapping[TopicPartition, int], tag: str) -> None:
+    def commit(self, group: str, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
         if group == self.killed_before:
             raise KilledError
-        super().commit(group, offsets, tag)
+        super().commit(group, offsets)
 
 
 @dataclass
@@ -215,7 +215,7 @@ def a_night(
     for body in operator.objects.values():
         operator.report(body)
     for group, offsets in groups.items():
-        GroupWriter("useast", source.config).commit(group, offsets, "")
+        source.commit(group, offsets)
     topology = parse_topology(a_topology(a_flow()))
     settings = StackSettings("night", Path("stacks"), topology, None, local=False, values={}, secret_keys=frozenset())
     members = dict.fromkeys(groups, 0)

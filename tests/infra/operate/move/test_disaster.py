@@ -173,6 +173,12 @@ def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
     assert again.startswith("checkout-web: at most 35 records; ")
 
 
+def test_the_checkpoint_has_what_the_application_stored_beside_its_offset() -> None:
+    stored = {("checkout-web", REMOTE): Checkpoint(405, 300, NOW_MS, "clock 17")}
+    (move,) = disaster_plan(FLOW, evidence(**HELD, checkpoints=stored, groups=NOWHERE)).positions
+    assert move.metadata == "clock 17"
+
+
 @pytest.mark.parametrize(
     ("current", "moves"),
     [

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from components.clients.writer import Access, GroupWriter, MissingReads
+from components.clients.writer import Access, MissingReads
 from components.contract.problems import RefusedError
+from components.kafka.positions import CommittedOffset
 from infra.operate.move import flow_back
 from tests.components.clients.brokers import Reader
 from tests.infra.operate.move.night import KilledError, Night, a_call, fail_over_fenced
@@ -22,7 +23,7 @@ SENT = [*range(8), *range(5, 12)]
 def work_on_the_target(night: Night, offsets: Mapping[str, int]) -> None:
     """Let the groups reach these offsets on the target."""
     for group, offset in offsets.items():
-        GroupWriter("uswest", night.target.config).commit(group, {REMOTE: offset}, "")
+        night.target.commit(group, {REMOTE: offset})
 
 
 def on_source(night: Night) -> dict[str, int]:
@@ -43,6 +44,13 @@ def test_a_group_skips_nothing_and_reads_nothing_twice(night: Night, came_to: in
     consumed = set(SENT[:came_to])
     assert on_source(night) == {"checkout-app": max(consumed) + 1, "checkout-web": 12}
     assert consumed == set(range(max(consumed) + 1))
+
+
+def test_an_application_takes_what_it_has_stored_beside_its_offsets_back(night: Night) -> None:
+    night.target.commit("checkout-app", {REMOTE: 11}, "clock 17")
+    fail_back(night)
+    commits = Reader("useast", night.source.config).commits(["checkout-app"])
+    assert commits["checkout-app"][ORDERS] == CommittedOffset(8, "clock 17")
 
 
 def test_a_dry_run_shows_everything_and_changes_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from components.clients.errors import NoAnswerError
-from components.clients.writer import GroupWriter
 from components.contract.evidence import POSITIONS, PublishedPositions, SpannedTopic, packed_positions
 from components.contract.problems import CannotRunError, RefusedError
 from components.contract.published_verdict import config_map_name
 from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import CommittedOffset, TopicPartition
 from components.kafka.proven_positions import Span
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Reference
@@ -19,7 +18,7 @@ from infra.operate.move import disaster, failover
 from infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
-from tests.components.clients.brokers import Cluster
+from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.move.night import KilledError, Night, a_night, fail_over
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -58,6 +57,16 @@ def test_every_group_continues_at_the_record_that_it_had_reached(
     assert "When the groups are back on useast, start it: `replicate resume night orders`" in said
 
 
+def test_an_application_keeps_what_it_has_stored_beside_its_offsets(night: Night) -> None:
+    """Kafka Streams stores its clock there, and a failover replaced it with a text of its own."""
+    night.source.commit("checkout-web", {ORDERS: 10}, "clock 17")
+    night.target.commit("checkout-web", {REMOTE: 9}, "clock 3")
+    fail_over(night)
+    commits = Reader("uswest", night.target.config).commits(GROUPS)
+    assert commits["checkout-web"][REMOTE] == CommittedOffset(13, "clock 17")
+    assert commits["checkout-app"][REMOTE] == CommittedOffset(4)
+
+
 def test_a_dry_run_changes_nothing(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     fail_over(night, dry_run=True)
     assert (night.positions(REMOTE), night.operator.state(night.checkpoint)) == ({}, "RUNNING")
@@ -86,8 +95,7 @@ def test_the_checkpoint_connector_runs_again_if_the_source_dies_after_the_look(n
 
 
 def test_a_group_that_was_moved_on_the_target_after_the_look_is_not_moved_back(night: Night) -> None:
-    writer = GroupWriter("uswest", night.target.config)
-    night.operator.before_patch = lambda: writer.commit("checkout-web", {REMOTE: 14}, "")
+    night.operator.before_patch = lambda: night.target.commit("checkout-web", {REMOTE: 14})
     with pytest.raises(RefusedError, match="group checkout-web is at 14 in useast"):
         fail_over(night)
     assert night.positions(REMOTE) == {"checkout-web": 14}
@@ -161,7 +169,7 @@ def test_a_failover_is_refused_if_records_do_not_arrive_in_time(night: Night) ->
 
 
 def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
-    GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 14}, "")
+    night.target.commit("checkout-web", {REMOTE: 14})
     fail_over(night)
     assert night.positions(REMOTE) == {"checkout-app": 4, "checkout-web": 14}
     assert (
@@ -173,7 +181,7 @@ def test_a_group_that_has_worked_on_the_target_is_left_alone(night: Night, capsy
 def test_a_disaster_failover_reports_re_reads_and_next_steps_from_the_target_alone(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    GroupWriter("uswest", night.target.config).commit("checkout-web", {REMOTE: 9}, "")
+    night.target.commit("checkout-web", {REMOTE: 9})
     night.target.hold("useast.heartbeats", [])
     night.dead.add("useast")
     fail_over(night, Mode.DISASTER)
@@ -275,8 +283,8 @@ def test_a_returning_group_of_a_pair_does_not_read_again_what_it_consumed_before
     target.hold("orders", [(3, ""), (4, ""), (0, here), (1, here), (2, here)])
     flow = of_topology({"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]})
     night = a_night(flow, source, target, {"app": {ORDERS: 4}, "web": {ORDERS: 2}})
-    GroupWriter("uswest", target.config).commit("app", {ORDERS: 3}, "")
-    GroupWriter("uswest", target.config).commit("web", {ORDERS: 0}, "")
+    target.commit("app", {ORDERS: 3})
+    target.commit("web", {ORDERS: 0})
     fail_over(night)
     assert night.positions(ORDERS) == {"app": 5, "web": 0}
     said = capsys.readouterr().out

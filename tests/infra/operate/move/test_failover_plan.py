@@ -158,6 +158,16 @@ def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why
     assert found.unmet == ()
 
 
+def test_the_plan_names_the_streams_groups_that_it_moves() -> None:
+    """Whether they run is not known, and nothing may commit for a group that runs."""
+    groups = (a_group(name="app", streams=True), a_group(), a_group(name="idle", streams=True, committed={}))
+    found = plan(FLOW, Mode.PLANNED, looked(groups=groups), NOW_MS)
+    assert [(each.value, each.met) for each in found.preconditions if each.name == "streams"] == [
+        ("app: stop every instance first, because this command cannot see whether one runs", None)
+    ]
+    assert {move.group for move in found.positions} == {"app", "checkout-web"}
+
+
 def test_the_plan_says_where_a_group_without_an_offset_starts() -> None:
     groups = (a_group(on_target={TopicPartition("useast.orders", 2): 7}), a_group(name="idle", members_on_source=1))
     ends = {ORDERS: 500, TopicPartition("orders", 1): 9, TopicPartition("orders", 2): 9, TopicPartition("orders", 3): 0}

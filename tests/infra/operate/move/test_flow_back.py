@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from components.clients.writer import Access, GroupWriter
+from components.clients.writer import Access
 from components.contract.problems import RefusedError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import resolve_flows
@@ -103,7 +103,7 @@ def scene() -> FlowBack:
     (flow,) = resolve_flows(parse_topology(a_topology(BACK)), None, {})
     night = a_night(flow, useast, uswest, {})
     for group, offset in {"checkout-app": 5, "checkout-web": 14}.items():
-        GroupWriter("uswest", uswest.config).commit(group, {ORDERS: offset}, "")
+        uswest.commit(group, {ORDERS: offset})
         night.members[group] = 0
     objects = night.operator.objects
     for body in objects.values():

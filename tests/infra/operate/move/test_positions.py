@@ -11,7 +11,6 @@ from confluent_kafka import TopicPartition as Place
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import OffsetRange, TopicPartition
@@ -112,14 +111,14 @@ def test_a_record_that_is_read_back_has_the_identity_that_it_was_written_with(re
     assert identity(read.key(), read.value(), headers, 1_003) == identity(b"key", b"value", [("trace", b"3")], 1_003)
 
 
-def test_offsets_are_committed_with_their_tag(regions: Regions) -> None:
+def test_offsets_are_committed_with_their_metadata(regions: Regions) -> None:
     regions.target.hold("moved", unmarked(range(3)))
     place = TopicPartition("moved", 0)
-    GroupWriter("uswest", regions.target.config).commit("checkout-web", {place: 2}, "replicate failover orders")
+    regions.target.commit("checkout-web", {place: 2}, "clock 17")
     consumer = Consumer({**regions.target.config, "group.id": "checkout-web"})
     with closing(consumer):
         (found,) = consumer.committed([Place(place.topic, place.partition)], timeout=10)
-    assert (found.offset, found.metadata) == (2, "replicate failover orders")
+    assert (found.offset, found.metadata) == (2, "clock 17")
 
 
 def test_records_that_only_the_target_of_a_pair_has_are_not_skipped(regions: Regions) -> None:

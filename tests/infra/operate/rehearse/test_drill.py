@@ -33,8 +33,8 @@ class NotingWriter(Writer):
         super().__init__(alias, cluster.config)
         self._name, self._done = alias, done
 
-    def commit(self, group: str, offsets: Any, tag: str) -> None:
-        super().commit(group, offsets, tag)
+    def commit(self, group: str, offsets: Any) -> None:
+        super().commit(group, offsets)
         self._done.append(f"{self._name}: {group} committed")
 
     def delete(self, group: str) -> None:
