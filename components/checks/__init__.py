@@ -25,20 +25,24 @@ from components.flows.operators import StrimziApi, strimzi
 from components.topology.model import Topology
 
 
-def check_topology(topology: Topology) -> Iterator[Problem]:
-    """Yield every problem; if the operator is not supported, only those that every supported one would have."""
+def check_topology(topology: Topology, *, whole: bool = True) -> Iterator[Problem]:
+    """Yield every problem; if the operator is not supported, only those that every supported one would have.
+
+    Unless it is `whole`, such as the topology of one replication of a program, another part may watch its flows.
+    """
     unsupported = check_operator(topology)
     if unsupported is None:
-        yield from _problems(topology)
+        yield from _problems(topology, whole=whole)
         return
     yield unsupported
     oldest, newest = (
-        list(_problems(topology.model_copy(update={"strimzi": version}))) for version in (OLDEST_STRIMZI, StrimziApi.V1)
+        list(_problems(topology.model_copy(update={"strimzi": version}), whole=whole))
+        for version in (OLDEST_STRIMZI, StrimziApi.V1)
     )
     yield from (problem for problem in oldest if problem in newest)
 
 
-def _problems(topology: Topology) -> Iterator[Problem]:
+def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
     yield from check_clusters(topology)
     yield from check_addresses(topology, {})
     yield from check_mirrors(topology)
@@ -75,4 +79,4 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     yield from check_loops(flows)
     yield from check_halves(flows)
     yield from check_guard_markers(flows)
-    yield from check_monitoring(topology, flows)
+    yield from check_monitoring(topology, flows, whole=whole)

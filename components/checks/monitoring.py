@@ -19,13 +19,14 @@ from components.topology.model import Topology
 from components.topology.workers import JmxMetrics, ReporterMetrics
 
 
-def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iterator[Problem]:
-    """Workers report the metrics that alerts read, and each objective of a flow has an alert."""
+def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole: bool) -> Iterator[Problem]:
+    """Workers report the metrics that alerts read, and in a `whole` topology, each objective of a flow has an alert."""
     for flow in flows:
         yield from _check_checkpoint_metrics(flow)
-        yield from _check_read_again(topology, flow)
+        yield from _check_read_again(topology, flow, whole=whole)
         if topology.monitoring is None:
-            yield from _check_objectives(flow)
+            if whole:
+                yield from _check_objectives(flow)
         elif flow.settings.connect.metrics is None:
             yield Problem(
                 flow.where("connect.metrics"),
@@ -51,7 +52,7 @@ def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
         )
 
 
-def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+def _check_read_again(topology: Topology, flow: ExpandedFlow, *, whole: bool) -> Iterator[Problem]:
     records = flow.settings.objectives.read_again
     if records is None:
         return
@@ -63,7 +64,7 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow) -> Iterator[Proble
         otherwise = "" if pair else ", or let the checkpoint connector run for the flow's `groups`"
         remedy = f"remove `readAgain`{otherwise}."
         yield warning(where, "objective-not-watched", what, why, remedy)
-    elif topology.monitoring is None or not topology.monitoring.exporter:
+    elif whole and (topology.monitoring is None or not topology.monitoring.exporter):
         why = "None of Kafka's metrics shows it; only those of `replicate exporter` do."
         remedy = "run the exporter, and set `monitoring.exporter: true` at the top of the topology."
         yield warning(where, "objective-not-watched", what, why, remedy)

@@ -107,7 +107,7 @@ def resolve_replication(name: str, replication: Replication, args: ReplicationAr
     flows = args.flows
     if not flows:
         topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
-        for warning in raise_errors(check_topology(topology)):
+        for warning in raise_errors(check_topology(topology, whole=False)):
             if warning not in args.warned:
                 args.warned.add(warning)
                 pulumi.log.warn(str(warning))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from components.contract.problems import RefusedError
 from components.contract.wording import number
-from infra.commands.console import confirm_or_end, err, out, print_changes, print_problems
+from infra.commands.console import confirm_or_end, err, out, print_changes, print_idle, print_problems
 from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
 from infra.deploy.adoption.refusals import AGREEMENTS
 from infra.stack.session import OpenStack
@@ -89,7 +89,9 @@ def adopt(
         else:
             changes = take_over(settings, plan, say)
         with err.status("waiting for connectors to be ready") as status:
-            deployment.wait_ready(settings, ready_seconds, status.update)
+            idle = deployment.wait_ready(settings, ready_seconds, status.update)
+        if not as_json:
+            print_idle(idle)
         return changes, moved
 
     if as_json:

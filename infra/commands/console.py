@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, Severity
+from components.contract.wording import agreeing
 
 #: Width for a file or a pipe, wider than any table: a search does not find a name that is broken over two lines.
 _UNFOLDED = 1000
@@ -60,6 +61,15 @@ def confirm_or_end(question: str) -> None:
         raise CannotRunError("no-terminal", "the question cannot be asked", "standard input", why, remedy) from None
     if not agreed:
         raise typer.Abort
+
+
+def print_idle(connectors: Sequence[str]) -> None:
+    """Print which connectors run without a task, and so do nothing yet."""
+    if connectors:
+        run = agreeing(len(connectors), "[runs|run] without a task: [it selects|they select]")
+        out.print(
+            f"[yellow]![/] {escape(', '.join(connectors))} {run} no topic or group that exists yet", soft_wrap=True
+        )
 
 
 def print_changes(changes: Mapping[str, int]) -> None:

@@ -242,7 +242,7 @@ def import_(
     refused = not topologies or wrong or not all(proven) or not all(item.harmless for item in left_out)
     code = 0
     if validate:
-        _refuse_to_validate(wrong=wrong or not topologies, runs=runs)
+        _refuse_to_validate(environment, wrong=wrong or not topologies, runs=runs)
         code = max(_validated(stack, stacks) for stack in environments(environment, len(topologies)))
     raise typer.Exit(max(code, int(refused)))
 
@@ -255,13 +255,13 @@ def _write(files: Mapping[str, str], folder: Path) -> None:
         out.print(f"\n{escape(said)}", soft_wrap=True)
 
 
-def _refuse_to_validate(*, wrong: bool, runs: bool) -> None:
+def _refuse_to_validate(stack: str, *, wrong: bool, runs: bool) -> None:
     if wrong:
         why = "The topology that was imported has mistakes."
-        remedy = "correct the mistakes above, then run `replicate validate STACK --declared`."
+        remedy = f"correct the mistakes above, then run `replicate validate {stack} --declared`."
     elif not runs:
         why = "The project's resources have new names, and nothing runs under those names yet."
-        remedy = "deploy the project, then run `replicate validate STACK`."
+        remedy = f"deploy the project, then run `replicate validate {stack}`."
     else:
         return
     raise CannotRunError("not-validated", "what runs was not validated", "--validate", why, remedy)

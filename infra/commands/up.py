@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import confirm_or_end, err, out, print_changes
+from infra.commands.console import confirm_or_end, err, out, print_changes, print_idle
 from infra.commands.options import InProject, ReadySeconds, Stack, Yes
 from infra.stack.environment import stack_environment
 from infra.stack.settings import read_settings
@@ -39,5 +39,6 @@ def up(
         confirm_or_end(f"Deploy {stack}?")
     print_changes(deployment.up(settings, typer.echo, refresh=refresh, unlock=unlock))
     with err.status("waiting for connectors to be ready") as status:
-        deployment.wait_ready(settings, ready_seconds, status.update)
+        idle = deployment.wait_ready(settings, ready_seconds, status.update)
+    print_idle(idle)
     out.print(f"[green]✓[/] every connector is ready; now prove it: replicate validate {escape(stack)}")

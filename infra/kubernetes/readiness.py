@@ -1,16 +1,24 @@
-"""Waits until everything that was deployed is Ready: KafkaUsers, workers and connectors."""
+"""Waits until everything that was deployed works: KafkaUsers, workers, and connectors with their tasks."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import failures, is_observed, reported_connectors
-from components.render.deployments import deployments
+from components.kafka.connectors import (
+    EMIT_CHECKPOINTS,
+    EMIT_HEARTBEATS,
+    failures,
+    is_observed,
+    reported_connectors,
+)
+from components.render.deployments import declared_connectors, deployments
 from components.render.planned_objects import ObjectRole, PlannedObject
-from infra.kubernetes.api import ApiError, KubernetesApi, reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
+from infra.kubernetes.connector_states import connector_progress
 from infra.kubernetes.preconditions import condition
 from infra.kubernetes.secret_readers import RESTART
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
@@ -38,50 +46,77 @@ class Readiness:
 
 def wait_until_ready(
     api: KubernetesApi,
+    stack: str,
     flows: Sequence[ResolvedFlow],
     deadline_seconds: float,
+    reconciliation_seconds: float,
     users: Sequence[PlannedObject] = (),
     say: Callable[[str], object] = lambda _: None,
-) -> None:
-    """Return when the newest generation of every user, Connect cluster and connector is Ready. `say` gets the
-    progress. Raises CannotRunError at the deadline; it names what is not ready and why.
+) -> tuple[str, ...]:
+    """Return when the newest generation of every user, Connect cluster and connector is Ready, and every connector is
+    in its wanted state, with tasks if it runs; return the connectors that run without any. `say` gets the progress.
+
+    The operator looks at each resource every `reconciliation_seconds`. Raises CannotRunError at the deadline; it names
+    what is not ready and why.
     """
     every = (*users, *(item for deployment in deployments(flows) for item in deployment.objects))
     planned = [item for item in every if item.role in _RUNNERS]
-
+    taskless = _taskless(flows)
     ends = time.monotonic() + deadline_seconds
 
-    def probe() -> None:
-        states = [read_readiness(api, item) for item in planned]
-        waiting = [f"{state.name}: {state.message}" for state in states if not state.ready]
+    def probe() -> tuple[str, ...]:
+        waiting, idle = [], []
+        for item in planned:
+            title, live = str(reference(item.manifest)), _read(api, item)
+            readiness = live if isinstance(live, Readiness) else readiness_of(title, live)
+            if readiness.ready and not isinstance(live, Readiness):
+                progress = connector_progress(live, taskless, datetime.now(UTC), reconciliation_seconds)
+                readiness = Readiness(title, not progress.waiting, "; ".join(progress.waiting))
+                idle += progress.idle
+            if not readiness.ready:
+                waiting.append(f"{title}: {readiness.message}")
         if waiting:
             ready = len(planned) - len(waiting)
             share, left = ready / len(planned), max(0.0, ends - time.monotonic())
             say(f"waiting for connectors to be ready: {ready} of {len(planned)} ({share:.0%}), at most {left:.0f} s")
             raise NotYetError("; ".join(waiting))
+        return tuple(idle)
 
     try:
-        wait_for("connectors to be ready", probe, deadline_seconds)
+        return wait_for("connectors to be ready", probe, deadline_seconds)
     except DeadlineError as error:
         raise CannotRunError(
             "not-ready",
             error.what,
             "the Kubernetes cluster of the stack",
-            "The operator has not reported it as Ready.",
-            "`replicate diff STACK --against cluster` shows what somebody changed, and which command restarts failed "
-            "connectors. If it shows neither, read the Connect workers' log, correct the topology, and run `replicate "
-            "up` again.",
+            "The operator has not reported it as Ready and in its wanted state.",
+            f"`replicate diff {stack} --against cluster` shows what somebody changed, and which command restarts "
+            "failed connectors. If it shows neither, read the Connect workers' log, correct the topology, and run the "
+            "command again.",
         ) from error
 
 
-def read_readiness(api: KubernetesApi, planned: PlannedObject) -> Readiness:
-    """What the operator reports of one object now."""
+def _taskless(flows: Sequence[ResolvedFlow]) -> frozenset[str]:
+    """Return the names of connectors that are declared to have no task."""
+    names = set()
+    for flow in flows:
+        connectors = flow.settings.connectors
+        silent = {
+            "checkpoint": not connectors.checkpoint.emits(EMIT_CHECKPOINTS),
+            "heartbeat": not connectors.heartbeat.emits(EMIT_HEARTBEATS),
+        }
+        names |= {spec.connector for spec in declared_connectors(flow) if silent.get(spec.role)}
+    return frozenset(names)
+
+
+def _read(api: KubernetesApi, planned: PlannedObject) -> Object | Readiness:
+    """Return the object, or that it is not ready because it could not be read."""
     target = reference(planned.manifest)
     try:
-        item = api.get(target)
+        live = api.get(target)
     except ApiError as error:
         return Readiness(str(target), False, error.message)
-    return readiness_of(str(target), item) if item else Readiness(str(target), False, "it does not exist")
+    return live if live is not None else Readiness(str(target), False, "it does not exist")
 
 
 def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:

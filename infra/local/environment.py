@@ -16,6 +16,7 @@ from components.render.acls import flow_acls, merged_acls
 from components.render.planned_objects import PlannedObject
 from infra.local import paths
 from infra.local.endpoints import Endpoints, load_endpoints, regions_down
+from infra.local.parts import operator
 from infra.stack.project import Workspace, provider_variables
 from infra.stack.settings import PROJECT, KubernetesAccess, StackSettings, stack_file
 
@@ -51,6 +52,11 @@ class LocalStackEnvironment:
 
     settings: StackSettings
     on_this_machine = True
+
+    @property
+    def reconciliation_seconds(self) -> float:
+        # The local operator does a round every second; Connect may take longer to answer it.
+        return max(5.0, operator.reconciliation_seconds())
 
     @property
     def provider(self) -> str:

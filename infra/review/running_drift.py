@@ -3,19 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.changes.deployment_state import deployment_state
 from components.changes.effect import Impact
 from components.flows.operators import PAUSE
 from components.kafka.connectors import failures, is_observed
 from components.render.planned_objects import Manifest
 from infra.kubernetes.api import reference
+from infra.kubernetes.connector_states import REPORTED, wanted_connectors
 from infra.kubernetes.managed_fields import newest_writer, owner_of, status_time
 from infra.kubernetes.preconditions import condition
 from infra.kubernetes.readiness import readiness_of
 from infra.review.comparison import Drift
 from infra.review.drift import drift_at, kubectl
-
-_WANTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 
 
 def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
@@ -44,20 +42,9 @@ def _paused(flow: str, live: Manifest) -> Drift:
     return drift_at(Impact.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
 
 
-def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield name, wanted state and status of the connectors that a resource runs."""
-    status = live.get("status") or {}
-    if live["kind"] == "KafkaConnector":
-        yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
-    elif live["kind"] == "KafkaMirrorMaker2":
-        wanted = {connector.name: connector.state for connector in deployment_state("", {"": live}).connectors}
-        for connector in status.get("connectors") or []:
-            yield connector["name"], wanted.get(connector["name"], "running"), connector
-
-
 def _other_state(flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any]) -> Iterator[Drift]:
     seen = (status.get("connector") or {}).get("state", "")
-    if seen not in _WANTED.values() or seen == _WANTED[wanted] or not is_observed(live):
+    if seen not in REPORTED.values() or seen == REPORTED[wanted] or not is_observed(live):
         return
     what = f"connector {name} is {seen}, and its spec says {wanted}: it was changed through Connect's REST interface"
     remedy = (

@@ -29,6 +29,10 @@ class StackEnvironment(Protocol):
         """Return a phrase that names the Kubernetes provider with which the stack is deployed."""
 
     @property
+    def reconciliation_seconds(self) -> float:
+        """Return how often the operator looks at each of its resources again."""
+
+    @property
     def validation_folder(self) -> Path:
         """Return where the validation job's files go."""
 
@@ -66,6 +70,8 @@ class ClusterEnvironment:
     settings: StackSettings
     on_this_machine = False
     provider = "Pulumi's Kubernetes provider plugin"
+    #: Source: Strimzi ClusterOperatorConfig, STRIMZI_FULL_RECONCILIATION_INTERVAL_MS.
+    reconciliation_seconds = 120.0
 
     @property
     def validation_folder(self) -> Path:

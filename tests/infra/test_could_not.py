@@ -56,7 +56,7 @@ def a_resource_that_is_not_deployed() -> None:
 
 
 def workers_that_do_not_exist() -> None:
-    wait_until_ready(EMPTY, [FLOW], 0)
+    wait_until_ready(EMPTY, "prod-us-west-2", [FLOW], 0, 0)
 
 
 def a_secret_that_does_not_exist() -> None:
@@ -174,3 +174,4 @@ def test_the_message_says_what_could_not_be_done(
     assert refused.value.code == code
     assert what in refused.value.what
     assert refused.value.remedy.endswith(".")
+    assert " STACK" not in refused.value.remedy, "the command knows the stack"

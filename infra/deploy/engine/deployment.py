@@ -179,13 +179,22 @@ def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
         return {}
 
 
-def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lambda _: None) -> None:
-    """Wait until the operator reports everything Ready, and `say` how much is; see `readiness`. A missing ConfigMap is
-    reported at once, because waiting does not help.
+def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lambda _: None) -> tuple[str, ...]:
+    """Wait until everything is ready, and return the connectors that run without a task; see `readiness`. `say` gets
+    the progress. A missing ConfigMap is reported at once, because waiting does not help.
     """
     with OpenStack(settings) as stack:
         require_config_maps(stack.kubernetes, stack.flows)
-        wait_until_ready(stack.kubernetes, stack.flows, deadline_seconds, stack.environment.awaited_users(), say)
+        environment = stack.environment
+        return wait_until_ready(
+            stack.kubernetes,
+            settings.stack,
+            stack.flows,
+            deadline_seconds,
+            environment.reconciliation_seconds,
+            environment.awaited_users(),
+            say,
+        )
 
 
 def _color() -> str:

@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         jars = KafkaJars(runtime.jdk, options.connect_lib.resolve())
         clusters = ConnectClusters(api, options.kubeconfig, workers, jars)
-        operator = Operator(api, clusters, ConnectorReconciler(api))
+        operator = Operator(api, clusters, ConnectorReconciler(api, options.reconciliation_seconds))
         kubelet = Kubelet(api, options.kubeconfig, runtime.jdk, options.spark_lib.resolve(), pods)
         while not ending.is_set():
             operator.round()
@@ -94,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         "--state-dir": "directory for the workers' files and the ledger of their processes",
     }.items():
         parser.add_argument(name, type=Path, required=True, help=told)
+    told = "how often to look at a connector whose resource does not change; 0 is every round"
+    parser.add_argument("--reconciliation-seconds", type=float, default=0.0, help=told)
     return parser
 
 

@@ -21,6 +21,9 @@ from infra.local.operator.worker_properties import in_folder, text
 FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})
 LONGEST_BACKOFF_MINUTES = 60
 
+OTHER_STATE = "ConnectorState"
+"""The reason of a connector that is in another state than its resource asks for; the real operator has no such one."""
+
 _REST_STATES = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
 _VERBS = {"running": "resume", "paused": "pause", "stopped": "stop"}
 
@@ -135,7 +138,7 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
         return not_ready("ConnectorFailed" if connector_failed else "TaskFailed", "\n".join(lines))
     wanted = _REST_STATES[connector.state]
     if running.state != wanted:
-        return not_ready("ConnectorState", f"the connector is {running.state} and should be {wanted}")
+        return not_ready(OTHER_STATE, f"the connector is {running.state} and should be {wanted}")
     return conditions.READY
 
 

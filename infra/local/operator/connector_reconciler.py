@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infra.kubernetes.api import KubernetesApi, Reference
-from infra.local.operator.conditions import Condition, not_ready, write_status
+from infra.local.operator.conditions import READY, Condition, not_ready, write_status
 from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from infra.local.operator.connector_annotations import RestartRequest, manage_offsets, restart_requests
 from infra.local.operator.connector_plan import (
+    OTHER_STATE,
     Configure,
     ConnectorStep,
     Create,
@@ -105,13 +106,28 @@ class UsedTopics:
     due: float
 
 
+@dataclass(frozen=True)
+class Look:
+    """The resource of a connector that was looked at; `due` is the time of the next look on the monotonic clock."""
+
+    resource: tuple[object, ...]
+    due: float
+
+
 @dataclass
 class ConnectorReconciler:
-    """Remembers refusals and used topics between rounds; it asks for everything else each time."""
+    """Remembers refusals and used topics between rounds; it asks for everything else each time.
+
+    With `interval_seconds` it looks at a connector that often only, or when its resource changes, as the real operator
+    does. Until then the status says what Connect answered right after the last change, with the condition Ready: often
+    the old state, or no task. Source: Strimzi AbstractConnectOperator.maybeCreateOrUpdateConnector.
+    """
 
     api: KubernetesApi
+    interval_seconds: float = 0.0
     _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
     _topics: dict[tuple[str, str, str], UsedTopics] = field(default_factory=dict)
+    _looks: dict[tuple[str, str, str], Look] = field(default_factory=dict)
 
     def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
         """Do one round over all KafkaConnectors of one cluster, and write their statuses."""
@@ -135,10 +151,19 @@ class ConnectorReconciler:
                 return {}
             refusal = not_ready("ConnectRestError", str(error))
             return {connector.name: _unreached(connector, refusal) for connector in connectors}
-        outcomes = {
-            connector.name: self._outcome(rest, connector, running.get(connector.name)) for connector in connectors
-        }
-        return {name: outcome for name, outcome in outcomes.items() if outcome is not None}
+        outcomes = {}
+        for connector in connectors:
+            if not self._is_due(connector):
+                continue
+            outcome = self._outcome(rest, connector, running.get(connector.name))
+            if outcome is not None:
+                outcomes[connector.name] = outcome
+                self._looks[connector.key] = Look(_content(connector), time.monotonic() + self.interval_seconds)
+        return outcomes
+
+    def _is_due(self, connector: ConnectorResource) -> bool:
+        look = self._looks.get(connector.key)
+        return look is None or look.resource != _content(connector) or time.monotonic() >= look.due
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
         """Write in all of these statuses why the connectors cannot be handled."""
@@ -162,6 +187,8 @@ class ConnectorReconciler:
                     case Transition() if running is not None:
                         # Connect changes the state slowly; like Strimzi, report at once, often the old state.
                         running = replace(running, status=rest.status(connector.name))
+                    case Create(config) | Configure(config) if self.interval_seconds:
+                        running = RunningConnector(config, rest.status(connector.name))
                     case _:
                         # Connect still reports the state before the step; the next round reads the new one.
                         return None
@@ -224,10 +251,17 @@ class ConnectorReconciler:
 
     def _write(self, connector: ConnectorResource, outcome: Outcome) -> None:
         condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running
+        if condition.reason == OTHER_STATE and self.interval_seconds:
+            condition = READY
         if running is not None and running.failures:
             condition = replace(condition, message=explained(self.api, connector, condition.message))
         body = status_body(connector, condition, outcome, datetime.now(UTC))
         write_status(self.api, connector.reference, connector.status, body)
+
+
+def _content(connector: ConnectorResource) -> tuple[object, ...]:
+    """Return what a change of the resource changes, except its status."""
+    return connector.generation, tuple(sorted(connector.annotations.items()))
 
 
 def _unreached(connector: ConnectorResource, refusal: Condition) -> Outcome:

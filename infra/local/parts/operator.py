@@ -1,5 +1,6 @@
 """The stand-in for Strimzi's operator as a part of the stack. It runs Connect workers and Jobs as processes."""
 
+import os
 import sys
 
 from components.contract.problems import CannotRunError
@@ -33,6 +34,13 @@ def _records(name: str, kind: type[Record]) -> list[Record]:
         ) from error
 
 
+def reconciliation_seconds() -> float:
+    """Return how often the operator looks at a connector whose resource does not change: at least every few seconds, or
+    as seldom as `REPLICATE_LOCAL_RECONCILIATION_SECONDS` says. The real operator does so every 120 s.
+    """
+    return float(os.environ.get("REPLICATE_LOCAL_RECONCILIATION_SECONDS", "0"))
+
+
 def _prepare(site: StackFacts) -> Launch:
     return Launch(
         (
@@ -45,6 +53,7 @@ def _prepare(site: StackFacts) -> Launch:
             *("--config-provider-lib", site.artifacts.config_provider_lib),
             *("--metrics-lib", site.artifacts.metrics_lib),
             *("--spark-lib", site.artifacts.spark_lib),
+            *("--reconciliation-seconds", str(reconciliation_seconds())),
         ),
         plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"),
     )

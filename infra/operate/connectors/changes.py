@@ -17,8 +17,8 @@ from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import ConnectorRole, failures
 from components.render.deployments import declared_connectors
 from infra.kubernetes.api import Object, Reference
+from infra.kubernetes.connector_states import wanted_connectors
 from infra.kubernetes.managed_fields import owner_of
-from infra.review.running_drift import wanted_connectors
 
 
 @dataclass(frozen=True)

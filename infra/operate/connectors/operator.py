@@ -44,6 +44,12 @@ class ConnectorReport:
     running_tasks: int
     failures: tuple[str, ...]
 
+    def settled(self, state: str) -> bool:
+        """Return whether the connector is in this state, and its tasks, unless one has failed, run only if it does."""
+        if state == "RUNNING":
+            return self.state == state and (bool(self.failures) or self.running_tasks == self.tasks)
+        return self.state == state and not self.running_tasks
+
     @property
     def text(self) -> str:
         failed = "".join(f"; {failure}" for failure in self.failures)
@@ -110,7 +116,7 @@ def carry_out(
         missing = [
             report.text
             for place, report in zip(waiting, reports, strict=True)
-            if report.state != wanted[report.name] or not is_observed(live[place.resource])
+            if not report.settled(wanted[report.name]) or not is_observed(live[place.resource])
         ]
         if missing:
             say(f"{len(reports) - len(missing)} of {len(reports)} connectors are in their state, at most {left:.0f} s")

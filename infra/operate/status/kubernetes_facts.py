@@ -13,10 +13,10 @@ from components.flows.operators import PAUSE
 from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connectors import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.connector_states import wanted_connectors
 from infra.kubernetes.readiness import readiness_of
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
-from infra.review.running_drift import wanted_connectors
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]

@@ -151,3 +151,19 @@ def test_a_warning_about_a_cluster_is_logged_once_for_all_replications_of_a_prog
     record(program)
     assert [text.partition(":")[0] for text in warnings] == ["validation-needs-credentials"] * 2
     assert len(set(warnings)) == 2
+
+
+def test_a_component_does_not_say_that_nothing_watches_its_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not know the rest of the program, which may have the component `Monitoring`."""
+    warnings: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", warnings.append)
+    clusters = {
+        alias: Cluster.model_validate(a_cluster(bootstrapServers=f"{alias}:9093")) for alias in ("useast", "uswest")
+    }
+    flow = Flow.model_validate(a_flow(objectives={"lagSeconds": 60, "readAgain": 100}))
+
+    def program() -> None:
+        ReplicationFlow("orders", ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2"))
+
+    record(program)
+    assert warnings == []

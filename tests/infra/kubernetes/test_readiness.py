@@ -1,9 +1,11 @@
 """Readiness as the operator's status reports it; an old status says nothing about a new generation."""
 
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
 
+from components.contract.problems import CannotRunError
 from infra.kubernetes.api import KubernetesApi, Reference
 from infra.kubernetes.readiness import readiness_of, wait_until_ready
 from infra.stack.session import OpenStack
@@ -16,6 +18,7 @@ def an_object(generation: int = 2, observed: int = 2, *conditions: dict[str, str
     return {"metadata": {"generation": generation}, "status": status}
 
 
+NEW, OLD = datetime.now(UTC).isoformat(), "2026-01-31T02:00:00Z"
 READY = {"type": "Ready", "status": "True"}
 FAILED = {"type": "NotReady", "status": "True", "reason": "Failed", "message": "task 0: no ACL"}
 
@@ -69,22 +72,65 @@ def test_a_connector_with_a_failed_task_is_not_ready_whatever_its_conditions_say
     )
 
 
-def test_waiting_reports_how_many_connectors_are_ready() -> None:
-    settings = read_settings("prod-us-west-2", STACKS)
+def a_deployed(target: Reference, state: str = "RUNNING", *tasks: str, written: str = OLD) -> dict[str, Any]:
+    """The object as the API server has it, observed and Ready, with what the operator reports of its connector."""
+    reported = {
+        "connector": {"state": state},
+        "tasks": [{"id": number, "state": task} for number, task in enumerate(tasks)],
+    }
+    fields = [{"manager": "strimzi-cluster-operator", "subresource": "status", "time": written, "fieldsV1": {}}]
+    item = an_object(2, 2, READY)
+    item["status"] |= {"connectorStatus": reported} if target.kind == "KafkaConnector" else {}
+    metadata = {**item["metadata"], "name": target.name, "namespace": target.namespace, "managedFields": fields}
+    return {**item, "kind": target.kind, "metadata": metadata, "spec": {}}
+
+
+class Deployed:
+    """A cluster in which everything is as wanted but what `reports` say of a connector; the last one stays."""
+
+    def __init__(self, connector: str, *reports: dict[str, Any]) -> None:
+        self.connector, self.reports = connector, list(reports)
+
+    def get(self, target: Reference) -> dict[str, Any]:
+        if target.name != self.connector or target.kind != "KafkaConnector":
+            return a_deployed(target, "RUNNING", "RUNNING")
+        report = self.reports.pop(0) if len(self.reports) > 1 else self.reports[0]
+        return a_deployed(target, report["state"], *report.get("tasks", ()), written=report.get("written", OLD))
+
+
+def waited(cluster: Deployed, seconds: float) -> tuple[tuple[str, ...], list[str]]:
+    """The connectors without a task, and the progress."""
     said: list[str] = []
+    flows = OpenStack(read_settings("prod-us-west-2", STACKS)).flows
+    idle = wait_until_ready(cast(KubernetesApi, cluster), "prod-us-west-2", flows, seconds, 120, say=said.append)
+    return idle, [line.rpartition(",")[0] for line in said]
 
-    class Cluster:
-        """All objects are ready except one connector, which is ready when it is read for the second time."""
 
-        asked = 0
+@pytest.mark.parametrize(
+    ("stale", "message"),
+    [
+        pytest.param({"state": "STOPPED"}, "orders-source is STOPPED, and should be RUNNING", id="old-state"),
+        pytest.param({"state": "RUNNING", "tasks": ["PAUSED"]}, "orders-source task 0 is PAUSED", id="old-task"),
+        pytest.param({"state": "RUNNING", "written": NEW}, "orders-source has no task yet", id="no-task"),
+        pytest.param({"state": ""}, "orders-source is not reported yet, and should be RUNNING", id="not-reported"),
+    ],
+)
+def test_a_ready_connector_that_the_operator_reports_in_another_state_is_waited_for(
+    stale: dict[str, Any], message: str
+) -> None:
+    """The operator writes what Connect answers right after a change, with the condition Ready."""
+    runs = {"state": "RUNNING", "tasks": ["RUNNING"]}
+    idle, said = waited(Deployed("orders-source", stale, runs), 60)
+    assert (idle, said) == ((), ["waiting for connectors to be ready: 3 of 4 (75%)"])
+    with pytest.raises(CannotRunError) as refused:
+        waited(Deployed("orders-source", stale), 0)
+    assert message in refused.value.what
+    assert "`replicate diff prod-us-west-2 --against cluster`" in refused.value.remedy
 
-        def get(self, target: Reference) -> dict[str, Any]:
-            self.asked += target.name == "orders-heartbeat"
-            late = target.name == "orders-heartbeat" and self.asked == 1
-            return an_object(2, 2) if late else an_object(2, 2, READY)
 
-    wait_until_ready(cast(KubernetesApi, Cluster()), OpenStack(settings).flows, 60, say=said.append)
-    assert [line.rpartition(",")[0] for line in said] == ["waiting for connectors to be ready: 3 of 4 (75%)"]
+def test_a_connector_that_stays_without_a_task_is_named() -> None:
+    """It selects nothing that exists, and would never have one."""
+    assert waited(Deployed("orders-source", {"state": "RUNNING"}), 0) == (("orders-source",), [])
 
 
 @pytest.mark.parametrize(

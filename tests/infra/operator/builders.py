@@ -41,13 +41,13 @@ def a_connect(**spec: Any) -> ConnectResource:
     return connect_resource(a_connect_item(**spec))
 
 
-def a_connector(*, status: Any = None, **spec: Any) -> ConnectorResource:
+def a_connector(*, status: Any = None, generation: int = 2, **spec: Any) -> ConnectorResource:
     return connector_resource(
         {
             "metadata": {
                 "name": "orders-source",
                 "namespace": "mirror",
-                "generation": 2,
+                "generation": generation,
                 "labels": {"strimzi.io/cluster": "orders"},
             },
             "spec": {"class": "example.Source", "tasksMax": 2, "config": {"topics": "orders"}, **spec},

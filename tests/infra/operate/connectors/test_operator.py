@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import cast
 
+import pytest
+
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.operate.connectors.changes import StateRequest, planned
-from infra.operate.connectors.operator import carry_out
+from infra.operate.connectors.operator import ConnectorReport, carry_out
 from tests.infra.operate.connectors.test_changes import a_request
 from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 
@@ -29,3 +31,23 @@ def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], 
     assert OURS in owners(cluster)
     intervene(cluster, a_request("running"))
     assert owners(cluster) == OWNERS
+
+
+@pytest.mark.parametrize(
+    ("state", "report", "settled"),
+    [
+        pytest.param("PAUSED", ("PAUSED", 1, 1, ()), False, id="a-paused-connector-whose-task-still-runs"),
+        pytest.param("PAUSED", ("PAUSED", 1, 0, ()), True, id="paused"),
+        pytest.param("STOPPED", ("STOPPED", 1, 1, ()), False, id="a-stopped-connector-whose-task-still-runs"),
+        pytest.param("STOPPED", ("STOPPED", 0, 0, ()), True, id="stopped"),
+        pytest.param("RUNNING", ("RUNNING", 2, 1, ()), False, id="a-resumed-connector-whose-task-is-still-paused"),
+        pytest.param("RUNNING", ("RUNNING", 2, 2, ()), True, id="resumed"),
+        pytest.param("RUNNING", ("RUNNING", 2, 1, ("a.B: broken",)), True, id="resumed-and-failed"),
+        pytest.param("RUNNING", ("STOPPED", 0, 0, ()), False, id="another-state"),
+    ],
+)
+def test_a_connector_is_in_its_state_once_its_tasks_are(
+    state: str, report: tuple[str, int, int, tuple[str, ...]], settled: bool
+) -> None:
+    """Otherwise `pause` ends with "PAUSED, 1 of 1 tasks run"."""
+    assert ConnectorReport("orders-source", *report).settled(state) is settled

@@ -1,5 +1,6 @@
 """What a failover plans: unmet preconditions, groups left alone, and the positions to commit."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -13,7 +14,7 @@ from components.kafka.exact_positions import ExactPosition, NotProvenError, Part
 from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
-from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition
+from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition, Precondition
 from infra.operate.move.failover import next_steps, plan, refuse_unsuited
 from infra.operate.move.run import print_plan, topics_of
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
@@ -276,5 +277,8 @@ def test_the_readme_shows_a_plan_as_it_is_printed() -> None:
     tasks = tuple(Task(number, "RUNNING") for number in range(3))
     found = (a_connector(tasks=tasks), a_connector(name="orders-checkpoint", role="checkpoint"))
     printed = StringIO()
-    print_plan(plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS), Console(file=printed, width=300))
+    shown_plan = plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS)
+    rights = Precondition("rights", "the connectors' user may commit for 1 group on uswest")
+    shown_plan = replace(shown_plan, preconditions=(*shown_plan.preconditions, rights))
+    print_plan(shown_plan, Console(file=printed, width=300))
     assert printed.getvalue() == shown("✓ drained")
