@@ -20,7 +20,7 @@ from spark.checks.access import check_access
 from spark.checks.connector_progress import read_progress, with_progress
 from spark.checks.connectors import judge_when_reported
 from spark.checks.division import check_division, parts_of
-from spark.checks.heartbeats import Observer, check_heartbeats, shared_with
+from spark.checks.heartbeats import Observer, check_heartbeats, with_shared
 from spark.checks.loops import Loop, find_loops, without_loops
 from spark.checks.offsets.check import check_offsets
 from spark.checks.offsets.readings import SyncsRead, read_syncs
@@ -157,8 +157,7 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
 
 
 def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
-    outcome = check_heartbeats(read.flow, read.observer)
-    return replace(outcome, findings=(*outcome.findings, *shared_with(read.flow.parameters, read.flows)))
+    return with_shared(check_heartbeats(read.flow, read.observer), read.flow.parameters, read.flows)
 
 
 def _check_parity(read: SharedReadings) -> CheckOutcome:

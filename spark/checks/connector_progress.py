@@ -37,8 +37,12 @@ class ConnectorProgress:
 
 
 def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -> ConnectorProgress:
-    """Return what the connectors have stored for the selected partitions."""
-    newest = max((sync.written_ms for history in syncs.values() for sync in history.syncs), default=None)
+    """Return what the connectors have stored for the selected partitions, and their newest offset sync.
+
+    Flows between the same clusters write their offset syncs to one topic; those of other topics are not this flow's.
+    """
+    ours = (history for partition, history in syncs.items() if partition.topic in flow.partitions)
+    newest = max((sync.written_ms for history in ours for sync in history.syncs), default=None)
     try:
         stored = _stored(flow)
         return ConnectorProgress(stored, flow.source.ends(stored or ()), newest)

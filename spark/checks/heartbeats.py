@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 from components.contract.parameters import FlowParameters, HeartbeatParameters
@@ -191,21 +191,27 @@ def check_heartbeats(flow: OpenFlow, observer: Observer) -> CheckOutcome:
     return judge(parameters, seen.ours, observation, seen_at, seen.others, seen.undecodable, hops)
 
 
-def shared_with(flow: FlowParameters, flows: Iterable[FlowParameters]) -> list[Finding]:
-    """Return a note about other flows of the document whose connectors emit or replicate the same heartbeats."""
+def with_shared(outcome: CheckOutcome, flow: FlowParameters, flows: Iterable[FlowParameters]) -> CheckOutcome:
+    """Return the outcome with a note if connectors of other flows of the document emit or replicate the same
+    heartbeats. The summary then says whose heartbeats it counts: a heartbeat names its clusters, and no flow.
+    """
 
     def heartbeats_of(flow: FlowParameters) -> tuple[str, str, str, bool]:
         return flow.source.alias, flow.target.alias, flow.heartbeats.target_topic, flow.heartbeats.enabled
 
     others = [other.name for other in flows if other.name != flow.name and heartbeats_of(other) == heartbeats_of(flow)]
     if not others:
-        return []
+        return outcome
     what = (
         f"{', '.join(others)} {'have' if len(others) > 1 else 'has'} the same source and target, and so the same "
         "heartbeats. They show that records can cross; only `connectors-run` shows that the connectors of "
         f"{flow.name} run"
     )
-    return [note("heartbeats-shared", what, len(others))]
+    return replace(
+        outcome,
+        summary=f"{outcome.summary}; of every flow from {flow.source.alias} to {flow.target.alias}",
+        findings=(*outcome.findings, note("heartbeats-shared", what, len(others))),
+    )
 
 
 def _window(flow: OpenFlow, partitions: Sequence[TopicPartition], now: int) -> dict[TopicPartition, OffsetRange]:

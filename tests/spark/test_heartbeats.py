@@ -15,8 +15,8 @@ from spark.checks.heartbeats import (
     heartbeats_seen,
     judge,
     percentile,
-    shared_with,
     window_records,
+    with_shared,
 )
 from tests.spark import forging
 from tests.spark.documents import a_cluster, a_flow
@@ -66,11 +66,14 @@ def test_a_flow_without_heartbeats_fails_even_if_other_flows_have_some() -> None
 
 def test_heartbeats_shared_with_another_flow_are_reported() -> None:
     flow, same, back = a_flow(), a_flow(name="ledger"), a_flow(name="back", source=a_cluster("uswest"))
-    (shared,) = shared_with(flow, [flow, same, back])
+    outcome = judge(PARAMETERS, beats(1_000), Observation(), NOW)
+    found = with_shared(outcome, flow, [flow, same, back])
+    (shared,) = found.findings
+    assert found.summary == f"{outcome.summary}; of every flow from useast to uswest"
     assert shared.code == "heartbeats-shared"
     assert shared.message.startswith("ledger has the same source and target, and so the same heartbeats. They show")
     disabled = {**flow.heartbeats.model_dump(by_alias=True), "enabled": False}
-    assert shared_with(flow, [flow, back, a_flow(name="silent", heartbeats=disabled)]) == []
+    assert with_shared(outcome, flow, [flow, back, a_flow(name="silent", heartbeats=disabled)]) == outcome
 
 
 def test_a_past_gap_between_heartbeats_passes_and_is_noted_with_its_times() -> None:

@@ -1,14 +1,20 @@
 """How far the source connectors have read, according to the offsets that they store."""
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
 from components.clients.streams import KafkaRecord
 from components.contract.report import CheckName, CheckOutcome, FindingSeverity
-from components.kafka.mirror_records import replicated_offsets
+from components.kafka.mirror_records import OffsetSync, replicated_offsets
+from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import TopicPartition
 from infra.local.endpoints import Endpoints
 from infra.local.traffic import create_topics
-from spark.checks.connector_progress import ConnectorProgress, with_progress
+from spark.checks.connector_progress import ConnectorProgress, read_progress, with_progress
+from spark.read.flows import OpenFlow
+from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce
 
@@ -60,6 +66,16 @@ def test_the_summary_shows_stored_offsets_beside_the_connectors_status(
     assert outcome.summary == f"1 of 1 connector runs; {summary}"
     assert outcome.counts == {"connectors": 1, **counts}
     assert outcome.findings == ()
+
+
+def test_the_newest_offset_sync_is_one_of_the_flows_topics() -> None:
+    """Another flow wrote one 4 s ago to the same topic, and all connectors of this one were stopped."""
+    parameters = a_flow(connectorOffsetsTopic=None)
+    source = SimpleNamespace(ends=lambda partitions: dict.fromkeys(partitions, 0))
+    flow = cast(OpenFlow, SimpleNamespace(parameters=parameters, partitions={"orders": 1}, source=source))
+    syncs = {ORDERS: SyncHistory((OffsetSync(0, 0, 5_000),)), BILLS: SyncHistory((OffsetSync(0, 0, 9_000),))}
+    assert read_progress(flow, syncs).newest_sync_ms == 5_000
+    assert read_progress(flow, {BILLS: syncs[BILLS]}).newest_sync_ms is None
 
 
 def test_a_stored_offset_past_the_end_of_the_source_is_noted() -> None:

@@ -118,8 +118,7 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     others_findings = tuple(not_translated(flow.parameters, others))
     first_commits = _commits(flow, groups)
     if not first_commits:
-        every = read_checkpoints(flow).found.newest
-        translated = {group for group, _ in every if group in flow.parameters.group_selection}
+        translated = translated_groups(flow.parameters, read_checkpoints(flow).found, flow.partitions)
         outcome = nothing_to_translate(flow.parameters, groups, translated)
         return with_findings(outcome, others_findings)
     look, findings = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
@@ -145,6 +144,16 @@ def with_findings(outcome: CheckOutcome, others: tuple[Finding, ...]) -> CheckOu
     if streams and coverage is not None:
         coverage = replace(coverage, not_judged={**coverage.not_judged, "streams-group": streams})
     return replace(outcome, findings=(*kept, *others), coverage=coverage)
+
+
+def translated_groups(flow: FlowParameters, checkpoints: Checkpoints, topics: Collection[str]) -> set[str]:
+    """Return the selected groups with checkpoints for the flow's `topics`. Other flows between the same clusters write
+    theirs to the same topic.
+    """
+    remote = set(map(flow.replication_policy.remote, topics))
+    return {
+        group for group, partition in checkpoints.newest if group in flow.group_selection and partition.topic in remote
+    }
 
 
 def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translated: Collection[str]) -> CheckOutcome:
