@@ -53,6 +53,7 @@ INFRA = (
 )
 #: Third-party package -> the only packages of ours that may import it. Any package may import one that is not listed.
 ONLY_IN = {
+    "confluent_kafka": ("components.clients", "infra.local", "spark.read.frames"),
     "pulumi": (
         *("components.resources", "components.provider"),
         *("infra.deploy.engine", "infra.program", "infra.stack.settings", "infra.local.provider"),

@@ -93,7 +93,7 @@ class RecordStream:
     def __init__(self, consumer: Consumer, errors: ClusterErrors) -> None:
         self._consumer, self._errors = consumer, errors
 
-    def messages(self, partition: TopicPartition, offsets: OffsetRange) -> Iterator[Message]:
+    def records(self, partition: TopicPartition, offsets: OffsetRange) -> Iterator[KafkaRecord]:
         """Yield the records of a range in order; another range must not begin before the last one was read or dropped.
 
         Raises ClusterError.
@@ -121,7 +121,10 @@ class RecordStream:
                     return
                 offset = message.offset() or 0
                 if message.error() is None and offset < offsets.end:
-                    yield message
+                    try:
+                        yield record_of(message)
+                    except HeaderNameError as error:
+                        raise self._errors.unreadable_header(str(error)) from None
                 if message.error() is None and offset + 1 >= offsets.end:
                     return
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar, cast
-
-from confluent_kafka import Message
+from typing import TypeAlias, TypeVar
 
 from components.clients.reader import KafkaReader
 from components.clients.streams import RecordStream
@@ -33,10 +31,11 @@ class PartitionLog:
     log: OffsetRange
 
     def records(self, start: int, compared: Compared = every) -> Iterator[Identified]:
-        for message in self.stream.messages(self.partition, OffsetRange(start, self.log.end)):
-            headers = compared(cast(Headers, message.headers() or ()))
+        for record in self.stream.records(self.partition, OffsetRange(start, self.log.end)):
+            headers = compared(record.headers)
             if headers is not None:
-                yield _identified(message, headers)
+                content = identity(record.key, record.value, headers, record.time_ms)
+                yield Identified(record.offset, content, record.time_ms)
 
     def not_before(self, first: Identified) -> int:
         """Return an offset before which no record has the timestamp of `first`."""
@@ -69,8 +68,3 @@ def walk_partitions(
             theirs = PartitionLog(target, on_target, remote[partition], targets[remote[partition]])
             results[partition] = walk(ours, theirs, sorted(offsets))
     return results
-
-
-def _identified(message: Message, headers: Headers) -> Identified:
-    time_ms = message.timestamp()[1]
-    return Identified(message.offset() or 0, identity(message.key(), message.value(), headers, time_ms), time_ms)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from components.checks.listed_names import ClusterNames, check_listed_names, selected_names, uncovered_topics
-from components.clients.login import ClientConfig, Purpose
+from components.clients.login import Purpose
 from components.contract.problems import CannotRunError, Problem
 from components.contract.wording import named, number
 from components.flows.expansion import ExpandedFlow, expand
@@ -14,7 +14,6 @@ from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from infra.stack.yaml_files import load_yaml, placed, shown
 
-_SECONDS = 15.0
 _WHY = "`--topics cluster` reads the names of topics and groups with the login of the validation job."
 _PURPOSE = Purpose(_WHY, ", or give `--topics` a file")
 
@@ -22,23 +21,21 @@ _PURPOSE = Purpose(_WHY, ", or give `--topics` a file")
 def names_in_clusters(stack: OpenStack) -> dict[str, ClusterNames]:
     """Ask every source cluster of a stack's flows. Raises CannotRunError if one cannot be asked."""
     clusters = {flow.settings.source: stack.parameters(flow).source for flow in stack.flows}
-    return {alias: stack.kafka(_ask, cluster, _PURPOSE) for alias, cluster in clusters.items()}
-
-
-def _ask(alias: str, config: ClientConfig) -> ClusterNames:
     # A check without this option must not wait for the client to load.
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
+    from components.clients.errors import NoAnswerError
+    from components.clients.reader import KafkaReader
 
-    try:
-        admin = AdminClient(dict(config))
-        topics = admin.list_topics(timeout=_SECONDS).topics
-        groups = admin.list_consumer_groups(request_timeout=_SECONDS).result().valid
-    except KafkaException as error:
-        what = f"`{alias}` does not answer: {error.args[0].str()}"
-        remedy = "correct the address or login, run it where the cluster can be reached, or give `--topics` a file."
-        raise CannotRunError("kafka-unreachable", what, str(config["bootstrap.servers"]), _WHY, remedy) from error
-    return ClusterNames(tuple(sorted(topics)), tuple(sorted(group.group_id for group in groups)))
+    names = {}
+    for alias, cluster in clusters.items():
+        reader = stack.kafka(KafkaReader, cluster, _PURPOSE)
+        try:
+            names[alias] = ClusterNames(tuple(sorted(reader.topics())), tuple(reader.groups()))
+        except NoAnswerError as error:
+            remedy = "correct it, run the command where the cluster can be reached, or give `--topics` a file."
+            raise CannotRunError(
+                "not-answered", f"its names could not be read: {error}", f"cluster {alias}", _WHY, remedy
+            ) from None
+    return names
 
 
 #: A comment, and a key or brackets, which only a YAML file has.

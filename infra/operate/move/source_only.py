@@ -6,14 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
-
-from confluent_kafka import Message
 
 from components.clients.reader import KafkaReader
+from components.clients.streams import KafkaRecord
 from components.contract.problems import CannotRunError, RefusedError
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers
 from infra.operate.partition_logs import Say
 
 
@@ -72,8 +69,8 @@ def source_only(
         for partition, offsets, passed in sorted(ranges):
             say(f"reading what only {source.alias} has of {partition}")
             count, first_ms, last_ms = 0, 0, 0
-            for message in stream.messages(partition, offsets):
-                at_ms = message.timestamp()[1]
+            for record in stream.records(partition, offsets):
+                at_ms = record.time_ms
                 first_ms, last_ms = (min(first_ms, at_ms), max(last_ms, at_ms)) if count else (at_ms, at_ms)
                 count += 1
             if count:
@@ -96,7 +93,7 @@ def export(source: KafkaReader, spans: Iterable[SourceOnly], file: Path, say: Sa
             count = 0
             for span in spans:
                 say(f"exporting {span.partition}")
-                for line in map(_line, stream.messages(span.partition, span.offsets)):
+                for line in map(_line, stream.records(span.partition, span.offsets)):
                     lines.write(f"{line}\n")
                     count += 1
         part.rename(file)
@@ -106,23 +103,20 @@ def export(source: KafkaReader, spans: Iterable[SourceOnly], file: Path, say: Sa
     return count
 
 
-def _line(message: Message) -> str:
+def _line(record: KafkaRecord) -> str:
     """Return a record as JSON: its bytes in base64, its timestamp in ms since 1970."""
-    headers = [[name, _base64(value)] for name, value in cast(Headers, message.headers() or ())]
     return json.dumps(
         {
-            "topic": message.topic(),
-            "partition": message.partition(),
-            "offset": message.offset(),
-            "timestamp": message.timestamp()[1],
-            "key": _base64(message.key()),
-            "value": _base64(message.value()),
-            "headers": headers,
+            "topic": record.partition.topic,
+            "partition": record.partition.partition,
+            "offset": record.offset,
+            "timestamp": record.time_ms,
+            "key": _base64(record.key),
+            "value": _base64(record.value),
+            "headers": [[name, _base64(value)] for name, value in record.headers],
         }
     )
 
 
-def _base64(data: str | bytes | None) -> str | None:
-    if data is None:
-        return None
-    return b64encode(data.encode() if isinstance(data, str) else data).decode("ascii")
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode("ascii")

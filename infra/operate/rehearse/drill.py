@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import cast
 
 from components.clients.reader import KafkaReader
 from components.clients.streams import RecordStream
@@ -20,7 +19,7 @@ from components.contract.problems import RefusedError
 from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers, identity, without_mark
+from components.kafka.record_identity import identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
 from infra.operate.move.failover import LeftAloneError, group_positions, refuse_unsuited
@@ -72,11 +71,11 @@ def _records(
     """Count a range's records by identity. Without the guard's mark, both clusters of a pair hold equal records."""
     marks = (flow.guard.filter, flow.guard.mark) if flow.guard else ()
     records: Counter[bytes] = Counter()
-    for message in stream.messages(partition, offsets):
-        headers = cast(Headers, message.headers() or ())
+    for record in stream.records(partition, offsets):
+        headers = record.headers
         for mark in marks:
             headers = without_mark(headers, mark)
-        records[identity(message.key(), message.value(), headers, message.timestamp()[1])] += 1
+        records[identity(record.key, record.value, headers, record.time_ms)] += 1
     return records
 
 

@@ -50,9 +50,9 @@ class Reader(KafkaReader):
 
     def offset_at(self, partition: TopicPartition, time_ms: int) -> int | None:
         with self.stream(committed=False) as stream:
-            for each in stream.messages(partition, self.logs([partition])[partition]):
-                if each.timestamp()[1] >= time_ms:
-                    return each.offset()
+            for record in stream.records(partition, self.logs([partition])[partition]):
+                if record.time_ms >= time_ms:
+                    return record.offset
         return None
 
     def groups(self) -> list[str]:

@@ -9,10 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from components.checks.listed_names import ClusterNames
 from components.clients.login import ClientConfig, Purpose
 from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter, TopicAcls
 from components.contract.parameters import ClusterParameters
+from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.deployments import deployments
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
@@ -21,6 +23,7 @@ from infra.operate.move.failover import Failover
 from infra.operate.move.fence import FencedFailover
 from infra.operate.move.groups import open_flow
 from infra.operate.status.look import look
+from infra.stack.listed_names import names_in_clusters
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
@@ -101,6 +104,20 @@ def test_a_status_makes_one_client_for_each_login(stack: CountingStack) -> None:
     look([stack])
     assert stack.clients == {"reader": 4}
     assert set(stack.operator.secrets.values()) == {1}
+
+
+def test_the_names_of_topics_and_groups_come_from_one_client_of_each_source(stack: CountingStack) -> None:
+    assert names_in_clusters(stack) == {"useast": ClusterNames(("orders",), (GROUP,))}
+    assert stack.clients == {"reader": 1}
+
+
+def test_a_source_that_does_not_answer_is_named_with_what_to_do_instead(stack: CountingStack) -> None:
+    stack.brokers["useast"].config["bootstrap.servers"] = "127.0.0.1:1"
+    with pytest.raises(CannotRunError) as caught:
+        names_in_clusters(stack)
+    assert (caught.value.code, caught.value.where) == ("not-answered", "cluster useast")
+    assert caught.value.what.startswith("its names could not be read: Kafka cluster useast does not answer: ")
+    assert caught.value.remedy.endswith("or give `--topics` a file.")
 
 
 @pytest.mark.parametrize("fence", [False, True])

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import cast
 
 import pytest
 from confluent_kafka import Consumer
@@ -14,7 +13,7 @@ from components.clients.reader import KafkaReader
 from components.contract.parameters import FlowParameters, GuardParameters
 from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers, identity
+from components.kafka.record_identity import identity
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.positions import read_positions
@@ -87,14 +86,14 @@ def test_reading_an_expired_range_is_an_error_and_not_an_empty_result(regions: R
     regions.source.hold("young", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream, pytest.raises(NoAnswerError, match="could not be read"):
-        list(stream.messages(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
+        list(stream.records(TopicPartition("young", 0), OffsetRange(1_000, 2_000)))
 
 
 def test_reading_a_log_that_lost_its_end_is_an_error_and_not_a_shorter_result(regions: Regions) -> None:
     regions.source.hold("cut", unmarked(range(3)))
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream, pytest.raises(NoAnswerError) as caught:
-        list(stream.messages(TopicPartition("cut", 0), OffsetRange(0, 5)))
+        list(stream.records(TopicPartition("cut", 0), OffsetRange(0, 5)))
     assert str(caught.value) == (
         "Kafka cluster useast: cut-0 ends at 3, and ended at 5 before: an unclean leader election lost records, or the "
         "topic was created again"
@@ -105,10 +104,9 @@ def test_a_record_that_is_read_back_has_the_identity_that_it_was_written_with(re
     regions.source.hold("kept", [(3, "")])
     reader = KafkaReader("useast", regions.source.config)
     with reader.stream(committed=False) as stream:
-        (read,) = stream.messages(TopicPartition("kept", 0), OffsetRange(0, 1))
-    assert read.timestamp()[1] == 1_003
-    headers = cast(Headers, read.headers() or ())
-    assert identity(read.key(), read.value(), headers, 1_003) == identity(b"key", b"value", [("trace", b"3")], 1_003)
+        (read,) = stream.records(TopicPartition("kept", 0), OffsetRange(0, 1))
+    assert read.time_ms == 1_003
+    assert identity(read.key, read.value, read.headers, 1_003) == identity(b"key", b"value", [("trace", b"3")], 1_003)
 
 
 def test_offsets_are_committed_with_their_metadata(regions: Regions) -> None:
