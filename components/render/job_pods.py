@@ -1,6 +1,7 @@
 """The pods of a validation: the job's, which is the driver, and the template that Spark 4.2 completes for executors."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from components.contract.parameters import (
@@ -127,16 +128,26 @@ PARAMETERS = "parameters.json"
 _SECRETS_FOLDER = "/etc/replication/secrets"
 
 
-def pod_spec(
-    flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
-) -> dict[str, Any]:
-    """Return the pod of a Job. `parameters` names the ConfigMap with the document."""
+@dataclass(frozen=True)
+class JobRun:
+    """A run of the job for one flow; `parameters` names the ConfigMap with the document."""
+
+    flow: FlowParameters
+    parameters: str
+    asked: InCluster
+    spark: SparkSettings
+    depth: str
+
+
+def pod_spec(run: JobRun) -> dict[str, Any]:
+    """Return the pod of a Job."""
+    flow, asked = run.flow, run.asked
     arguments = [
-        *job_arguments(flow, asked, depth),
-        *spark.arguments,
+        *job_arguments(run),
+        *run.spark.arguments,
         *(executor_arguments(flow.namespace, asked.image, asked.executors) if asked.executors else ()),
     ]
-    mounts, volumes = mounted(flow, parameters, "tmp")
+    mounts, volumes = mounted(run, "tmp")
     container = {
         "name": VALIDATION,
         "image": asked.image,
@@ -173,27 +184,27 @@ def resources(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) 
     }
 
 
-def job_arguments(flow: FlowParameters, asked: InCluster, depth: str) -> Iterator[str]:
-    """Yield the job's arguments, except those about Spark."""
-    yield from ("--parameters", f"{PARAMETERS_FOLDER}/{PARAMETERS}")
-    yield from (("--secrets", _SECRETS_FOLDER) if _mounted_secrets(flow) else ())
-    yield from ("--flow", flow.name)
-    yield from ("--depth", depth)
-    yield "--publish"
-    yield f"--ready-seconds={asked.ready_seconds}"
-    yield f"--catch-up-seconds={asked.catch_up_seconds}"
+def job_arguments(run: JobRun) -> list[str]:
+    """Return the job's arguments, except those about Spark."""
+    secrets = ["--secrets", _SECRETS_FOLDER] if _mounted_secrets(run.flow) else []
+    return [
+        *("--parameters", f"{PARAMETERS_FOLDER}/{PARAMETERS}", *secrets),
+        *("--flow", run.flow.name, "--depth", run.depth, "--publish"),
+        f"--ready-seconds={run.asked.ready_seconds}",
+        f"--catch-up-seconds={run.asked.catch_up_seconds}",
+    ]
 
 
-def mounted(flow: FlowParameters, parameters: str, scratch: str) -> tuple[list[Manifest], list[Manifest]]:
+def mounted(run: JobRun, scratch: str) -> tuple[list[Manifest], list[Manifest]]:
     """Return what the job's container mounts, and its pod's volumes; `scratch` names the one for its own files."""
-    secrets = _mounted_secrets(flow)
+    secrets = _mounted_secrets(run.flow)
     mounts: list[Manifest] = [
         {"name": "parameters", "mountPath": PARAMETERS_FOLDER, "readOnly": True},
         *([{"name": "secrets", "mountPath": _SECRETS_FOLDER, "readOnly": True}] if secrets else []),
         {"name": scratch, "mountPath": "/tmp"},
     ]
     volumes: list[Manifest] = [
-        {"name": "parameters", "configMap": {"name": parameters}},
+        {"name": "parameters", "configMap": {"name": run.parameters}},
         *([{"name": "secrets", "projected": {"sources": secrets}}] if secrets else []),
         {"name": scratch, "emptyDir": {}},
     ]

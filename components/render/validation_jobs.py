@@ -10,7 +10,7 @@ Source: Spark operator 2.5, internal/controller/sparkapplication/submission.go; 
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components.contract.parameters import FlowParameters, Parameters
@@ -30,6 +30,7 @@ from components.render.job_pods import (
     POD_SECURITY,
     RULE,
     TEMPLATE,
+    JobRun,
     executor_template,
     job_arguments,
     mounted,
@@ -53,10 +54,9 @@ _DRIVER, _EXECUTOR = "spark-kubernetes-driver", "spark-kubernetes-executor"
 _IN_FIELDS = frozenset({"cpu", "memory"})
 
 
-def application_spec(
-    flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
-) -> dict[str, Any]:
-    """Return the spec of a SparkApplication. `parameters` names the ConfigMap with the document."""
+def application_spec(run: JobRun) -> dict[str, Any]:
+    """Return the spec of a SparkApplication."""
+    asked = run.asked
     assert asked.executors is not None, "checked"
     return {
         "type": "Python",
@@ -65,28 +65,28 @@ def application_spec(
         "image": asked.image,
         **({"imagePullSecrets": [asked.image_pull_secret]} if asked.image_pull_secret else {}),
         "mainApplicationFile": APPLICATION,
-        "arguments": list(job_arguments(flow, asked, depth)),
-        "sparkConf": {**spark.conf, **GUARDED},
+        "arguments": job_arguments(run),
+        "sparkConf": {**run.spark.conf, **GUARDED},
         # Otherwise Spark adds 40% to an executor's heap for Python, which no executor runs here.
         "memoryOverheadFactor": "0.1",
         "restartPolicy": _restart_policy(asked.retries),
-        "driver": _driver(flow, parameters, asked, spark.driver_memory or DRIVER_HEAP),
-        "executor": _executor(flow, asked, asked.executors),
+        "driver": _driver(run, run.spark.driver_memory or DRIVER_HEAP),
+        "executor": _executor(run.flow, asked, asked.executors),
     }
 
 
-def scheduled_spec(
-    flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
-) -> dict[str, Any]:
+def scheduled_spec(run: JobRun) -> dict[str, Any]:
     """Return the spec of a ScheduledSparkApplication."""
     return {
-        "schedule": asked.schedule,
-        "timeZone": asked.time_zone,
-        "concurrencyPolicy": "Forbid",
-        "successfulRunHistoryLimit": asked.history.successful,
-        "failedRunHistoryLimit": asked.history.failed,
-        "template": application_spec(flow, parameters, asked, depth, spark),
+        **_schedule(run.asked),
+        "successfulRunHistoryLimit": run.asked.history.successful,
+        "failedRunHistoryLimit": run.asked.history.failed,
+        "template": application_spec(run),
     }
+
+
+def _schedule(asked: InCluster) -> dict[str, Any]:
+    return {"schedule": asked.schedule, "timeZone": asked.time_zone, "concurrencyPolicy": "Forbid"}
 
 
 def longest_seconds(asked: InCluster) -> int:
@@ -106,10 +106,11 @@ def _restart_policy(retries: int) -> dict[str, Any]:
     }
 
 
-def _driver(flow: FlowParameters, parameters: str, asked: InCluster, heap: str) -> Manifest:
+def _driver(run: JobRun, heap: str) -> Manifest:
+    flow, asked = run.flow, run.asked
     requests, limits = asked.resources.requests, asked.resources.limits
     beside_heap = int((quantity_value(limits["memory"]) - heap_bytes(heap)) // 1024**2)
-    mounts, volumes = mounted(flow, parameters, LOCAL_VOLUME)
+    mounts, volumes = mounted(run, LOCAL_VOLUME)
     others = [{key: value for key, value in side.items() if key not in _IN_FIELDS} for side in (requests, limits)]
     container = {
         "name": _DRIVER,
@@ -188,7 +189,7 @@ def flow_validation(
     (own,) = (parameters for parameters in document.flows if parameters.name == flow.name)
     parameters = _parameters(flow, document, asked)
     rules = [*_rules(own), *([RULE] if asked.executors is not None else [])]
-    runs = _runs(flow, deployed, own, parameters["metadata"]["name"], asked, spark)
+    runs = _runs(flow, deployed, JobRun(own, parameters["metadata"]["name"], asked, spark, "full"))
     account = manifest("v1", "ServiceAccount", name, flow.namespace, flow.name)
     role, bound = access_manifests(flow, name, rules, name)
     needed = (ObjectRole.VALIDATION_PARAMETERS, ObjectRole.VALIDATION_ACCOUNT, ObjectRole.VALIDATION_BINDING)
@@ -245,54 +246,35 @@ def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     }
 
 
-def _runs(
-    flow: ResolvedFlow,
-    deployed: Sequence[Manifest],
-    own: FlowParameters,
-    parameters: str,
-    asked: InCluster,
-    spark: SparkSettings,
-) -> Iterator[tuple[ObjectRole, Manifest]]:
+def _runs(flow: ResolvedFlow, deployed: Sequence[Manifest], full: JobRun) -> Iterator[tuple[ObjectRole, Manifest]]:
     """Yield the object that validates the flow after a deployment, and the one that does so between deployments."""
-    once, scheduled = _KINDS[asked.workload]
-    spec = once.spec(own, parameters, asked, "full", spark)
+    once, scheduled = _KINDS[full.asked.workload]
+    spec = once.spec(full)
     # Any change that a deployment makes in a namespace outdates the verdicts there, so each change needs new runs.
     content = json.dumps([flow_digest(flow), spec, deployed], sort_keys=True, separators=(",", ":"))
     name = validation_job_name(flow.name, content)
     run = manifest(once.api_version, once.kind, name, flow.namespace, flow.name, spec=spec)
     run["metadata"]["annotations"] = {MODEL_DIGEST: flow_digest(flow)}
     yield once.role, run
-    spec = scheduled.spec(own, parameters, asked, "incremental", spark)
+    spec = scheduled.spec(replace(full, depth="incremental"))
     name = validation_run_name(flow.name)
     yield scheduled.role, manifest(scheduled.api_version, scheduled.kind, name, flow.namespace, flow.name, spec=spec)
 
 
-def _cron_job_spec(
-    flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
-) -> dict[str, Any]:
+def _cron_job_spec(run: JobRun) -> dict[str, Any]:
     return {
-        "schedule": asked.schedule,
-        "timeZone": asked.time_zone,
-        "concurrencyPolicy": "Forbid",
-        "successfulJobsHistoryLimit": asked.history.successful,
-        "failedJobsHistoryLimit": asked.history.failed,
-        "jobTemplate": {
-            "metadata": {"labels": run_labels(flow.name)},
-            "spec": _job_spec(flow, parameters, asked, depth, spark),
-        },
+        **_schedule(run.asked),
+        "successfulJobsHistoryLimit": run.asked.history.successful,
+        "failedJobsHistoryLimit": run.asked.history.failed,
+        "jobTemplate": {"metadata": {"labels": run_labels(run.flow.name)}, "spec": _job_spec(run)},
     }
 
 
-def _job_spec(
-    flow: FlowParameters, parameters: str, asked: InCluster, depth: str, spark: SparkSettings
-) -> dict[str, Any]:
+def _job_spec(run: JobRun) -> dict[str, Any]:
     return {
-        "backoffLimit": asked.retries,
-        "activeDeadlineSeconds": asked.deadline_seconds,
-        "template": {
-            "metadata": {"labels": run_labels(flow.name)},
-            "spec": pod_spec(flow, parameters, asked, depth, spark),
-        },
+        "backoffLimit": run.asked.retries,
+        "activeDeadlineSeconds": run.asked.deadline_seconds,
+        "template": {"metadata": {"labels": run_labels(run.flow.name)}, "spec": pod_spec(run)},
     }
 
 
@@ -303,7 +285,7 @@ class _Kind:
     role: ObjectRole
     api_version: str
     kind: str
-    spec: Callable[[FlowParameters, str, InCluster, str, SparkSettings], dict[str, Any]]
+    spec: Callable[[JobRun], dict[str, Any]]
 
 
 #: Workload -> the kind that runs after a deployment, and the kind that runs between deployments.
