@@ -16,8 +16,10 @@ def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
     old, new = ({deployment.name: deployment for deployment in side} for side in (change.before, change.after))
     for name in {**new, **old}:
         before, after = old.get(name, DeploymentState(name)), new.get(name, DeploymentState(name))
-        if name in old and name in new:
-            yield from _quotas(before.quotas, after.quotas, after.first_flow)
+        quotas = [{key: quota["spec"] for key, quota in side.quotas.items()} for side in (before, after)]
+        if name in old and name in new and quotas[0] != quotas[1]:
+            what = "the namespace's quota changes: running pods stay, but new pods must fit into the new quota"
+            yield Effect(Impact.NONE, "quota-changes", after.first_flow, "quota", what)
         yield from _users(before.users, after.users, name)
 
 
@@ -49,13 +51,6 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
                 f"give `{owner}` another namespace"
             )
             yield Effect(Impact.NONE, "namespace-taken-over", owner, "namespace.create", what)
-
-
-def _quotas(before: Mapping[str, Manifest], after: Mapping[str, Manifest], flow: str) -> Iterator[Effect]:
-    old, new = ({key: quota["spec"] for key, quota in side.items()} for side in (before, after))
-    if old != new:
-        what = "the namespace's quota changes: running pods stay, but new pods must fit into the new quota"
-        yield Effect(Impact.NONE, "quota-changes", flow, "quota", what)
 
 
 def _users(before: Mapping[str, Manifest], after: Mapping[str, Manifest], deployment: str) -> Iterator[Effect]:
@@ -104,15 +99,20 @@ def monitoring_effects(change: StackChange) -> Iterator[Effect]:
         for side in (change.before, change.after)
     )
     for kind, word in _MONITORING_KINDS.items():
-        old, new = ({name: body for (of, name), body in side.items() if of == kind} for side in (before, after))
-        for verb, names in (
-            ("added", sorted(new.keys() - old.keys())),
-            ("removed", sorted(old.keys() - new.keys())),
-            ("changed", sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
-        ):
-            if names:
-                what = f"{word} {verb} in {kind} {listed(names)}; this restarts nothing"
-                yield Effect(Impact.NONE, f"monitoring-{verb}", "", "monitoring", what)
+        for verb, names in _differences(kind, before, after):
+            what = f"{word} {verb} in {kind} {listed(names)}; this restarts nothing"
+            yield Effect(Impact.NONE, f"monitoring-{verb}", "", "monitoring", what)
+
+
+_Objects = Mapping[tuple[str, str], Manifest]
+
+
+def _differences(kind: str, before: _Objects, after: _Objects) -> Iterator[tuple[str, list[str]]]:
+    """Yield what happened to objects of a kind, each with their names."""
+    old, new = ({name: body for (of, name), body in side.items() if of == kind} for side in (before, after))
+    changed = {name for name in old.keys() & new.keys() if old[name] != new[name]}
+    names = {"added": new.keys() - old.keys(), "removed": old.keys() - new.keys(), "changed": changed}
+    yield from ((verb, sorted(having)) for verb, having in names.items() if having)
 
 
 #: Kind of an object -> kind of change -> the sentence about it.
@@ -144,14 +144,7 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
         for side in (change.before, change.after)
     )
     for kind, sentences in _VALIDATION_SENTENCES.items():
-        old, new = ({flow: body for (of, flow), body in side.items() if of == kind} for side in (before, after))
-        for verb, flows in (
-            ("added", sorted(new.keys() - old.keys())),
-            ("removed", sorted(old.keys() - new.keys())),
-            ("changed", sorted(flow for flow in old.keys() & new.keys() if old[flow] != new[flow])),
-        ):
-            if flows:
-                what = (
-                    f"{sentences[verb].format(flows=listed(flows))}; the validation itself has no effect on replication"
-                )
-                yield Effect(Impact.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)
+        for verb, flows in _differences(kind, before, after):
+            sentence = sentences[verb].format(flows=listed(flows))
+            what = f"{sentence}; the validation itself has no effect on replication"
+            yield Effect(Impact.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)

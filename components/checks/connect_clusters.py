@@ -50,7 +50,6 @@ def check_connect_clusters(topology: Topology, flows: Sequence[ExpandedFlow]) ->
         # Heartbeats that a flow's own workers do not send come from a single worker.
         yield from _check_quota(flow, flow.settings.connect.replicas + len(workers[flow.workers]) - 1)
         yield from _check_tasks(flow)
-        yield from _check_offset_syncs(flow)
         yield from _check_checkpoints(flow)
 
 
@@ -136,8 +135,9 @@ def _idle_tasks(flow: ExpandedFlow, role: str, tasks: int, useful: int, reason: 
     )
 
 
-def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
-    if flow.settings.connectors.checkpoint.enabled and not flow.settings.offset_syncs.enabled:
+def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
+    checkpoint = flow.settings.connectors.checkpoint
+    if checkpoint.enabled and not flow.settings.offset_syncs.enabled:
         yield Problem(
             flow.where("connectors.checkpoint"),
             "checkpoint-without-offset-syncs",
@@ -145,10 +145,6 @@ def _check_offset_syncs(flow: ExpandedFlow) -> Iterator[Problem]:
             "The connector translates offsets with offset syncs and refuses to start without them.",
             "set `connectors.checkpoint.enabled: false`, or `offsetSyncs.enabled: true`.",
         )
-
-
-def _check_checkpoints(flow: ExpandedFlow) -> Iterator[Problem]:
-    checkpoint = flow.settings.connectors.checkpoint
     if checkpoint.enabled and not checkpoint.emits(EMIT_CHECKPOINTS) and flow.settings.groups:
         yield warning(
             flow.where(f"connectors.checkpoint.config.{EMIT_CHECKPOINTS}"),
@@ -164,14 +160,10 @@ def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_requests(flow)
     yield from _check_sizes(flow)
     yield from _check_heap(flow)
-    yield from _check_initial_heap(flow)
+    remedy = "set the environment variable with `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` instead of `value`."
     for where, entry in _variables(flow):
         name, value = str(entry.get("name", "")), str(entry.get("value") or "")
         if is_open_credential(name, value):
-            remedy = (
-                "set the environment variable with `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` instead "
-                "of `value`."
-            )
             yield open_credential(flow.where(where), name, remedy, shown_by="the pods")
 
 
@@ -222,9 +214,10 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
     connect = flow.settings.connect
     limit = (connect.resources or {}).get("limits", {}).get("memory")
-    for option in ("-Xmx", "-Xms"):
-        given = (connect.jvm_options or {}).get(option)
-        size = _JVM_SIZE.fullmatch(str(given))
+    options = connect.jvm_options or {}
+    sizes = {option: _JVM_SIZE.fullmatch(str(options.get(option))) for option in ("-Xmx", "-Xms")}
+    for option, size in sizes.items():
+        given = options.get(option)
         where = flow.where(f"connect.jvmOptions.{option}")
         if given is not None and size is None:
             yield Problem(
@@ -242,21 +235,15 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                 "Without a unit it is in bytes. A worker does not start with such a heap.",
                 f"write `{option}` with its unit, as in `1g`.",
             )
-        elif size is not None and limit is not None:
-            heap = _bytes(size)
-            if heap >= _quantity(limit):
-                yield Problem(
-                    where,
-                    "heap-above-memory",
-                    f"`{option}` is {given}, but the container's memory limit is {limit}",
-                    "The JVM needs more memory than its heap. Kubernetes kills the worker when it exceeds the limit.",
-                    f"lower `{option}`, or raise `connect.resources.limits.memory` well above {_shown(heap)}.",
-                )
-
-
-def _check_initial_heap(flow: ExpandedFlow) -> Iterator[Problem]:
-    options = flow.settings.connect.jvm_options or {}
-    initial, most = (_JVM_SIZE.fullmatch(str(options.get(option))) for option in ("-Xms", "-Xmx"))
+        elif size is not None and limit is not None and _bytes(size) >= _quantity(limit):
+            yield Problem(
+                where,
+                "heap-above-memory",
+                f"`{option}` is {given}, but the container's memory limit is {limit}",
+                "The JVM needs more memory than its heap. Kubernetes kills the worker when it exceeds the limit.",
+                f"lower `{option}`, or raise `connect.resources.limits.memory` well above {_shown(_bytes(size))}.",
+            )
+    initial, most = sizes["-Xms"], sizes["-Xmx"]
     if initial is not None and most is not None and _bytes(initial) > _bytes(most):
         yield Problem(
             flow.where("connect.jvmOptions.-Xms"),

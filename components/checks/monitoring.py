@@ -16,7 +16,7 @@ from components.render.metrics import (
     reports_new,
 )
 from components.topology.model import Topology
-from components.topology.workers import JmxMetrics, ReporterMetrics
+from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
 
 def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole: bool) -> Iterator[Problem]:
@@ -24,10 +24,16 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole
     for flow in flows:
         yield from _check_checkpoint_metrics(flow)
         yield from _check_read_again(topology, flow, whole=whole)
-        if topology.monitoring is None:
-            if whole:
-                yield from _check_objectives(flow)
-        elif flow.settings.connect.metrics is None:
+        lag_seconds, metrics = flow.settings.objectives.lag_seconds, flow.settings.connect.metrics
+        if whole and topology.monitoring is None and lag_seconds is not None:
+            yield warning(
+                flow.where("objectives.lagSeconds"),
+                "objective-not-watched",
+                f"nothing watches the objective of {lag_seconds} s",
+                "Only alerts check a flow's objectives, and the topology has no `monitoring`.",
+                "set `monitoring: {namespace: NAME}` at the top of the topology.",
+            )
+        elif topology.monitoring is not None and metrics is None:
             yield Problem(
                 flow.where("connect.metrics"),
                 "monitoring-without-metrics",
@@ -36,20 +42,8 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole
                 "set `connect.metrics: {type: jmxPrometheusExporter}`, or `{type: strimziMetricsReporter}` from "
                 "Strimzi 0.48 on.",
             )
-        else:
-            yield from _check_allow_list(flow)
-            yield from _check_own_rules(flow)
-
-
-def _check_objectives(flow: ExpandedFlow) -> Iterator[Problem]:
-    if flow.settings.objectives.lag_seconds is not None:
-        yield warning(
-            flow.where("objectives.lagSeconds"),
-            "objective-not-watched",
-            f"nothing watches the objective of {flow.settings.objectives.lag_seconds} s",
-            "Only alerts check a flow's objectives, and the topology has no `monitoring`.",
-            "set `monitoring: {namespace: NAME}` at the top of the topology.",
-        )
+        elif topology.monitoring is not None and metrics is not None:
+            yield from _check_metrics(flow, metrics)
 
 
 def _check_read_again(topology: Topology, flow: ExpandedFlow, *, whole: bool) -> Iterator[Problem]:
@@ -70,12 +64,9 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow, *, whole: bool) ->
         yield warning(where, "objective-not-watched", what, why, remedy)
 
 
-def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
-    metrics = flow.settings.connect.metrics
-    if not isinstance(metrics, ReporterMetrics):
-        return
-    left_out = [name for name in _of_workers(flow) if not matches_any(allow_list(metrics), name)]
-    if left_out:
+def _check_metrics(flow: ExpandedFlow, metrics: Metrics) -> Iterator[Problem]:
+    allowed = allow_list(metrics) if isinstance(metrics, ReporterMetrics) else None
+    if left_out := [name for name in _of_workers(flow) if allowed and not matches_any(allowed, name)]:
         yield Problem(
             flow.where("connect.metrics.allowList"),
             "metrics-left-out",
@@ -83,10 +74,6 @@ def _check_allow_list(flow: ExpandedFlow) -> Iterator[Problem]:
             "Alerts and the dashboard read these metrics of the workers, and would never get them.",
             "add `kafka_connect_.*`, or remove `allowList` for the list of the project.",
         )
-
-
-def _check_own_rules(flow: ExpandedFlow) -> Iterator[Problem]:
-    metrics = flow.settings.connect.metrics
     if isinstance(metrics, JmxMetrics) and metrics.config_map is not None:
         yield warning(
             flow.where("connect.metrics.configMap"),

@@ -18,7 +18,6 @@ from components.kafka.patterns import (
 )
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, POLICY_CLASSES, Policy
 from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
-from components.topology.model import Flow
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
 _IN_PATTERNS = frozenset({*TOPIC_CHARACTERS, *PATTERN_CHARACTERS, *"&!=<>:"})
@@ -47,9 +46,22 @@ def _check_patterns(flow: ExpandedFlow) -> Iterator[Problem]:
     for where, pattern in _entries(flow, pattern_lists(flow.settings)):
         if (glob := written_as_glob(pattern)) is not None:
             yield _glob(where, pattern, glob)
-        elif error := pattern_error(pattern):
-            yield (
-                _bad_pattern(where, pattern, error.reason) if error.refused else _unjudged(where, pattern, error.reason)
+        elif (error := pattern_error(pattern)) and error.refused:
+            yield Problem(
+                where,
+                "bad-pattern",
+                f"`{pattern}` cannot be used as a pattern",
+                f"The connector would fail, hang, or select other names than intended: {error.reason}.",
+                _remedy_of_pattern(pattern),
+            )
+        elif error:
+            yield warning(
+                where,
+                "pattern-not-judged",
+                f"`{pattern}` is not judged",
+                f"It cannot be evaluated here: {error.reason}. So the checks do not know which names it matches, and "
+                "`replicate validate` refuses the flow.",
+                f"check yourself what it matches, or {_SIMPLE_PATTERN}",
             )
 
 
@@ -183,20 +195,14 @@ def _check_excluded(flow: ExpandedFlow, reported: set[str]) -> Iterator[Problem]
     """Every entry selects some topic that is not excluded; at run time, no error would show this."""
     for part, source in each_source(flow.settings):
         key = f"connectors.sources.{part}.topics" if part else "topics"
-        yield from _check_excluded_of(flow, key, source, reported)
-
-
-def _check_excluded_of(flow: ExpandedFlow, key: str, source: Flow, reported: set[str]) -> Iterator[Problem]:
-    excluded = topic_selection(source, flow.kafka, ()).excluded
-    not_by_user = tuple(topic for topic in excluded if topic not in source.topics_exclude)
-    for where, pattern in _entries(flow, {key: source.topics}):
-        too_long = len(pattern) > LONGEST_NAME and is_name(pattern)
-        if where in reported or too_long or not selects_no_topic(pattern, excluded):
-            continue
-        if selects_no_topic(pattern, not_by_user):
-            yield _nothing(where, pattern)
-        else:
-            yield _excluded(where, pattern, "topics")
+        excluded = topic_selection(source, flow.kafka, ()).excluded
+        not_by_user = tuple(topic for topic in excluded if topic not in source.topics_exclude)
+        for where, pattern in _entries(flow, {key: source.topics}):
+            too_long = len(pattern) > LONGEST_NAME and is_name(pattern)
+            if where in reported or too_long or not selects_no_topic(pattern, excluded):
+                continue
+            by_user = not selects_no_topic(pattern, not_by_user)
+            yield _excluded(where, pattern, "topics") if by_user else _nothing(where, pattern)
 
 
 def _check_excluded_groups(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -262,27 +268,6 @@ _GLOB_OPERATORS = {
     "{": "Entries are regular expressions, which have no `{a,b}`, and the connector splits its list at every comma.",
     "[!": "Entries are regular expressions, in which `[!a]` matches a `!` or an `a`. `[^a]` matches everything else.",
 }
-
-
-def _bad_pattern(where: str, pattern: str, reason: str) -> Problem:
-    return Problem(
-        where,
-        "bad-pattern",
-        f"`{pattern}` cannot be used as a pattern",
-        f"The connector would fail, hang, or select other names than intended: {reason}.",
-        _remedy_of_pattern(pattern),
-    )
-
-
-def _unjudged(where: str, pattern: str, reason: str) -> Problem:
-    return warning(
-        where,
-        "pattern-not-judged",
-        f"`{pattern}` is not judged",
-        f"It cannot be evaluated here: {reason}. So the checks do not know which names it matches, and `replicate "
-        "validate` refuses the flow.",
-        f"check yourself what it matches, or {_SIMPLE_PATTERN}",
-    )
 
 
 def _remedy_of_pattern(pattern: str) -> str:

@@ -106,6 +106,9 @@ class StepRefusal:
     needs: Forms
 
 
+_Rule = Callable[[Step, RecordForms], RecordForms | StepRefusal]
+
+
 def applied(step: Step, record: RecordForms) -> RecordForms | StepRefusal | None:
     """Return the record after a transform, why every task would fail there, or None if it is dropped."""
     if step.kind == "Filter":
@@ -137,14 +140,6 @@ def _by_unknown_class(step: Step, record: RecordForms) -> RecordForms:
     return replace(record, key=ANYTHING, value=ANYTHING)
 
 
-def _unchanged(_: Step, record: RecordForms) -> RecordForms:
-    return record
-
-
-def _with_fields(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    return _changed(record, step.half, STRUCTURED | NULL, lambda form: frozenset({form}))
-
-
 def _changed(
     record: RecordForms, half: str, needs: Forms, become: Callable[[Form], Forms]
 ) -> RecordForms | StepRefusal:
@@ -155,12 +150,16 @@ def _changed(
     return record.having(half, frozenset[Form]().union(*map(become, passing)))
 
 
-def _mask_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    return _changed(record, step.half, STRUCTURED, lambda form: frozenset({form}))
+def _same(form: Form) -> Forms:
+    return frozenset({form})
 
 
-def _extract_field(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    return _changed(record, step.half, STRUCTURED | NULL, _field)
+def _half_becomes(needs: Forms, become: Callable[[Form], Forms] = _same) -> _Rule:
+    """Return the rule of a transform that works on a half of these forms only."""
+    return lambda step, record: _changed(record, step.half, needs, become)
+
+
+_with_fields = _half_becomes(STRUCTURED | NULL)
 
 
 def _field(form: Form) -> Forms:
@@ -184,11 +183,7 @@ def _cast(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
 def _convert_timestamp(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
     if step.config.get("field"):
         return _with_fields(step, record)
-    return _changed(record, step.half, SINGLE | NULL, lambda form: frozenset({form}))
-
-
-def _set_schema(step: Step, record: RecordForms) -> RecordForms | StepRefusal:
-    return _changed(record, step.half, frozenset({Form.STRUCT, Form.NULL}), lambda form: frozenset({form}))
+    return _changed(record, step.half, SINGLE | NULL, _same)
 
 
 def _value_to_key(_: Step, record: RecordForms) -> RecordForms | StepRefusal:
@@ -229,21 +224,21 @@ def _convert_to_bytes(step: Step, record: RecordForms) -> RecordForms | StepRefu
     return _changed(record, step.half, needs, lambda form: NULL if form is Form.NULL else BYTES)
 
 
-_RULES: Mapping[str, Callable[[Step, RecordForms], RecordForms | StepRefusal]] = {
+_RULES: Mapping[str, _Rule] = {
     "Cast": _cast,
     "DropHeaders": _drop_headers,
-    "ExtractField": _extract_field,
+    "ExtractField": _half_becomes(STRUCTURED | NULL, _field),
     "Flatten": _with_fields,
     "HeaderFrom": _header_from,
     "HoistField": _hoist_field,
     "InsertField": _with_fields,
     "InsertHeader": _insert_header,
-    "MaskField": _mask_field,
-    "RegexRouter": _unchanged,
+    "MaskField": _half_becomes(STRUCTURED),
+    "RegexRouter": lambda _, record: record,
     "ReplaceField": _with_fields,
-    "SetSchemaMetadata": _set_schema,
+    "SetSchemaMetadata": _half_becomes(frozenset({Form.STRUCT, Form.NULL})),
     "TimestampConverter": _convert_timestamp,
-    "TimestampRouter": _unchanged,
+    "TimestampRouter": lambda _, record: record,
     "ValueToKey": _value_to_key,
     "ConvertFromBytes": _convert_from_bytes,
     "ConvertToBytes": _convert_to_bytes,

@@ -70,6 +70,9 @@ _ORIGINS = {
     **dict.fromkeys(("connect", "worker", "topicCreation"), Origin.CONNECT),
 }
 
+#: Key of the data files -> field of a definition, where the two differ.
+_FIELDS = {"atLeast": "at_least", "atMost": "at_most", "anyCase": "any_case", "notEmpty": "not_empty"}
+
 #: Beginning of the sections of transforms and predicates.
 _TRANSFORM = "transforms."
 
@@ -197,19 +200,5 @@ def _read(version: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _definition(name: str, entry: Mapping[str, Any], origin: Origin) -> Definition:
-    return Definition(
-        name=name,
-        type=PropertyType(entry["type"]),
-        default=entry.get("default"),
-        importance=entry["importance"],
-        documentation=entry["documentation"],
-        at_least=entry.get("atLeast"),
-        at_most=entry.get("atMost"),
-        accepted=tuple(entry.get("accepted", ())),
-        any_case=entry.get("anyCase", False),
-        not_empty=entry.get("notEmpty", False),
-        distinct=entry.get("distinct", False),
-        required=entry.get("required", False),
-        internal=entry.get("internal", False),
-        origin=origin,
-    )
+    given = {_FIELDS.get(key, key): tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return Definition(**given | {"name": name, "type": PropertyType(entry["type"]), "origin": origin})
