@@ -1,7 +1,4 @@
-"""Starts an executor of Spark in a pod that Spark created: `python -m spark.executor executor`.
-
-The pod's variables say what to run. Source: Spark 4.2, resource-managers/kubernetes/docker, entrypoint.sh.
-"""
+"""Starts a Spark executor in its pod. Source: Spark 4.2, resource-managers/kubernetes/docker, entrypoint.sh."""
 
 import os
 import re

@@ -32,7 +32,6 @@ from spark.report.remedies import advice, with_remedies
 
 #: A published verdict has room for the ids of this many topics.
 _TOPICS_WITH_IDS = 5_000
-_ALL_LOOP = "every topic of the flow loops"
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def check_flow(
             if sum(map(len, opened.topic_ids.values())) <= _TOPICS_WITH_IDS:
                 topic_ids = opened.topic_ids
             if not readings.without_loops.partitions:
-                why_not |= {check.name: _ALL_LOOP for check in CHECKS if check.needs_topics}
+                why_not |= {check.name: "every topic of the flow loops" for check in CHECKS if check.needs_topics}
             checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
             depth = readings.reached_depth
     except (CannotRunError, ClusterError) as error:

@@ -1,7 +1,4 @@
-"""Grants ACLs to Kafka users, and repeats requests to Kafka while a broker, leader or coordinator is still starting.
-
-components/render/acls.py decides which ACLs a flow needs.
-"""
+"""Grants ACLs to Kafka users, and repeats requests to Kafka while a broker, leader or coordinator still starts."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -47,10 +44,7 @@ created. All of them are safe to repeat: a request with such an answer had no ef
 
 
 def retried(call: Callable[[], T], deadline_seconds: float = DEADLINE_SECONDS) -> T:
-    """Return the answer of `call`, repeating it as long as it raises a transient KafkaException.
-
-    Raises any other KafkaException at once, and the last transient one after `deadline_seconds`.
-    """
+    """Return the answer of `call`, repeated until the deadline while it raises a transient KafkaException."""
     seen: list[KafkaException] = []
 
     def probe() -> T:

@@ -73,10 +73,7 @@ class Endpoints:
 
 
 def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
-    """Return the endpoints of the running stack, also of regions that are down: their loss is worth rehearsing.
-
-    Raises CannotRunError if its API server or one of the `needed` regions is down, or a region never ran.
-    """
+    """Return the endpoints of the stack. Raises CannotRunError if its API server or a `needed` region is down."""
     state = load_state()
     never_ran = [alias for alias in REGIONS if part_name(alias) not in state.ports]
     parts = ["kube-apiserver", *(part_name(alias) for alias in (*needed, *never_ran))]

@@ -1,6 +1,4 @@
-"""Runs the Pods of the validation as processes of this machine, in place of a kubelet: mounts their files, starts and
-ends them, and reports their status. A ledger lets a restarted operator find them again.
-"""
+"""Runs the Pods of the validation as processes of this machine, in place of a kubelet, and reports their status."""
 
 import base64
 import logging
@@ -27,8 +25,9 @@ from components.render.job_pods import (
 )
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator.ledger import PODS, Ledger, PodRecord
-from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, worker_kubeconfig
+from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry
 from infra.local.parts import processes
+from infra.local.parts.control_plane import kubeconfig
 from infra.local.parts.processes import last_lines
 from infra.local.state import write_private
 from infra.machine.jdk import Jdk, class_archive
@@ -54,7 +53,7 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True)
 class PodPlan:
-    """A Pod with one container. `mounts` maps each path in the container to the name of its volume.
+    """A Pod with one container. `mounts` maps paths in the container to names of volumes.
 
     `account` is None if the container gets no token. `seconds` is how long the Pod may run.
     """
@@ -82,10 +81,7 @@ class PodPlan:
         return tuple(reference for name in self.mounts.values() for reference, _ in self._sources(name))
 
     def files(self, objects: Mapping[Reference, Object], folder: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield the mounted files by path in the container, read from the objects that exist. Raises NotRunError.
-
-        `folder` holds the mounted files; paths in properties files point there.
-        """
+        """Yield the mounted files by path; paths in properties files point to `folder`. Raises NotRunError."""
         for path, volume in self.mounts.items():
             for source, items in self._sources(volume):
                 if source not in objects:
@@ -103,10 +99,14 @@ class PodPlan:
                     yield Reference("v1", kind, self.namespace, name), source[key].get("items")
 
     def command(self, python: str, folder: Path, server: str) -> list[str]:
-        """Return the container's command here; `folder` holds what is mounted, `server` is the API server."""
+        """Return the container's command here; `folder` holds what is mounted."""
         module = self.container["command"][1:]
         known = self.environment(folder)
-        arguments = (_expanded(argument, known) for argument in self.container.get("args") or ())
+        # Replace each $(NAME) of a known variable. Source: k8s.io/kubernetes/third_party/forked/golang.
+        arguments = (
+            re.sub(r"\$\((\w+)\)", lambda match: known.get(match[1], match[0]), argument)
+            for argument in self.container.get("args") or ()
+        )
         # There is no cluster DNS here.
         return [python, *module, *(self.here(argument, folder).replace(API_SERVER, server) for argument in arguments)]
 
@@ -126,11 +126,6 @@ class PodPlan:
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         pattern = rf"(?m)(^|=)({paths})(?=/|$)"
         return re.sub(pattern, lambda match: f"{match[1]}{folder}{match[2]}", text) if paths else text
-
-
-def _expanded(text: str, variables: Mapping[str, str]) -> str:
-    """Replace each $(NAME) of a known variable. Source: k8s.io/kubernetes/third_party/forked/golang."""
-    return re.sub(r"\$\((\w+)\)", lambda match: variables.get(match[1], match[0]), text)
 
 
 def pod_plan(pod: Object) -> PodPlan:
@@ -168,7 +163,7 @@ UNKNOWN_EXIT_CODE = 137
 
 
 class PodProcesses:
-    """All processes of Pods. Raises ValueError if the ledger is damaged."""
+    """All processes of Pods. Raises DamagedLedgerError."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self.ledger = folder, Ledger(folder / PODS, PodRecord)
@@ -296,7 +291,7 @@ class Kubelet:
         variables = {**self._image(), **plan.environment(folder)}
         if plan.account is not None:
             token = self.api.service_account_token(plan.namespace, plan.account, TOKEN_LIFETIME_SECONDS)
-            files["/kubeconfig"] = worker_kubeconfig(cluster, plan.namespace, token).encode()
+            files["/kubeconfig"] = kubeconfig(cluster, "worker", token, namespace=plan.namespace).encode()
             variables["KUBECONFIG"] = f"{folder}/kubeconfig"
         name, command = f"{plan.namespace}/{plan.name}", plan.command(sys.executable, folder, cluster["server"])
         self.processes.start(name, plan.uid, command, variables, files)

@@ -52,10 +52,7 @@ def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> Stat
 
 
 def start_part(site: StackFacts, state: State, part: StackServer) -> State:
-    """Start the part and wait until it is ready; saves and returns the new state.
-
-    If that fails or is interrupted, the process is stopped. Raises CannotRunError with the end of the part's log.
-    """
+    """Start the part until it is ready, or else stop it; save and return the new state. Raises CannotRunError."""
     launch = part.prepare(site)
     with deferred_interrupt():
         record = processes.start(part.name, launch.command, paths.logs() / f"{part.name}.log", launch.env)

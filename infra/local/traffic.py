@@ -35,10 +35,7 @@ class Record:
 def records(
     topic: str, count: int, seed: int, value_bytes: int = 100, first: int = 0, header: str | None = None
 ) -> Iterator[Record]:
-    """Records number `first` to `first + count - 1` of the topic's endless sequence for this seed.
-
-    Every seventh record also carries the header named `header`, if one is given.
-    """
+    """Yield `count` records of the topic's endless sequence for this seed; every seventh also carries `header`."""
     for number in range(first, first + count):
         # Each record has its own generator, so any part of the sequence can be produced without the part before it.
         chance = random.Random(f"{seed}/{topic}/{number}")
@@ -57,19 +54,14 @@ def _value(topic: str, number: int, size: int, chance: random.Random) -> bytes:
 
 
 T = TypeVar("T")
-
-FLUSH_SECONDS = 60.0
-CONSUME_SECONDS = 60.0
+FLUSH_SECONDS = CONSUME_SECONDS = 60.0
 
 Positions = Mapping[tuple[str, int], int]
 """An offset for each topic and partition."""
 
 
 def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
-    """Create the topics that do not exist, each with its number of partitions and one replica.
-
-    Raises CannotRunError if a topic exists with another number of partitions, or cannot be created.
-    """
+    """Create the topics that do not exist. Raises CannotRunError, also for one with another number of partitions."""
     admin = AdminClient(region.client_config(APP))
     existing = admin.list_topics(timeout=REQUEST_SECONDS).topics
     for topic, wanted in partitions.items():
@@ -81,11 +73,8 @@ def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping
                 "Kafka cannot remove partitions, and adding some would move keys to other partitions.",
                 f"delete the topic, or ask for {len(existing[topic].partitions)}",
             )
-    missing = [
-        NewTopic(topic, wanted, 1, config=dict(config or {}))
-        for topic, wanted in partitions.items()
-        if topic not in existing
-    ]
+    settings = dict(config or {})
+    missing = [NewTopic(topic, partitions[topic], 1, config=settings) for topic in partitions if topic not in existing]
     if not missing:
         return
     for topic, future in admin.create_topics(missing, operation_timeout=REQUEST_SECONDS).items():
@@ -134,10 +123,7 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
 
 
 def consume_to(region: Region, group: str, stop_at: Positions) -> int:
-    """Consume as a member of `group` up to the given offsets, commit exactly those, and leave the group.
-
-    Returns the number of records read. Raises CannotRunError if the group does not reach the offsets in time.
-    """
+    """Consume as `group` up to these offsets, commit them, and return the number of records. Raises CannotRunError."""
     config = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     consumer = Consumer({**region.client_config(APP), **config})
     reached = dict.fromkeys(stop_at, 0)

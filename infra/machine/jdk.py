@@ -40,10 +40,7 @@ class Jdk:
 
 
 def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
-    """Return the JDK for all our JVMs: JAVA_HOME, else `java` on PATH, else the oldest one that is new enough.
-
-    Raises CannotRunError with every JDK that was found and is too old or not a full JDK.
-    """
+    """Return JAVA_HOME, else `java` on PATH, else the oldest JDK that is new enough. Raises CannotRunError."""
     return choose_jdk(preferred_homes(), usual_homes(), minimum)
 
 

@@ -1,10 +1,11 @@
 """Runs a long command and shows its progress: what it does, for how long, and the last line that it printed."""
 
 import collections
+import contextlib
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -28,6 +29,11 @@ class _Output:
     def __init__(self) -> None:
         self.lines: collections.deque[str] = collections.deque(maxlen=400)
         self.last_at = time.monotonic()
+
+    def collect(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.lines.append(line.rstrip())
+            self.last_at = time.monotonic()
 
     def tail(self) -> str:
         return "\n".join(list(self.lines)[-20:])
@@ -60,18 +66,23 @@ def run_step(
         env=dict(env),
         cwd=cwd,
     )
-    reader = threading.Thread(target=_collect, args=(process, said), daemon=True)
+    assert process.stdout is not None
+    reader = threading.Thread(target=said.collect, args=(process.stdout,), daemon=True)
     reader.start()
     try:
-        _watch(console, title, process, said, began)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        what = f"{title} printed nothing for {STALLED_SECONDS:g} s"
-        why = "A download may have stalled. Its last lines are below."
-        raise CannotRunError(
-            "step-stalled", what, place, why, f"run the command again; if it stalls again, {remedy}", said.tail()
-        ) from None
+        with _shown(console, escape(title)) as (tick_seconds, show):
+            while process.poll() is None:
+                left = said.last_at + STALLED_SECONDS - time.monotonic()
+                if left <= 0:
+                    what = f"{title} printed nothing for {STALLED_SECONDS:g} s"
+                    why = "A download may have stalled. Its last lines are below."
+                    again = f"run the command again; if it stalls again, {remedy}"
+                    raise CannotRunError("step-stalled", what, place, why, again, said.tail())
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(min(tick_seconds, left))
+                    break
+                last = said.lines[-1][:80] if said.lines else ""
+                show(escape(f"{time.monotonic() - began:.0f} s {last}".rstrip()))
     except BaseException:
         process.kill()
         process.wait()
@@ -84,40 +95,12 @@ def run_step(
     console.print(f"  [green]✓[/] {escape(title)} [dim]{took:.1f} s[/]", highlight=False)
 
 
-def _collect(process: subprocess.Popen[str], said: _Output) -> None:
-    if process.stdout is None:
-        raise RuntimeError("the process was started without a pipe")
-    for line in process.stdout:
-        said.lines.append(line.rstrip())
-        said.last_at = time.monotonic()
-
-
-def _watch(console: Console, title: str, process: subprocess.Popen[str], said: _Output, began: float) -> None:
-    """Show the step until the process ends: on the terminal's last line, or else as a line every so often.
-
-    Raises TimeoutExpired if it prints nothing for too long.
-    """
-    if not console.is_terminal:
-        console.print(f"  … {escape(title)}", highlight=False)
-        while _running(process, said, PLAIN_TICK_SECONDS):
-            console.print(f"    {escape(title)}: {_now(said, began)}", highlight=False)
-        return
-    with Status(escape(title), console=console) as status:
-        while _running(process, said, TICK_SECONDS):
-            status.update(f"{escape(title)} [dim]{escape(_now(said, began))}[/]")
-
-
-def _now(said: _Output, began: float) -> str:
-    last = said.lines[-1][:80] if said.lines else ""
-    return f"{time.monotonic() - began:.0f} s {last}".rstrip()
-
-
-def _running(process: subprocess.Popen[str], said: _Output, tick_seconds: float) -> bool:
-    left = said.last_at + STALLED_SECONDS - time.monotonic()
-    try:
-        process.wait(min(tick_seconds, max(left, 0)))
-    except subprocess.TimeoutExpired:
-        if time.monotonic() >= said.last_at + STALLED_SECONDS:
-            raise
-        return True
-    return False
+@contextlib.contextmanager
+def _shown(console: Console, title: str) -> Iterator[tuple[float, Callable[[str], None]]]:
+    """Yield how to show the state of a step and how often: on the terminal's last line, or else as lines of its own."""
+    if console.is_terminal:
+        with Status(title, console=console) as status:
+            yield TICK_SECONDS, lambda now: status.update(f"{title} [dim]{now}[/]")
+    else:
+        console.print(f"  … {title}", highlight=False)
+        yield PLAIN_TICK_SECONDS, lambda now: console.print(f"    {title}: {now}", highlight=False)

@@ -79,10 +79,7 @@ ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
 
 
 def ensure_go_tool(tool: GoTool, console: Console) -> Path:
-    """Return the program: one of the right version in KUBEBUILDER_ASSETS or on PATH, else one that is built once.
-
-    Raises CannotRunError if it has to be built and Go is missing, or if the build fails.
-    """
+    """Return the program in KUBEBUILDER_ASSETS or on PATH, else one that is built once. Raises CannotRunError."""
     for candidate in _installed(tool):
         if version_fits(tool, _version_of(candidate, tool)):
             return candidate

@@ -64,10 +64,7 @@ def pause_seconds(waited_seconds: float) -> float:
 
 @contextmanager
 def exclusive(file: Path, console: Console, what: str, deadline_seconds: float) -> Iterator[None]:
-    """Hold the lock on `file` while the body runs. The kernel releases it even after a kill -9.
-
-    Raises CannotRunError if another process keeps it for longer than `deadline_seconds`.
-    """
+    """Hold the lock on `file`, which the kernel releases even after a kill -9. Raises CannotRunError if it is taken."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
 

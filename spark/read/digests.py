@@ -168,9 +168,7 @@ def uncommitted(digests: DataFrame) -> DataFrame:
 
 
 def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> DataFrame:
-    """Return records of a ring as side, topic, partition, offset, digest. Marks do not count: a copy has the same
-    digest.
-    """
+    """Return a ring's records as side, topic, partition, offset, digest; a copy is equal, as marks do not count."""
     return records.withColumn("compared", without_headers(marks, F.col("headers"))).select(
         F.lit(side).alias("side"), "topic", "partition", "offset", record_digest(F.col("compared")).alias("digest")
     )
@@ -183,10 +181,7 @@ def _source_topic(prefix: str, prefixed: str) -> Column:
 
 
 def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the `partition_sums` of each side, with the column side.
-
-    Each side is added up separately: with the side in each record's key, the sums would cost 50 % more.
-    """
+    """Return the `partition_sums` of each side, with its name. To sum both in one go would cost 50 % more."""
     frames = [partition_sums(digest).withColumn("side", F.lit(side)) for side, digest in digests.items()]
     return reduce(DataFrame.unionByName, frames)
 

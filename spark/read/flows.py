@@ -79,7 +79,7 @@ class OpenFlow:
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
         read = cluster.read("short partitions", short.items(), committed=isolation == "read_committed")
         try:
-            frame = short_records(self.spark.session, read, frames.RECORD_COLUMNS)
+            frame = short_records(self.spark.session, read)
         except LeftToSparkError:
             return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
         long = {partition: offsets for partition, offsets in ranges.items() if partition not in short}

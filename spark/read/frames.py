@@ -194,15 +194,15 @@ def short_partitions(ranges: Mapping[TopicPartition, OffsetRange]) -> dict[Topic
     return short if len(short) >= MANY else {}
 
 
-def short_records(spark: SparkSession, records: Iterable[KafkaRecord], columns: Iterable[str]) -> DataFrame:
-    """Return a frame of the records, with these columns of `records_frame`; raises LeftToSparkError."""
+def short_records(spark: SparkSession, records: Iterable[KafkaRecord]) -> DataFrame:
+    """Return a frame of the records, as `records_frame` does; raises LeftToSparkError."""
     try:
         frame = frame_of_json(spark, _texts(records), _SCHEMA)
     except ClusterError as error:
         if error.code != HEADER_UNREADABLE:
             raise
         raise LeftToSparkError from None
-    return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*columns)
+    return frame.withColumn("timestamp", F.timestamp_millis("time_ms")).select(*RECORD_COLUMNS)
 
 
 def _texts(records: Iterable[KafkaRecord]) -> Iterator[str]:

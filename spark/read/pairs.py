@@ -65,8 +65,7 @@ def differing_records(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def summed(named: DataFrame) -> DataFrame:
-    """Return records that have a kind, counted: key topic, partition, kind; columns records, first, last (offsets),
-    samples.
+    """Count records by kind: key topic, partition, kind; columns records, first, last (offsets), samples.
 
     `named` has topic, partition, kind, offset, time_ms and digest.
     """
@@ -158,28 +157,18 @@ def reordered(pairs: DataFrame) -> DataFrame:
     """
     whole = Window.partitionBy("topic", "partition")
     order = whole.orderBy("source_offset")
-    sample = F.struct(F.col("source_offset").alias("offset"), "time_ms", F.hex("digest").alias("digest"))
-    samples = F.sort_array(F.collect_list(F.when(F.col("rank") <= SAMPLES, sample)))
     target = F.col("target_offset")
     preceding = F.max(target).over(order.rowsBetween(Window.unboundedPreceding, -1))
     following = F.min(target).over(whole.orderBy(F.desc("source_offset")).rowsBetween(Window.unboundedPreceding, -1))
-    return (
+    out_of_order = (
         pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
         .where(F.col("source_offset").isNotNull() & target.isNotNull())
         .withColumn("early", F.coalesce(target < preceding, F.lit(False)))
         .withColumn("late", F.coalesce(target > following, F.lit(False)))
         .withColumn("fewer_late", F.count_if("late").over(whole) < F.count_if("early").over(whole))
         .where(F.when(F.col("fewer_late"), F.col("late")).otherwise(F.col("early")))
-        .withColumn("rank", F.row_number().over(order))
-        .groupBy("topic", "partition")
-        .agg(
-            F.count(F.lit(1)).alias("records"),
-            F.min("source_offset").alias("first"),
-            F.max("source_offset").alias("last"),
-            samples.alias("samples"),
-        )
-        .withColumn("kind", F.lit("reordered"))
     )
+    return summed(out_of_order.withColumnRenamed("source_offset", "offset").withColumn("kind", F.lit("reordered")))
 
 
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:

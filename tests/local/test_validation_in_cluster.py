@@ -26,7 +26,8 @@ from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
 from infra.kubernetes.api import ApiError, KubernetesApi, Reference
 from infra.local import paths
 from infra.local.endpoints import Endpoints
-from infra.local.operator.worker_objects import cluster_entry, worker_kubeconfig
+from infra.local.operator.worker_objects import cluster_entry
+from infra.local.parts.control_plane import kubeconfig
 from infra.local.parts.operator import pods
 from infra.local.parts.processes import alive
 from infra.local.traffic import create_topics, end_offsets, produce
@@ -133,7 +134,7 @@ def job_account(promoted: Promoted, tmp_path: Path) -> Iterator[KubernetesApi]:
     """The API as the job's account."""
     token = promoted.api.service_account_token(NAMESPACE, f"{FLOW}-validation", 600)
     file = tmp_path / "kubeconfig"
-    file.write_text(worker_kubeconfig(cluster_entry(promoted.endpoints.kubeconfig), NAMESPACE, token))
+    file.write_text(kubeconfig(cluster_entry(promoted.endpoints.kubeconfig), "worker", token, namespace=NAMESPACE))
     with KubernetesApi(file, field_manager="job") as api:
         yield api
 

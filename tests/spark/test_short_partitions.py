@@ -100,7 +100,7 @@ def unreadable() -> Iterator[KafkaRecord]:
 def test_a_record_with_a_header_name_that_is_not_utf8_is_left_to_spark(spark: SparkSession) -> None:
     """librdkafka's Python client cannot show it."""
     with pytest.raises(LeftToSparkError):
-        short_records(spark, unreadable(), ["offset"])
+        short_records(spark, unreadable())
 
 
 def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(

@@ -5,14 +5,13 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from infra.local.kubelet import Kubelet, PodProcesses
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.ledger import PODS
+from infra.local.operator.ledger import DamagedLedgerError
 from infra.local.operator.reconcile import CachedReads, Operator
 from infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
 from infra.machine.jdk import choose_jdk
@@ -21,9 +20,6 @@ from infra.machine.waiting import try_lock
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
-
-Given = TypeVar("Given")
-Opened = TypeVar("Opened")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,11 +47,10 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
         metrics_lib=options.metrics_lib.resolve(),
         state_dir=state_dir,
     )
-    workers, pods = (
-        _opened(WorkerProcesses, runtime, runtime.ledger),
-        _opened(PodProcesses, state_dir, state_dir / PODS),
-    )
-    if workers is None or pods is None:
+    try:
+        workers, pods = WorkerProcesses(runtime), PodProcesses(state_dir)
+    except DamagedLedgerError as error:
+        logging.error("%s cannot be read; stop the processes that are still running, and delete this file", error)  # noqa: TRY400
         return 2
     with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
         jars = KafkaJars(runtime.jdk, options.connect_lib.resolve())
@@ -70,16 +65,6 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     pods.stop_all()
     workers.stop_all()
     return 0
-
-
-def _opened(kind: Callable[[Given], Opened], given: Given, ledger: Path) -> Opened | None:
-    """Return the processes in a ledger; None if it is damaged."""
-    try:
-        return kind(given)
-    except ValueError:
-        # Pydantic's message would quote the file.
-        logging.error("%s cannot be read; stop the processes that are still running, and delete this file", ledger)  # noqa: TRY400
-        return None
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,23 +12,14 @@ from secrets import token_urlsafe
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import conditions, worker_files
+from infra.local.operator import conditions, worker_files, worker_objects
 from infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connector_plan import connector_on_one_machine
 from infra.local.operator.ledger import Component, WorkerRecord
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.worker_files import WorkerFiles
-from infra.local.operator.worker_objects import (
-    TOKEN_LIFETIME_SECONDS,
-    WorkerPods,
-    cluster_entry,
-    is_there,
-    is_usable,
-    owned_objects,
-    token_in,
-    worker_kubeconfig,
-)
+from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, is_there, token_in
 from infra.local.operator.worker_processes import (
     KafkaJars,
     Start,
@@ -40,6 +31,7 @@ from infra.local.operator.worker_processes import (
     next_steps,
 )
 from infra.local.operator.worker_properties import Exported, jvm_arguments, port_of
+from infra.local.parts.control_plane import kubeconfig
 from infra.local.state import write_private
 
 log = logging.getLogger(__name__)
@@ -72,10 +64,6 @@ class ConnectClusters:
     _kept: dict[Component, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
     _misses: dict[int, int] = field(default_factory=dict)
-    _pods: WorkerPods = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._pods = WorkerPods(self.api)
 
     def reconcile(self, connect: ConnectResource) -> ConnectRest | None:
         """Do one round for a KafkaConnect. Return the REST interface of a serving worker, or None. Raises ApiError."""
@@ -96,9 +84,9 @@ class ConnectClusters:
         )
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
-        pods = self._pods.of(connect)
+        pods = worker_objects.worker_pods(self.api, connect)
         states = {report.index: report.state for report in reports}
-        self._pods.tidy(connect, connect.replicas if condition is None else 0, pods, states)
+        worker_objects.tidy(self.api, connect, connect.replicas if condition is None else 0, pods, states)
         if condition is not None:
             self.stop(key)
         else:
@@ -160,8 +148,8 @@ class ConnectClusters:
         secrets = self._data(connect, "Secret", worker_files.secret_names(connect))
         certificates = worker_files.trusted_certificates(connect, secrets)
         worker_files.check_credentials(connect, secrets)
-        self._apply(connect, owned_objects(connect, certificates))
-        cluster = cluster_entry(self.kubeconfig)
+        self._apply(connect, worker_objects.owned_objects(connect, certificates))
+        cluster = worker_objects.cluster_entry(self.kubeconfig)
         self._write_kubeconfig(connect, cluster)
         files = WorkerFiles(connect, secrets, self._store_password(connect.key))
         properties = files.properties()
@@ -197,9 +185,9 @@ class ConnectClusters:
             raise ApiError(404, "NotFound", message)
         file = self.workers.folder(connect.key) / "kubeconfig"
         token = token_in(file.read_text(encoding="utf-8")) if file.exists() else None
-        if token is None or not is_usable(token, account["metadata"]["uid"], time.time()):
+        if token is None or not worker_objects.is_usable(token, account["metadata"]["uid"], time.time()):
             token = self.api.service_account_token(connect.namespace, name, TOKEN_LIFETIME_SECONDS)
-        content = worker_kubeconfig(cluster, connect.namespace, token)
+        content = kubeconfig(cluster, "worker", token, namespace=connect.namespace)
         if not file.exists() or file.read_text(encoding="utf-8") != content:
             write_private(file, content)
 
@@ -221,7 +209,7 @@ class ConnectClusters:
         for step in next_steps(connect.replicas, wanted.digest, seen):
             match step:
                 case Start(index):
-                    admitted = self._pods.admit(connect, index, wanted.digest, pods.get(index))
+                    admitted = worker_objects.admit(self.api, connect, index, wanted.digest, pods.get(index))
                     if isinstance(admitted, str):
                         refused[index] = admitted
                         continue

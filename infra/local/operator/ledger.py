@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import psutil
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from infra.local.parts import processes
 from infra.local.parts.processes import ProcessRecord
@@ -93,19 +93,24 @@ def pause_seconds(failures: int) -> float:
     return min(2.0 ** min(failures, 10), LONGEST_PAUSE_SECONDS) if failures else 0.0
 
 
+class DamagedLedgerError(Exception):
+    """A ledger cannot be read; the message is the path of its file."""
+
+
 Record = TypeVar("Record", bound=OperatedProcess)
 
 
 class Ledger(Generic[Record]):
-    """The records of one file, by key, for use by one thread.
-
-    Raises ValueError if the file is damaged: an empty ledger would start every process twice.
-    """
+    """The records of a file. Raises DamagedLedgerError: an empty ledger would start every process twice."""
 
     def __init__(self, file: Path, kind: type[Record]) -> None:
         self._file = file
         self._format = TypeAdapter(list[kind])  # type: ignore[valid-type]
-        records: list[Record] = self._format.validate_json(file.read_bytes()) if file.exists() else []
+        try:
+            records: list[Record] = self._format.validate_json(file.read_bytes()) if file.exists() else []
+        except ValidationError:
+            # Pydantic's message would quote the file.
+            raise DamagedLedgerError(str(file)) from None
         self._records = {record.key: record for record in records}
 
     def get(self, key: str) -> Record | None:

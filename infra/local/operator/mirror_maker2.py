@@ -44,15 +44,6 @@ class InvalidResourceError(Exception):
 
 
 @dataclass(frozen=True)
-class Mirror:
-    """One mirror and its two clusters, as they are in the resource."""
-
-    source: Object
-    target: Object
-    spec: Object
-
-
-@dataclass(frozen=True)
 class Version:
     """What the operator derives from a resource of one API version.
 
@@ -103,14 +94,15 @@ def clusters(spec: Object) -> list[Object]:
     return list(spec["clusters"])
 
 
-def mirrors(spec: Object) -> list[Mirror]:
+def mirrors(spec: Object) -> list[Object]:
+    """Return the mirrors, each with its two clusters as `source` and `target`."""
     known = _by_alias(spec)
     return [
-        Mirror(
-            mirror.get("source") or known[mirror["sourceCluster"]],
-            spec.get("target") or known[mirror["targetCluster"]],
-            mirror,
-        )
+        {
+            **mirror,
+            "source": mirror.get("source") or known[mirror["sourceCluster"]],
+            "target": spec.get("target") or known[mirror["targetCluster"]],
+        }
         for mirror in spec["mirrors"]
     ]
 
@@ -226,7 +218,7 @@ def connector_resources(item: Object) -> list[ConnectorResource]:
         _connector(item, version, mirror, connector_type)
         for mirror in mirrors(spec)
         for connector_type, field in version.connectors.items()
-        if field in mirror.spec
+        if field in mirror
     ]
 
 
@@ -235,9 +227,9 @@ def for_one_machine(item: Object) -> Object:
     return {**item, "spec": {key: value for key, value in item["spec"].items() if key not in _FOR_CONTAINERS}}
 
 
-def _connector(item: Object, version: Version, mirror: Mirror, connector_type: str) -> ConnectorResource:
-    metadata, spec = item["metadata"], mirror.spec[version.connectors[connector_type]]
-    name = f"{mirror.source['alias']}->{mirror.target['alias']}.{connector_type}"
+def _connector(item: Object, version: Version, mirror: Object, connector_type: str) -> ConnectorResource:
+    metadata, spec = item["metadata"], mirror[version.connectors[connector_type]]
+    name = f"{mirror['source']['alias']}->{mirror['target']['alias']}.{connector_type}"
     kept = (item.get("status") or {}).get("autoRestartStatuses") or []
     restarts = next((status for status in kept if status.get("connectorName") == name), None)
     labels = {CLUSTER_LABEL: metadata["name"]}
@@ -252,18 +244,18 @@ def _connector(item: Object, version: Version, mirror: Mirror, connector_type: s
     return replace(connector, component=KAFKA_MIRROR_MAKER_2)
 
 
-def _config(item: Object, version: Version, mirror: Mirror, connector: Object) -> dict[str, Any]:
+def _config(item: Object, version: Version, mirror: Object, connector: Object) -> dict[str, Any]:
     metadata = item["metadata"]
     own = connector.get("config") or {}
     reached = {
-        **version.connection(metadata, mirror.target, "target.cluster."),
-        **version.connection(metadata, mirror.source, "source.cluster."),
+        **version.connection(metadata, mirror["target"], "target.cluster."),
+        **version.connection(metadata, mirror["source"], "source.cluster."),
     }
     config = {**own, **reached} if version.clusters_override else {**reached, **own}
-    config |= {key: mirror.spec[field] for field, key in _PATTERNS.items() if field in mirror.spec}
+    config |= {key: mirror[field] for field, key in _PATTERNS.items() if field in mirror}
     for key, fields in version.exclusions.items():
         # The first of the fields that is set wins.
-        config |= dict([(key, mirror.spec[field]) for field in fields if field in mirror.spec][:1])
+        config |= dict([(key, mirror[field]) for field in fields if field in mirror][:1])
     return config | _additions(item["spec"], version, config)
 
 

@@ -28,10 +28,7 @@ _ANY_LIST = "/api/v1/events"
 
 
 class CachedReads(KubernetesApi):
-    """Answers a GET from memory until a write, or until a round begins after any object has changed.
-
-    The answers are shared and must not be changed.
-    """
+    """Answers a GET from memory until a write, or a round after a change. The answers are shared: never change them."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -95,7 +92,9 @@ class Operator:
         for item in mirror_makers:
             self._one(reference(item), partial(reconcile_mirror_maker, self.api, self.clusters, self.connectors, item))
         for (_, cluster), orphans in by_cluster.items():
-            self.connectors.not_ready(orphans, "NoConnectCluster", _no_cluster(cluster))
+            missing = "the label strimzi.io/cluster, which names the KafkaConnect, is missing"
+            told = f"there is no KafkaConnect {cluster} in this namespace" if cluster else missing
+            self.connectors.not_ready(orphans, "NoConnectCluster", told)
 
     def _reconcile(self, connect: ConnectResource, connectors: list[ConnectorResource]) -> None:
         rest = self.clusters.reconcile(connect)
@@ -124,9 +123,3 @@ class Operator:
         if complaint and complaint != self._last_complaint:
             log.warning("%s", complaint)
         self._last_complaint = complaint
-
-
-def _no_cluster(cluster: str) -> str:
-    if not cluster:
-        return "the label strimzi.io/cluster, which names the KafkaConnect, is missing"
-    return f"there is no KafkaConnect {cluster} in this namespace"

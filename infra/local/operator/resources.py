@@ -1,7 +1,4 @@
-"""Reads KafkaConnects and KafkaConnectors: their workers, and how these reach and log in to a Kafka cluster. Pure.
-
-The API server has validated the objects by their CRDs.
-"""
+"""Reads KafkaConnects and KafkaConnectors, which the API server has validated by their CRDs. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -7,7 +7,6 @@ Their owner is the KafkaConnect or KafkaMirrorMaker2, so the garbage collector d
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,7 @@ CONFIG_KEY = "kafka-connect.properties"
 
 
 def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, str]) -> list[Object]:
-    """ServiceAccount, Role and RoleBinding of the workers, their configuration and the certificates that they trust.
-
-    `trusted_certificates` are PEM, by key of the operator's Secret.
-    """
+    """Return the objects of the workers; `trusted_certificates` are PEM, by key of the operator's Secret."""
     name = connect.component_name
     items = [owned_object(connect, "v1", "ServiceAccount", name)]
     if connect.has_values_in_files:
@@ -173,47 +169,47 @@ def shows(pod: Object, *, ready: bool) -> bool:
     return [container.get("ready") for container in containers] == [ready]
 
 
-@dataclass(frozen=True)
-class WorkerPods:
-    """Raises ApiError if the API server does not answer, and, except in admit(), if it refuses."""
+def worker_pods(api: KubernetesApi, connect: ConnectResource) -> dict[int, Object]:
+    """Return the Pods of the workers of one resource, by index. Raises ApiError."""
+    selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
+    return pods_by_index(connect, api.list_all("v1", "Pod", label_selector=selector))
 
-    api: KubernetesApi
 
-    def of(self, connect: ConnectResource) -> dict[int, Object]:
-        """Return the Pods of the workers of one resource, by index."""
-        selector = f"{CLUSTER_LABEL}={connect.name},strimzi.io/name={connect.component_name}"
-        return pods_by_index(connect, self.api.list_all("v1", "Pod", label_selector=selector))
+def admit(api: KubernetesApi, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> Object | str:
+    """Create the worker's Pod. Return it if the worker may start, otherwise why not; the next round tries again.
 
-    def admit(self, connect: ConnectResource, index: int, digest: str, pod: Object | None) -> Object | str:
-        """Create the worker's Pod. Return it if the worker may start, otherwise why not; the next round tries again.
+    A Pod of another revision, or one whose port another process has taken, is deleted first, because neither its
+    resources nor its ports can be changed. Raises ApiError if the API server does not answer.
+    """
+    if pod is None:
+        port = free_port() if connect.metrics else None
+        try:
+            return api.apply(worker_pod(connect, index, digest, port))
+        except ApiError as error:
+            if error.unreachable:
+                raise
+            return error.message
+    port = port_of(pod)
+    if is_there(pod) and is_of_revision(pod, digest) and (port is None or is_free(port)):
+        return pod
+    api.delete(reference(pod))
+    return f"its Pod {pod['metadata']['name']} is being replaced"
 
-        A Pod of another revision, or one whose port another process has taken, is deleted first, because neither its
-        resources nor its ports can be changed.
-        """
-        if pod is None:
-            port = free_port() if connect.metrics else None
-            try:
-                return self.api.apply(worker_pod(connect, index, digest, port))
-            except ApiError as error:
-                if error.unreachable:
-                    raise
-                return error.message
-        port = port_of(pod)
-        if is_there(pod) and is_of_revision(pod, digest) and (port is None or is_free(port)):
-            return pod
-        self.api.delete(reference(pod))
-        return f"its Pod {pod['metadata']['name']} is being replaced"
 
-    def tidy(
-        self, connect: ConnectResource, replicas: int, pods: Mapping[int, Object], states: Mapping[int, WorkerState]
-    ) -> None:
-        """Delete the Pods that no worker needs, and write into the others whether their worker serves."""
-        for index in surplus(pods, replicas, states):
-            self.api.delete(reference(pods[index]))
-        for index, state in states.items():
-            pod, ready = pods.get(index), state is WorkerState.READY
-            if pod is not None and not shows(pod, ready=ready):
-                self.api.apply_status(reference(pod), pod_status(connect, pod, ready=ready))
+def tidy(
+    api: KubernetesApi,
+    connect: ConnectResource,
+    replicas: int,
+    pods: Mapping[int, Object],
+    states: Mapping[int, WorkerState],
+) -> None:
+    """Delete the Pods that no worker needs, and write into the others whether their worker serves. Raises ApiError."""
+    for index in surplus(pods, replicas, states):
+        api.delete(reference(pods[index]))
+    for index, state in states.items():
+        pod, ready = pods.get(index), state is WorkerState.READY
+        if pod is not None and not shows(pod, ready=ready):
+            api.apply_status(reference(pod), pod_status(connect, pod, ready=ready))
 
 
 TOKEN_LIFETIME_SECONDS = 24 * 3600
@@ -225,21 +221,6 @@ def cluster_entry(kubeconfig: Path) -> dict[str, Any]:
     document = yaml.load(kubeconfig.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     contexts, clusters = ({entry["name"]: entry for entry in document[kind]} for kind in ("contexts", "clusters"))
     return dict(clusters[contexts[document["current-context"]]["context"]["cluster"]]["cluster"])
-
-
-def worker_kubeconfig(cluster: Mapping[str, Any], namespace: str, token: str) -> str:
-    """Return a kubeconfig (JSON is YAML) for one service account."""
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "local", "cluster": dict(cluster)}],
-            "users": [{"name": "worker", "user": {"token": token}}],
-            "contexts": [{"name": "local", "context": {"cluster": "local", "user": "worker", "namespace": namespace}}],
-            "current-context": "local",
-        },
-        indent=2,
-    )
 
 
 def token_in(kubeconfig_text: str) -> str:

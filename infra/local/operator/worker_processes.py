@@ -125,16 +125,10 @@ class Runtime:
         return self.state_dir / "plugins"
 
     def class_path(self, kafka: Path, exported: Exported | None = None) -> tuple[Path, ...]:
-        """Return the jars of a worker. The JMX exporter holds other versions of classes that the reporter uses, so the
-        class path never holds both.
-        """
+        """Return the jars of a worker: never both the JMX exporter's and the reporter's, which hold other versions."""
         by_reporter = exported is not None and exported.rules is None
         jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
-
-    @property
-    def ledger(self) -> Path:
-        return self.state_dir / WORKERS
 
     @property
     def folders(self) -> Path:
@@ -150,11 +144,11 @@ _PORT = re.compile(r"^rest\.advertised\.port=(\d+)$", re.MULTILINE)
 
 
 class WorkerProcesses:
-    """All workers of all resources. Only stop_all() waits. Raises ValueError if the ledger is damaged."""
+    """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._ledger = Ledger(runtime.ledger, WorkerRecord)
+        self._ledger = Ledger(runtime.state_dir / WORKERS, WorkerRecord)
         for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)

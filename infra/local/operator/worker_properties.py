@@ -50,10 +50,7 @@ _ALLOW_LIST = (
 
 @dataclass(frozen=True)
 class Exported:
-    """Where one worker serves its metrics: a port of this machine.
-
-    With `rules`, the JMX exporter serves them; without, Strimzi's reporter.
-    """
+    """The port of a worker's metrics. With `rules` the JMX exporter serves them, and Strimzi's reporter without."""
 
     port: int
     rules: str | None = field(default=None, repr=False)

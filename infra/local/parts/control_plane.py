@@ -3,8 +3,9 @@
 import base64
 import json
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 import yaml
@@ -21,12 +22,8 @@ ADMIN = "kubernetes/admin"
 """The key of the administrator's token in the state's passwords."""
 
 CONTROLLERS = (
-    "namespace-controller",
-    "garbage-collector-controller",
-    "serviceaccount-controller",
-    "resourcequota-controller",
-    "job-controller",
-    "cronjob-controller",
+    *("namespace-controller", "garbage-collector-controller", "serviceaccount-controller"),
+    *("resourcequota-controller", "job-controller", "cronjob-controller"),
 )
 """Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job has
 a Pod."""
@@ -64,7 +61,7 @@ def apiserver_launch(site: StackFacts) -> Launch:
     signing = AUTHORITY.issue("service-accounts")
     tokens = paths.control_plane() / "tokens.csv"
     write_private(tokens, f'{site.passwords[ADMIN]},admin,admin,"system:masters"\n')
-    write_private(paths.kubeconfig(), kubeconfig(site.ports["kube-apiserver"], site.passwords[ADMIN]))
+    write_private(paths.kubeconfig(), admin_kubeconfig(site.ports["kube-apiserver"], site.passwords[ADMIN]))
     flags = {
         "bind-address": "127.0.0.1",
         "advertise-address": "127.0.0.1",
@@ -103,33 +100,30 @@ def controller_manager_launch(site: StackFacts) -> Launch:
     return Launch((site.artifacts.kube_controller_manager, *_flags(flags)), plain_environment())
 
 
-def kubeconfig(port: int, token: str) -> str:
-    """Return the administrator's kubeconfig as JSON, with the certificate and the token in it."""
+def admin_kubeconfig(port: int, token: str) -> str:
+    """Return the administrator's kubeconfig, with the certificate and the token in it."""
     authority = base64.b64encode(AUTHORITY.certificate.read_bytes()).decode("ascii")
-    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
+    return kubeconfig({"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}, "admin", token)
+
+
+def kubeconfig(cluster: Mapping[str, Any], user: str, token: str, **context: str) -> str:
+    """Return a kubeconfig (JSON is YAML) for one user of one cluster."""
     return json.dumps(
         {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "local",
-            "contexts": [{"name": "local", "context": {"cluster": "local", "user": "admin"}}],
-            "clusters": [{"name": "local", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": token}}],
+            "contexts": [{"name": "local", "context": {"cluster": "local", "user": user, **context}}],
+            "clusters": [{"name": "local", "cluster": dict(cluster)}],
+            "users": [{"name": user, "user": {"token": token}}],
         },
         indent=2,
     )
 
 
-def apply_crds(site: StackFacts) -> None:
-    """Apply Strimzi's definitions server-side."""
-    apply_definitions(site, site.artifacts.crds)
-
-
 def apply_definitions(site: StackFacts, files: Iterable[Path]) -> None:
-    """Apply these CustomResourceDefinitions, and wait until the API server serves them.
-
-    Uses plain HTTP: importing a Kubernetes client takes longer than a second `up` of a running stack.
-    """
+    """Apply these CustomResourceDefinitions, and wait until the API server serves them."""
+    # By plain HTTP: importing a Kubernetes client takes longer than a second `up` of a running stack.
     with api_client(site) as client:
         for file in files:
             _apply_crd(client, file.read_text(encoding="utf-8"))
@@ -205,12 +199,9 @@ KUBE_APISERVER = StackServer(
     "kube-apiserver",
     apiserver_launch,
     _apiserver_probe,
-    configure=apply_crds,
+    configure=lambda site: apply_definitions(site, site.artifacts.crds),
     ports=("kube-apiserver",),
 )
 KUBE_CONTROLLER_MANAGER = StackServer(
-    "kube-controller-manager",
-    controller_manager_launch,
-    _controller_manager_probe,
-    ports=("kube-controller-manager",),
+    "kube-controller-manager", controller_manager_launch, _controller_manager_probe, ports=("kube-controller-manager",)
 )

@@ -171,10 +171,7 @@ def _probe(site: StackFacts, alias: str) -> None:
 
 
 def _configure(region: Region) -> None:
-    """Create the SCRAM credentials and the ACLs that belong to no flow.
-
-    Through the Admin API: as arguments of `StorageTool format`, passwords would show in every list of processes.
-    """
+    """Create the SCRAM credentials, which must not be arguments of a process, and the ACLs that belong to no flow."""
     mechanism = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, SCRAM_ITERATIONS)
     wanted: list[UserScramCredentialAlteration] = [
         UserScramCredentialUpsertion(user.name, mechanism, user.password.encode()) for user in region.users.values()

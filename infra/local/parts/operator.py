@@ -5,7 +5,7 @@ import sys
 
 from components.contract.problems import CannotRunError
 from infra.local import paths
-from infra.local.operator.ledger import PODS, WORKERS, Ledger, PodRecord, Record, WorkerRecord
+from infra.local.operator.ledger import PODS, WORKERS, DamagedLedgerError, Ledger, PodRecord, Record, WorkerRecord
 from infra.local.parts.part import Launch, StackFacts, StackServer, plain_environment
 from infra.machine import paths as machine_paths
 
@@ -24,7 +24,7 @@ def _records(name: str, kind: type[Record]) -> list[Record]:
     file = paths.operator() / name
     try:
         return Ledger(file, kind).all()
-    except ValueError as error:
+    except DamagedLedgerError as error:
         raise CannotRunError(
             "state-damaged",
             f"the operator's list of {file.stem} cannot be read",
@@ -59,8 +59,4 @@ def _prepare(site: StackFacts) -> Launch:
     )
 
 
-def _probe(_: StackFacts) -> None:
-    """The operator has no endpoint to ask: it is ready once its process runs."""
-
-
-OPERATOR = StackServer("operator", _prepare, _probe, grace_seconds=75)
+OPERATOR = StackServer("operator", _prepare, grace_seconds=75)

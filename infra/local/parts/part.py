@@ -34,14 +34,14 @@ class Launch:
 class StackServer:
     """A server of the stack.
 
-    `prepare` writes its files and returns its command. `probe` raises NotYetError until the server answers.
-    `configure` sets up a server that answers, and can be repeated. A port in `fixed_ports` never changes, because
-    clients outside the stack know it.
+    `prepare` writes its files and returns its command. `probe` raises NotYetError until the server answers; without one
+    it is ready once its process runs. `configure` sets up a server that answers, and can be repeated. A port in
+    `fixed_ports` never changes, because clients outside the stack know it.
     """
 
     name: str
     prepare: Callable[[StackFacts], Launch]
-    probe: Callable[[StackFacts], None]
+    probe: Callable[[StackFacts], None] = lambda _: None
     configure: Callable[[StackFacts], None] | None = None
     ports: tuple[str, ...] = ()
     fixed_ports: tuple[str, ...] = ()
@@ -50,9 +50,8 @@ class StackServer:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Return an environment without the caller's KUBECONFIG, JAVA_TOOL_OPTIONS and the like, which could change a
-    part. With GOGC, the programs of Kubernetes may trade memory for processor time.
-    """
+    """Return an environment without the caller's KUBECONFIG, JAVA_TOOL_OPTIONS and the like, which could affect it."""
+    # With GOGC, the programs of Kubernetes may trade memory for processor time.
     kept = ("PATH", "HOME", "TMPDIR", "LANG", "TZ", "GOGC")
     return {**{name: os.environ[name] for name in kept if name in os.environ}, **more}
 

@@ -82,10 +82,7 @@ def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
 
 
 def stop_all(records: Iterable[ProcessRecord], grace_seconds: float) -> int:
-    """Stop the processes together, as `stop` does; returns how many were running.
-
-    Raises DeadlineError if the kernel does not end a killed process.
-    """
+    """Stop the processes together, as `stop` does, and return how many were running. Raises DeadlineError."""
     ours = [record for record in records if alive(record)]
 
     def expect_gone() -> None:

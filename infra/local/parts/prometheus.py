@@ -80,10 +80,6 @@ def _launch_operator(site: StackFacts) -> Launch:
     return Launch(command, plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"))
 
 
-def _probe_operator(_: StackFacts) -> None:
-    """It has no endpoint to ask: it is ready once its process runs."""
-
-
 PROMETHEUS = StackServer(_NAME, _launch, _probe, ports=(_NAME,))
-PROMETHEUS_OPERATOR = StackServer("prometheus-operator", _launch_operator, _probe_operator)
+PROMETHEUS_OPERATOR = StackServer("prometheus-operator", _launch_operator)
 PARTS = (PROMETHEUS, PROMETHEUS_OPERATOR)

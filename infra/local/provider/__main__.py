@@ -1,7 +1,4 @@
-"""Entry of the local Kubernetes provider: `python -m infra.local.provider --kubeconfig FILE [--patch-force]`.
-
-Prints its port, and serves until its standard input ends.
-"""
+"""Entry of the provider: `python -m infra.local.provider …` prints its port, and serves until its input ends."""
 
 import argparse
 import sys

@@ -1,7 +1,4 @@
-"""Compares the inputs of an object: which properties changed, and whether the object must be replaced. Pure.
-
-Decides as the real Kubernetes provider does. Source: pulumi-kubernetes provider/pkg/provider/diff.go.
-"""
+"""Compares an object's inputs as the real provider does. Source: pulumi-kubernetes provider/pkg/provider/diff.go."""
 
 import re
 from collections.abc import Iterator, Mapping

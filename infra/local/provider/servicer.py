@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
+from grpc import ServicerContext as Context
+from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc, status_pb2
+from pulumi.runtime.proto import provider_pb2 as pb
 
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.local.provider import manifests
@@ -39,87 +41,81 @@ class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
 
-    def Handshake(
-        self, request: provider_pb2.ProviderHandshakeRequest, context: grpc.ServicerContext
-    ) -> provider_pb2.ProviderHandshakeResponse:
-        return provider_pb2.ProviderHandshakeResponse()
+    def Handshake(self, request: pb.ProviderHandshakeRequest, context: Context) -> pb.ProviderHandshakeResponse:
+        return pb.ProviderHandshakeResponse()
 
-    def Attach(self, request: plugin_pb2.PluginAttach, context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Attach(self, request: plugin_pb2.PluginAttach, context: Context) -> empty_pb2.Empty:
         return empty_pb2.Empty()
 
-    def GetPluginInfo(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
+    def GetPluginInfo(self, request: empty_pb2.Empty, context: Context) -> plugin_pb2.PluginInfo:
         # The engine warns if a plugin is older than the package that the program uses.
         return plugin_pb2.PluginInfo(version=f"{metadata.version('pulumi-kubernetes')}+local")
 
-    def CheckConfig(
-        self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext
-    ) -> provider_pb2.CheckResponse:
+    def CheckConfig(self, request: pb.CheckRequest, context: Context) -> pb.CheckResponse:
         failures = [
-            provider_pb2.CheckFailure(property=name, reason="the local Kubernetes provider does not have this option")
+            pb.CheckFailure(property=name, reason="the local Kubernetes provider does not have this option")
             for name in sorted(set(request.news.fields) - HONOURED_OPTIONS)
         ]
-        return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
+        return pb.CheckResponse(inputs=request.news, failures=failures)
 
-    def DiffConfig(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
+    def DiffConfig(self, request: pb.DiffRequest, context: Context) -> pb.DiffResponse:
         # No option affects the objects, so none may replace the provider, which would replace every object.
         return _changes_response(compare(decode(request.old_inputs), decode(request.news)), may_replace=False)
 
-    def Configure(
-        self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
-    ) -> provider_pb2.ConfigureResponse:
+    def Configure(self, request: pb.ConfigureRequest, context: Context) -> pb.ConfigureResponse:
         # With acceptSecrets False, the engine sends plain values. It marks a value that comes back under the same
         # property as secret again, so this code cannot forget to.
         self._operations.resume()
-        return provider_pb2.ConfigureResponse(supportsPreview=True)
+        return pb.ConfigureResponse(supportsPreview=True)
 
-    def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:
+    def Check(self, request: pb.CheckRequest, context: Context) -> pb.CheckResponse:
         inputs = decode(request.news)
-        failures = [provider_pb2.CheckFailure(property=name, reason=why) for name, why in problems(inputs, request.urn)]
+        failures = [pb.CheckFailure(property=name, reason=why) for name, why in problems(inputs, request.urn)]
         if not failures:
             inputs = _answer(context, lambda: self._operations.with_namespace(inputs))
-        return provider_pb2.CheckResponse(inputs=encode(inputs), failures=failures)
+        return pb.CheckResponse(inputs=encode(inputs), failures=failures)
 
-    def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:
+    def Diff(self, request: pb.DiffRequest, context: Context) -> pb.DiffResponse:
         return _changes_response(compare(decode(request.old_inputs), decode(request.news)))
 
-    def Create(self, request: provider_pb2.CreateRequest, context: grpc.ServicerContext) -> provider_pb2.CreateResponse:
+    def Create(self, request: pb.CreateRequest, context: Context) -> pb.CreateResponse:
         inputs = decode(request.properties)
         if request.preview:
             planned = _answer(context, lambda: self._operations.preview_create(inputs))
-            return provider_pb2.CreateResponse(properties=encode(planned))
+            return pb.CreateResponse(properties=encode(planned))
         created = _answer(context, lambda: self._operations.create(inputs))
-        return provider_pb2.CreateResponse(id=reference(inputs).identifier, properties=encode(created))
+        return pb.CreateResponse(id=reference(inputs).identifier, properties=encode(created))
 
-    def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:
+    def Read(self, request: pb.ReadRequest, context: Context) -> pb.ReadResponse:
         inputs = decode(request.inputs) or kind_of_urn(request.urn)
         answer = _answer(context, lambda: self._operations.read(request.id, inputs))
         if answer is None:
-            return provider_pb2.ReadResponse(id="")
+            return pb.ReadResponse(id="")
         live_inputs, outputs = answer
-        return provider_pb2.ReadResponse(id=request.id, inputs=encode(live_inputs), properties=encode(outputs))
+        return pb.ReadResponse(id=request.id, inputs=encode(live_inputs), properties=encode(outputs))
 
-    def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:
+    def Update(self, request: pb.UpdateRequest, context: Context) -> pb.UpdateResponse:
         inputs = decode(request.news)
         if request.preview:
             planned = _answer(context, lambda: self._operations.preview_update(inputs))
-            return provider_pb2.UpdateResponse(properties=encode(planned))
+            return pb.UpdateResponse(properties=encode(planned))
         updated = _answer(context, lambda: self._operations.update(inputs), request.id, inputs)
-        return provider_pb2.UpdateResponse(properties=encode(updated))
+        return pb.UpdateResponse(properties=encode(updated))
 
-    def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Delete(self, request: pb.DeleteRequest, context: Context) -> empty_pb2.Empty:
         _answer(
             context,
             lambda: self._operations.delete(decode(request.properties), request.timeout or DEFAULT_DEADLINE_SECONDS),
         )
         return empty_pb2.Empty()
 
-    def Invoke(self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext) -> provider_pb2.InvokeResponse:
+    def Invoke(self, request: pb.InvokeRequest, context: Context) -> pb.InvokeResponse:
         context.abort(
             grpc.StatusCode.UNIMPLEMENTED,
             f"the local Kubernetes provider does not support functions, such as {request.tok}",
         )
 
-    def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:
+    def Cancel(self, request: empty_pb2.Empty, context: Context) -> empty_pb2.Empty:
         self._operations.cancel()
         return empty_pb2.Empty()
 
@@ -155,9 +151,7 @@ class _GrpcStatus(NamedTuple):
     trailing_metadata: tuple[tuple[str, bytes], ...]
 
 
-def _answer(
-    context: grpc.ServicerContext, call: Callable[[], T], identifier: str = "", inputs: Properties | None = None
-) -> T:
+def _answer(context: Context, call: Callable[[], T], identifier: str = "", inputs: Properties | None = None) -> T:
     try:
         return call()
     except NotReadyError as error:
@@ -166,13 +160,11 @@ def _answer(
         context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
 
 
-def _abort_keeping(
-    context: grpc.ServicerContext, error: NotReadyError, identifier: str, inputs: Properties
-) -> NoReturn:
+def _abort_keeping(context: Context, error: NotReadyError, identifier: str, inputs: Properties) -> NoReturn:
     """Fail, and tell the engine that the object exists; otherwise the next run would refuse the object as foreign."""
     detail = any_pb2.Any()
     detail.Pack(
-        provider_pb2.ErrorResourceInitFailed(
+        pb.ErrorResourceInitFailed(
             id=identifier, properties=encode(error.outputs), inputs=encode(inputs), reasons=[str(error)]
         )
     )
@@ -183,22 +175,21 @@ def _abort_keeping(
     raise AssertionError("abort_with_status raises")
 
 
-def _changes_response(changes: InputChanges, *, may_replace: bool = True) -> provider_pb2.DiffResponse:
+def _changes_response(changes: InputChanges, *, may_replace: bool = True) -> pb.DiffResponse:
     replacing = [change.path for change in changes.changes if change.replaces and may_replace]
     kinds = {
         change.path: f"{change.kind.name}_REPLACE" if change.path in replacing else change.kind.name
         for change in changes.changes
     }
-    some, none = provider_pb2.DiffResponse.DIFF_SOME, provider_pb2.DiffResponse.DIFF_NONE
-    return provider_pb2.DiffResponse(
+    some, none = pb.DiffResponse.DIFF_SOME, pb.DiffResponse.DIFF_NONE
+    return pb.DiffResponse(
         changes=some if changes.changes else none,
         replaces=replacing,
         diffs=list(kinds),
         deleteBeforeReplace=changes.delete_before_replace and may_replace,
         hasDetailedDiff=True,
         detailedDiff={
-            path: provider_pb2.PropertyDiff(kind=provider_pb2.PropertyDiff.Kind.Value(kind), inputDiff=True)
-            for path, kind in kinds.items()
+            path: pb.PropertyDiff(kind=pb.PropertyDiff.Kind.Value(kind), inputDiff=True) for path, kind in kinds.items()
         },
     )
 
@@ -215,10 +206,7 @@ GRACE_SECONDS = 30.0
 
 @contextmanager
 def serve(kubeconfig: Path, *, patch_force: bool = False) -> Iterator[int]:
-    """Serve the provider on a free loopback port while the context lasts, and yield the port.
-
-    With `patch_force` it takes over fields from other owners, as the real one does with enablePatchForce.
-    """
+    """Serve the provider on a free loopback port, and yield the port. `patch_force` is its option enablePatchForce."""
     with KubernetesApi(kubeconfig, field_manager=FIELD_MANAGER) as api:
         operations = Operations(api, patch_force=patch_force)
         size = [("grpc.max_receive_message_length", LONGEST_MESSAGE_BYTES)]

@@ -167,9 +167,7 @@ _TASK_POLL_SECONDS = 1.0
 
 
 def wait_until_ended(unended: Callable[[str], Sequence[int]], connectors: Sequence[str], seconds: float) -> None:
-    """Wait until no task of these connectors is left; `unended` gives the numbers of the remaining ones. Raises
-    DeadlineError after this many seconds, and what `unended` raises.
-    """
+    """Wait until `unended` returns no task for any of these connectors. Raises DeadlineError, and what it raises."""
 
     def probe() -> None:
         running = {name: tasks for name in connectors if (tasks := unended(name))}

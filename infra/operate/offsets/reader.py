@@ -1,11 +1,13 @@
 """Reads what a file of offsets is checked against, and what Connect has stored. Only reads."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from components.clients.errors import NoAnswerError
 from components.clients.reader import KafkaReader
+from components.clients.streams import KafkaRecord
 from components.contract.parameters import ClusterParameters, FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from components.flows.naming import storage_topic_name
@@ -50,10 +52,16 @@ class OffsetsReader:
 
     def known(self, connectors: Sequence[str]) -> Known:
         """Return what the clusters now hold for these connectors. Raises CannotRunError."""
-        try:
-            return self._known(connectors)
-        except NoAnswerError as error:
-            raise _unasked(error) from None
+        parameters, source = self.parameters, self.readers.of(self.parameters.source)
+        side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
+        with _answering():
+            topics = source.topics()
+            chosen = {topic: name for topic, name in self._connectors(topics).items() if name in connectors}
+            # Read before the ends of the logs: what is stored meanwhile would be after them.
+            stored = self.stored()
+            logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
+            syncs = read_syncs(parameters, self.readers.of(side))
+        return Known(self.source, parameters.start_from, topics, logs, chosen, stored, syncs)
 
     def moves(self, file: OffsetsFile, known: Known) -> list[OffsetChange]:
         """Return what a file changes. Raises ReplicationError with everything wrong in it, and CannotRunError."""
@@ -64,10 +72,8 @@ class OffsetsReader:
             return known.logs[partition].end if offset is None else offset
 
         wanted, unreadable = entries(file)
-        try:
+        with _answering():
             changes, not_storable = moves(wanted, known, at_time)
-        except NoAnswerError as error:
-            raise _unasked(error) from None
         if problems := [*unreadable, *mistakes(wanted, known), *not_storable]:
             raise ReplicationError(problems)
         return changes
@@ -86,10 +92,7 @@ class OffsetsReader:
 
     def stored(self) -> Stored:
         """Return the offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
-        try:
-            return self._stored()
-        except NoAnswerError as error:
-            raise _unasked(error) from None
+        return stored_offsets(self._records("offsets"), self.source)
 
     def unended(self, connector: str) -> list[int]:
         """Return the tasks of a connector that may still store offsets. Raises CannotRunError."""
@@ -101,22 +104,12 @@ class OffsetsReader:
 
     def _reports(self) -> list[tuple[bytes | None, bytes | None]]:
         """Return keys and values of the workers' status topic. Raises CannotRunError."""
-        topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
-        try:
-            read = self.readers.of(self.parameters.target).records(topic)
-        except NoAnswerError as error:
-            raise _unasked(error) from None
-        return [(record.key, record.value) for record in read]
+        return [(record.key, record.value) for record in self._records("status")]
 
-    def _known(self, connectors: Sequence[str]) -> Known:
-        parameters, source = self.parameters, self.readers.of(self.parameters.source)
-        side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
-        chosen = {topic: name for topic, name in self._connectors(source.topics()).items() if name in connectors}
-        # Read before the ends of the logs: what is stored meanwhile would be after them.
-        stored = self._stored()
-        logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
-        syncs = read_syncs(parameters, self.readers.of(side))
-        return Known(self.source, parameters.start_from, source.topics(), logs, chosen, stored, syncs)
+    def _records(self, purpose: Literal["offsets", "status"]) -> list[KafkaRecord]:
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, purpose)
+        with _answering():
+            return self.readers.of(self.parameters.target).records(topic)
 
     def _connectors(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the source connector that replicates each topic."""
@@ -124,16 +117,17 @@ class OffsetsReader:
         chosen = parts or [(self.parameters.topic_selection, self.places[0].name)]
         return {topic: name for topic in sorted(topics) for selection, name in chosen if topic in selection}
 
-    def _stored(self) -> Stored:
-        topic = storage_topic_name(self.flow.workers, self.flow.settings, "offsets")
-        return stored_offsets(self.readers.of(self.parameters.target).records(topic), self.source)
 
-
-def _unasked(error: NoAnswerError) -> CannotRunError:
-    return CannotRunError(
-        "kafka-not-asked",
-        str(error),
-        "a Kafka cluster of the flow",
-        "Offsets are checked against the source, and Connect stores them on the target.",
-        "correct this, and run the command again.",
-    )
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Raise CannotRunError if a cluster does not answer in the body."""
+    try:
+        yield
+    except NoAnswerError as error:
+        raise CannotRunError(
+            "kafka-not-asked",
+            str(error),
+            "a Kafka cluster of the flow",
+            "Offsets are checked against the source, and Connect stores them on the target.",
+            "correct this, and run the command again.",
+        ) from None

@@ -122,10 +122,7 @@ class Drill:
 
 
 def run(drill: Drill, say: Say) -> DrillRecord:
-    """Run a drill, and remove its group whatever happens.
-
-    Raises CannotRunError, NoAnswerError, and RefusedError for a flow that cannot be rehearsed now.
-    """
+    """Run a drill, and remove its group whatever happens. Raises CannotRunError, NoAnswerError and RefusedError."""
     flow, opened = drill.flow, drill.opened
     refuse_unsuited(flow, Mode.PLANNED)
     source, target = opened.reader(flow.source), opened.reader(flow.target)

@@ -11,8 +11,8 @@ from infra.local.operator.worker_objects import (
     cluster_entry,
     is_usable,
     token_in,
-    worker_kubeconfig,
 )
+from infra.local.parts.control_plane import kubeconfig
 
 
 def a_token(uid: str, expires: float) -> str:
@@ -30,7 +30,7 @@ def test_a_worker_gets_the_cluster_and_its_own_token(tmp_path: Path) -> None:
         "users": [{"name": "admin", "user": {"token": "admin-token"}}],
     }
     admin.write_text(json.dumps(document))
-    written = worker_kubeconfig(cluster_entry(admin), "mirror", "own-token")
+    written = kubeconfig(cluster_entry(admin), "worker", "own-token", namespace="mirror")
     assert token_in(written) == "own-token"
     assert json.loads(written)["clusters"] == [{"name": "local", "cluster": cluster}]
     assert "admin-token" not in written
