@@ -20,12 +20,10 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 T = TypeVar("T")
 
-REQUEST_SECONDS = 60.0
-"""How long Kafka may take to answer one request."""
-
-DEADLINE_SECONDS = 60.0
-"""How long a transient error may last."""
-
+#: How long Kafka may take to answer one request, and how long a transient error may last.
+REQUEST_SECONDS = DEADLINE_SECONDS = 60.0
+#: Codes of errors that go away by themselves. A broker answers UNKNOWN_TOPIC_OR_PART for a topic that it has just
+#: created. All of them are safe to repeat: a request with such an answer had no effect.
 TRANSIENT = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -38,9 +36,6 @@ TRANSIENT = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._WAIT_COORD,
 }
-"""Codes of errors that go away by themselves. A broker answers UNKNOWN_TOPIC_OR_PART for a topic that it has just
-created. All of them are safe to repeat: a request with such an answer had no effect.
-"""
 
 
 def retried(call: Callable[[], T], deadline_seconds: float = DEADLINE_SECONDS) -> T:

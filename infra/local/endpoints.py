@@ -17,8 +17,8 @@ ADMIN = "admin"
 MIRROR = "mirror"
 VALIDATOR = "validator"
 APP = "app"
+#: In this order: super user and broker; Connect and its connectors; the validation job; the traffic's clients.
 USERS = (ADMIN, MIRROR, VALIDATOR, APP)
-"""In this order: super user and broker; Connect and its connectors; the validation job; the traffic's clients."""
 
 
 def password_key(region: str, user: str) -> str:

@@ -10,25 +10,25 @@ def _inside(*names: str) -> Callable[[], Path]:
     return lambda: local_folder().joinpath(*names)
 
 
+#: The processes and ports of the stack; see state.py.
 state_file = _inside("state.json")
-"""The processes and ports of the stack; see state.py."""
+#: Locked while the stack starts or stops.
 lock_file = _inside("lock")
-"""Locked while the stack starts or stops."""
+#: One log file for each process.
 logs = _inside("logs")
-"""One log file for each process."""
+#: The data of etcd and the brokers.
 data = _inside("data")
-"""The data of etcd and the brokers."""
+#: The certificate authorities and the certificates that they issued.
 certificates = _inside("certificates")
-"""The certificate authorities and the certificates that they issued."""
+#: The configuration files of the API server.
 control_plane = _inside("control-plane")
-"""The configuration files of the API server."""
+#: The kubeconfig of the API server's administrator.
 kubeconfig = _inside("control-plane", "admin.kubeconfig")
-"""The kubeconfig of the API server's administrator."""
+#: The state of the stand-in for Strimzi's operator.
 operator = _inside("operator")
-"""The state of the stand-in for Strimzi's operator."""
+#: The configuration of Prometheus, made from what is deployed.
 prometheus = _inside("prometheus")
-"""The configuration of Prometheus, made from what is deployed."""
+#: The project, state and passphrase of Pulumi's engine.
 pulumi = _inside("pulumi")
-"""The project, state and passphrase of Pulumi's engine."""
+#: The parameters and reports of the validation job, by stack.
 validation = _inside("validation")
-"""The parameters and reports of the validation job, by stack."""

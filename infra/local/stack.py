@@ -127,9 +127,8 @@ def _failure(record: PartRecord, what: str) -> CannotRunError:
 
 
 CONTROL_PLANE = (control_plane.ETCD, control_plane.KUBE_APISERVER, control_plane.KUBE_CONTROLLER_MANAGER)
+#: All parts but those of monitoring, in order of dependency.
 PARTS: tuple[StackServer, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OPERATOR)
-"""All parts but those of monitoring, in order of dependency."""
-
 LOCK_SECONDS = 600.0
 
 

@@ -56,8 +56,8 @@ def _value(topic: str, number: int, size: int, chance: random.Random) -> bytes:
 T = TypeVar("T")
 FLUSH_SECONDS = CONSUME_SECONDS = 60.0
 
+#: An offset for each topic and partition.
 Positions = Mapping[tuple[str, int], int]
-"""An offset for each topic and partition."""
 
 
 def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping[str, str] | None = None) -> None:
@@ -217,6 +217,7 @@ class Example:
     groups: Mapping[str, tuple[tuple[str, ...], float]]
 
 
+#: For the stack `local`, whose flow selects neither the topic `audit` nor the group `reporting`.
 ORDERS = Example(
     topics={"orders": 3, "payments-cards": 2, "payments-refunds": 1, "audit": 1},
     groups={
@@ -226,22 +227,18 @@ ORDERS = Example(
         "reporting": (("orders", "audit"), 0.5),
     },
 )
-"""For the stack `local`, whose flow selects neither the topic `audit` nor the group `reporting`."""
-
+#: For each region of the stack `local-pair`.
 LEDGER = Example(topics={"ledger": 3}, groups={})
-"""For each region of the stack `local-pair`."""
-
+#: For the stack `local-split`.
 SALES = Example(
     topics={"sales-web": 2, "sales-stores": 1, "clicks": 3, "logs-app": 2},
     groups={"shop-stock": (("sales-web", "sales-stores"), 0.7), "shop-trends": (("clicks", "logs-app"), 0.5)},
 )
-"""For the stack `local-split`."""
-
+#: For the stack `local-mirrormaker2`.
 STOCK = Example(
     topics={"stock-levels": 2, "stock-moves": 1},
     groups={"warehouse-north": (("stock-levels", "stock-moves"), 0.7), "warehouse-south": (("stock-moves",), 1.0)},
 )
-"""For the stack `local-mirrormaker2`."""
 
 
 @dataclass(frozen=True)

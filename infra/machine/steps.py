@@ -15,12 +15,11 @@ from rich.status import Status
 from components.contract.problems import CannotRunError
 
 TICK_SECONDS = 1.0
+#: How often a line is printed if there is no terminal to update one in place.
 PLAIN_TICK_SECONDS = 30.0
-"""How often a line is printed if there is no terminal to update one in place."""
-
+#: A build or download that makes progress prints something more often. Maven waits for a stalled connection for half an
+#: hour, Go for ever.
 STALLED_SECONDS = 600.0
-"""A build or download that makes progress prints something more often. Maven waits for a stalled connection for half an
-hour, Go for ever."""
 
 
 class _Output:

@@ -67,6 +67,7 @@ PULUMI = GoTool(
     (f"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{versions.PULUMI_ENGINE}",),
     newer_minor_is_fine=True,
 )
+#: The generator of the Prometheus operator's definitions, for a local stack with monitoring.
 CONTROLLER_GEN = GoTool(
     "controller-gen",
     versions.CONTROLLER_GEN,
@@ -74,7 +75,6 @@ CONTROLLER_GEN = GoTool(
     "sigs.k8s.io/controller-tools/cmd/controller-gen",
     "--version",
 )
-"""The generator of the Prometheus operator's definitions, for a local stack with monitoring."""
 ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
 
 
@@ -117,10 +117,10 @@ def _version_of(program: Path, tool: GoTool) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = re.search(r"\d+\.\d+\.\d+", answer.stdout)
+    version = next(iter(re.findall(r"\d+\.\d+\.\d+", answer.stdout)), "")
     known.parent.mkdir(parents=True, exist_ok=True)
-    known.write_text(key + (match.group() if match else ""), encoding="utf-8")
-    return match.group() if match else None
+    known.write_text(key + version, encoding="utf-8")
+    return version or None
 
 
 def _build(tool: GoTool, console: Console) -> None:
@@ -175,7 +175,7 @@ CRD_GENERATOR = JarSet("crds", paths.SOURCES / "maven/crds/pom.xml", "Strimzi's 
 CRD_GENERATOR_V1BETA2 = JarSet(
     "crds-v1beta2",
     paths.SOURCES / "maven/crds-v1beta2/pom.xml",
-    "the API and CRD generator of the last Strimzi before v1",
+    "Strimzi's API and its CRD generator before v1",
 )
 SPARK = JarSet("spark", paths.PACKAGES / "spark/pom.xml", "Spark's Kafka source")
 

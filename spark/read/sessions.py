@@ -34,8 +34,8 @@ _ABOUT_PODS = re.compile(
 _STDERR = 2
 #: An object in Spark's JVM, as py4j shows it.
 JavaObject: TypeAlias = Any
+#: How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time.
 _WARNING = "WARNING: "
-"""How the JVM begins each warning about modules, which Spark's launcher chooses. Spark's own log begins with a time."""
 
 #: What Spark's log of this process said about executor pods, oldest first.
 log_of_pods: list[str] = []

@@ -30,7 +30,7 @@ from infra.local.operator.worker_processes import (
     WorkerState,
     next_steps,
 )
-from infra.local.operator.worker_properties import Exported, jvm_arguments, port_of
+from infra.local.operator.worker_properties import jvm_arguments, port_of
 from infra.local.parts.control_plane import kubeconfig
 from infra.local.state import write_private
 
@@ -213,9 +213,7 @@ class ConnectClusters:
                     if isinstance(admitted, str):
                         refused[index] = admitted
                         continue
-                    port = port_of(admitted)
-                    exported = None if port is None else Exported(port, wanted.rules)
-                    self.workers.start(key, index, wanted, exported)
+                    self.workers.start(key, index, wanted, port_of(admitted))
                 case Stop(index):
                     self.workers.stop(records[index])
         return refused

@@ -39,16 +39,15 @@ class PodRecord(OperatedProcess):
         return self.uid
 
 
+#: After this a worker is killed: one without READ on its offsets topic never ends by itself.
 STOP_GRACE_SECONDS = 15.0
-"""After this a worker is killed: one without READ on its offsets topic never ends by itself."""
+#: The same while there is no archive of a worker's classes: the first worker that ends writes it, which takes seconds.
+#: If it is killed meanwhile, every later worker starts slowly and tries again.
 _WRITING_SECONDS = 60.0
-"""The same while there is no archive of a worker's classes: the first worker that ends writes it, which takes seconds.
-If it is killed meanwhile, every later worker starts slowly and tries again.
-"""
 LONGEST_PAUSE_SECONDS = 30.0
 
+#: The namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of its workers' component.
 Component = tuple[str, str]
-"""The namespace of a KafkaConnect or KafkaMirrorMaker2, and the name of its workers' component."""
 
 
 class WorkerRecord(OperatedProcess):

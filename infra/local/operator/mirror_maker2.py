@@ -26,9 +26,8 @@ from infra.local.operator.resources import (
 from infra.local.operator.worker_properties import REPORTER, credentials, security_protocol, trust, uses_reporter
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
+#: Where the workers of 0.45 keep the passwords and key stores that connectors use.
 STORES = "/tmp/kafka/clusters"
-"""Where the workers of 0.45 keep the passwords and key stores that connectors use."""
-
 _V1BETA2_DEFAULTS = {
     "group.id": "mirrormaker2-cluster",
     "offset.storage.topic": "mirrormaker2-cluster-offsets",
@@ -185,15 +184,14 @@ VERSIONS = {
 
 _PACKAGE = "org.apache.kafka.connect.mirror"
 _PATTERNS = {"topicsPattern": "topics", "groupsPattern": "groups"}
+#: Fields that mean the same in the spec of a KafkaConnect.
 _WORKER_FIELDS = (
     *("replicas", "jvmOptions", "resources", "template", "version", "metricsConfig"),
     *resources.IGNORED_FIELDS,
 )
-"""Fields that mean the same in the spec of a KafkaConnect."""
-
 _TRACING = "io.opentelemetry.instrumentation.kafkaclients.v2_6.Tracing"
+#: Fields that add properties to every connector; these properties only work in a container.
 _FOR_CONTAINERS = ("rack", "tracing")
-"""Fields that add properties to every connector; these properties only work in a container."""
 
 
 def key_of(item: Object) -> tuple[str, str]:

@@ -23,8 +23,8 @@ from infra.local.operator.resources import (
     connector_resource,
 )
 
+#: Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache.
 _ANY_LIST = "/api/v1/events"
-"""Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache."""
 
 
 class CachedReads(KubernetesApi):

@@ -6,9 +6,8 @@ from typing import Any
 
 from infra.kubernetes.api import Object, Reference
 
+#: Key of the Secret into which the operator copies the certificates that the workers trust.
 TRUST_KEY = "ca.crt"
-"""Key of the Secret into which the operator copies the certificates that the workers trust."""
-
 _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-512": "SCRAM-SHA-512"}
 
 
@@ -104,10 +103,9 @@ def _authentication(spec: Object) -> Authentication | None:
     return UnsupportedLogin(kind)
 
 
+#: The served version that has the fields of both versions. Reading or writing an object through the other version would
+#: lose fields that only this one has. The fields of an object show in which version it was written.
 API_VERSION = "kafka.strimzi.io/v1beta2"
-"""The served version that has the fields of both versions. Reading or writing an object through the other version would
-lose fields that only this one has. The fields of an object show in which version it was written."""
-
 CLUSTER_LABEL = "strimzi.io/cluster"
 USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
 
@@ -252,13 +250,12 @@ class ConnectorResource:
         return f"{self.cluster}-{self.component.suffix}"
 
 
+#: Fields of a KafkaConnect that have no meaning or no effect outside containers.
 IGNORED_FIELDS = ("build", "externalConfiguration", "image", "jmxOptions", "logging", "plugins", "rack", "tracing")
-"""Fields of a KafkaConnect that have no meaning or no effect outside containers."""
-
 GROUP = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 V1_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+#: Properties of the workers' group, their fields in v1, and their defaults in v1beta2.
 _V1BETA2_GROUP = ("connect-cluster", "connect-cluster-configs", "connect-cluster-offsets", "connect-cluster-status")
-"""Properties of the workers' group, their fields in v1, and their defaults in v1beta2."""
 
 
 def connect_resource(item: Object) -> ConnectResource:

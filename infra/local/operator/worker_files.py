@@ -41,8 +41,8 @@ from infra.local.operator.worker_properties import (
     worker_properties,
 )
 
+#: The data of Secrets in base64, as the API server returns it, by name of the Secret.
 SecretData = Mapping[str, Mapping[str, str]]
-"""The data of Secrets in base64, as the API server returns it, by name of the Secret."""
 
 
 class InvalidSecretError(Exception):

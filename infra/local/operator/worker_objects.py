@@ -74,8 +74,8 @@ def owned_object(connect: ConnectResource, api_version: str, kind: str, name: st
 
 IMAGE = "local-process/kafka-connect"
 LOOPBACK = "127.0.0.1"
+#: Annotation with the digest of what the worker was started with; Strimzi uses it for its own digest of the Pod.
 REVISION = "strimzi.io/revision"
-"""Annotation with the digest of what the worker was started with; Strimzi uses it for its own digest of the Pod."""
 
 
 def pod_name(connect: ConnectResource, index: int) -> str:

@@ -20,7 +20,6 @@ from rich.console import Console
 from components.contract.problems import CannotRunError
 from infra.local.operator.ledger import WORKERS, Component, Ledger, WorkerRecord
 from infra.local.operator.worker_properties import (
-    Exported,
     agent,
     as_properties_file,
     in_folder,
@@ -124,10 +123,9 @@ class Runtime:
     def plugin_path(self) -> Path:
         return self.state_dir / "plugins"
 
-    def class_path(self, kafka: Path, exported: Exported | None = None) -> tuple[Path, ...]:
+    def class_path(self, kafka: Path, *, reporter: bool) -> tuple[Path, ...]:
         """Return the jars of a worker: never both the JMX exporter's and the reporter's, which hold other versions."""
-        by_reporter = exported is not None and exported.rules is None
-        jars = sorted(self.metrics_lib.glob("*.jar")) if by_reporter else []
+        jars = sorted(self.metrics_lib.glob("*.jar")) if reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
 
     @property
@@ -179,23 +177,26 @@ class WorkerProcesses:
         if not record.served:
             self._ledger.put(record.model_copy(update={"served": True, "failures": 0}))
 
-    def start(self, component: Component, index: int, wanted: WorkerSpec, exported: Exported | None = None) -> None:
-        """Start a worker with a new log; the previous log is kept beside it."""
+    def start(self, component: Component, index: int, wanted: WorkerSpec, metrics_port: int | None) -> None:
+        """Start a worker with a new log; the previous log is kept beside it.
+
+        It serves metrics at `metrics_port`: by the JMX exporter if there are rules for it, else by Strimzi's reporter.
+        """
         name = "/".join((*component, str(index)))
         previous = self._ledger.get(name)
         folder, stem = self.folder(component), f"worker-{index}"
         file, worker_log = folder / f"{stem}.properties", folder / f"{stem}.log"
         others = {record.port for record in self._ledger.all() if record.name != name}
-        port = _port(file, others | ({exported.port} if exported else set()))
+        port = _port(file, others | ({metrics_port} if metrics_port else set()))
         rules = folder / f"{stem}.metrics.yaml"
         local = on_one_machine(wanted.properties, port, self._runtime.plugin_path, self.files_folder(component))
-        write_private(file, as_properties_file(on_this_port(local, exported)))
-        if exported is not None and exported.rules is not None:
-            write_private(rules, exported.rules)
+        write_private(file, as_properties_file(on_this_port(local, metrics_port)))
+        if wanted.rules is not None:
+            write_private(rules, wanted.rules)
+        exporter = agent(self._runtime.metrics_lib, metrics_port, None if wanted.rules is None else rules)
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
-        exporter = agent(self._runtime.metrics_lib, exported, rules)
-        class_path = self._runtime.class_path(wanted.jars, exported)
+        class_path = self._runtime.class_path(wanted.jars, reporter=metrics_port is not None and not exporter)
         command: list[str | Path] = [
             self._runtime.jdk.java,
             *wanted.jvm,
@@ -215,7 +216,7 @@ class WorkerProcesses:
             index=index,
             digest=wanted.digest,
             port=port,
-            metrics_port=None if exported is None else exported.port,
+            metrics_port=metrics_port,
             archive=None if exporter else archive_file(self._runtime.jdk, MAIN_CLASS, *class_path),
             failures=previous.failures if previous and previous.digest == wanted.digest else 0,
         )
@@ -302,8 +303,8 @@ _OTHERS = {versions.KAFKA_4_3: toolchain.KAFKA_4_3}
 VERSIONS = (versions.KAFKA, *_OTHERS)
 
 _LOCK_SECONDS = 60.0
+#: How long to wait before fetching jars again after a failure: during a fetch no other resource is handled.
 RETRY_SECONDS = 60.0
-"""How long to wait before fetching jars again after a failure: during a fetch no other resource is handled."""
 
 
 @dataclass

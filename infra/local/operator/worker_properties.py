@@ -6,7 +6,6 @@ Source: Strimzi KafkaConnectConfigurationBuilder, AbstractConfiguration, KafkaCo
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,8 @@ _REPORTER_TYPE = "strimziMetricsReporter"
 _REPORTER_PREFIX = "prometheus.metrics.reporter."
 _LISTENER = f"{_REPORTER_PREFIX}listener"
 
+#: The name of the port of a worker's Pod at which Prometheus scrapes it.
 PORT_NAME = "tcp-prometheus"
-"""The name of the port of a worker's Pod at which Prometheus scrapes it."""
 
 #: The operator's own list for a KafkaConnect. Source: KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 _ALLOW_LIST = (
@@ -46,14 +45,6 @@ _ALLOW_LIST = (
     "jvm_.*",
     "process_.*",
 )
-
-
-@dataclass(frozen=True)
-class Exported:
-    """The port of a worker's metrics. With `rules` the JMX exporter serves them, and Strimzi's reporter without."""
-
-    port: int
-    rules: str | None = field(default=None, repr=False)
 
 
 def uses_reporter(config: Mapping[str, Any]) -> bool:
@@ -74,19 +65,18 @@ def reporter_properties(config: Mapping[str, Any], own: Mapping[str, str]) -> di
     }
 
 
-def on_this_port(properties: Mapping[str, str], exported: Exported | None) -> dict[str, str]:
+def on_this_port(properties: Mapping[str, str], metrics_port: int | None) -> dict[str, str]:
     """Return the properties with the address at which this worker's reporter listens, on loopback only."""
-    if exported is None or _LISTENER not in properties:
+    if metrics_port is None or _LISTENER not in properties:
         return dict(properties)
-    return {**properties, _LISTENER: f"http://127.0.0.1:{exported.port}"}
+    return {**properties, _LISTENER: f"http://127.0.0.1:{metrics_port}"}
 
 
-def agent(lib: Path, exported: Exported | None, rules: Path) -> list[str]:
+def agent(lib: Path, metrics_port: int | None, rules: Path | None) -> list[str]:
     """Return the options of a JVM that runs the JMX exporter with the rules in this file; none if it is not used."""
-    if exported is None or exported.rules is None:
+    if metrics_port is None or rules is None:
         return []
-    jar = lib / f"jmx_prometheus_javaagent-{versions.JMX_EXPORTER}.jar"
-    return [f"-javaagent:{jar}=127.0.0.1:{exported.port}:{rules}"]
+    return [f"-javaagent:{lib}/jmx_prometheus_javaagent-{versions.JMX_EXPORTER}.jar=127.0.0.1:{metrics_port}:{rules}"]
 
 
 def port_of(pod: Object) -> int | None:
@@ -124,8 +114,8 @@ _FORBIDDEN_PREFIXES = (
 _ALLOWED_KEYS = frozenset(
     {"ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"}
 )
+#: The operator takes only these properties of a custom authentication.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
-"""The operator takes only these properties of a custom authentication."""
 
 
 def worker_properties(connect: ConnectResource) -> dict[str, str]:
@@ -274,9 +264,8 @@ def _escaped(value: str, *, separators: bool = False) -> str:
 HEAP_MIB = 256
 LARGEST_HEAP_MIB = 512
 
+#: For little memory and a quick start, which matter more here than throughput.
 _FIXED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
-"""For little memory and a quick start, which matter more here than throughput."""
-
 _MIB = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1.0, "g": 1024.0, "t": 2.0**20}
 
 

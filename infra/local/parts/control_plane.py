@@ -18,15 +18,14 @@ from infra.local.state import write_private
 from infra.machine.waiting import NotYetError, wait_for
 
 AUTHORITY = Authority("kubernetes")
+#: The key of the administrator's token in the state's passwords.
 ADMIN = "kubernetes/admin"
-"""The key of the administrator's token in the state's passwords."""
-
+#: Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job has
+#: a Pod.
 CONTROLLERS = (
     *("namespace-controller", "garbage-collector-controller", "serviceaccount-controller"),
     *("resourcequota-controller", "job-controller", "cronjob-controller"),
 )
-"""Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job has
-a Pod."""
 
 
 def etcd_launch(site: StackFacts) -> Launch:

@@ -25,9 +25,6 @@ from infra.local.parts.processes import is_open
 from infra.local.state import write_private
 from infra.machine.waiting import NotYetError
 
-HEAP_MIB = 384
-SCRAM_ITERATIONS = 4096
-
 QUICK_AND_SMALL = {
     # With one node, every internal topic has one replica.
     "offsets.topic.replication.factor": "1",
@@ -60,18 +57,15 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
     admin = region.users[ADMIN]
     known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
     plain = f'{LOGIN_MODULES["PLAIN"]} required username="{admin.name}" password="{admin.password}" {known};'
-    listeners = {
-        "CLIENT": region.bootstrap_servers,
-        "TLS": region.tls_bootstrap_servers,
-        "CONTROLLER": f"127.0.0.1:{controller_port}",
-    }
+    controller = f"127.0.0.1:{controller_port}"
+    listeners = f"CLIENT://{region.bootstrap_servers},TLS://{region.tls_bootstrap_servers},CONTROLLER://{controller}"
     return {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "controller.quorum.voters": f"1@{listeners['CONTROLLER']}",
+        "controller.quorum.voters": f"1@{controller}",
         "controller.listener.names": "CONTROLLER",
-        "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
-        "advertised.listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+        "listeners": listeners,
+        "advertised.listeners": listeners,
         "listener.security.protocol.map": "CLIENT:SASL_SSL,TLS:SSL,CONTROLLER:SASL_SSL",
         "inter.broker.listener.name": "CLIENT",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
@@ -110,7 +104,7 @@ def kafka_part(alias: str) -> StackServer:
     )
 
 
-KAFKA_PARTS = tuple(kafka_part(alias) for alias in REGIONS)
+KAFKA_PARTS = tuple(map(kafka_part, REGIONS))
 
 
 def new_cluster_id() -> str:
@@ -135,7 +129,7 @@ def _prepare(site: StackFacts, alias: str) -> Launch:
     if not (log_dir / "meta.properties").exists():
         _format(site, alias, properties)
     lib = site.artifacts.connect_lib
-    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.Kafka", properties, heap_mib=HEAP_MIB)
+    command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.Kafka", properties, heap_mib=384)
     return Launch(command, plain_environment())
 
 
@@ -172,7 +166,7 @@ def _probe(site: StackFacts, alias: str) -> None:
 
 def _configure(region: Region) -> None:
     """Create the SCRAM credentials, which must not be arguments of a process, and the ACLs that belong to no flow."""
-    mechanism = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, SCRAM_ITERATIONS)
+    mechanism = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, iterations=4096)
     wanted: list[UserScramCredentialAlteration] = [
         UserScramCredentialUpsertion(user.name, mechanism, user.password.encode()) for user in region.users.values()
     ]

@@ -13,16 +13,14 @@ from pydantic import BaseModel, ConfigDict
 
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
+#: Creation times are relative to the boot time, which moves when the clock is set.
 CLOCK_TOLERANCE_SECONDS = 2.0
-"""Creation times are relative to the boot time, which moves when the clock is set."""
-
+#: How long the kernel may take to end a killed process.
 KILL_SECONDS = 10.0
-"""How long the kernel may take to end a killed process."""
-
+#: The processes that this process started. One that has ended must be reaped, or it would seem to be alive.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-"""The processes that this process started. One that has ended must be reaped, or it would seem to be alive."""
+#: Exit codes of those that were reaped.
 _exit_codes: dict[int, int] = {}
-"""Exit codes of those that were reaped."""
 
 
 class ProcessRecord(BaseModel):
@@ -147,8 +145,8 @@ def _reap(pid: int) -> None:
         del _children[pid]
 
 
+#: Below the kernel's range for outgoing connections, which could take the port of a stopped part.
 FIRST, LAST = 20000, 32000
-"""Below the kernel's range for outgoing connections, which could take the port of a stopped part."""
 
 
 def is_free(port: int) -> bool:

@@ -16,9 +16,8 @@ from infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, p
 from infra.local.prometheus.configuration import CONFIG_FILE, write_files
 from infra.machine import paths as machine_paths
 
+#: The namespace that exists on a stack with Prometheus, for what a topology's `monitoring` deploys.
 NAMESPACE = "monitoring"
-"""The namespace that exists on a stack with Prometheus, for what a topology's `monitoring` deploys."""
-
 _NAME = "prometheus"
 
 

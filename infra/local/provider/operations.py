@@ -71,8 +71,8 @@ def _is_taken_over(entry: Mapping[str, Any]) -> bool:
     return any(manager.startswith(begins) and operation == written for begins, written in _TAKEN_OVER)
 
 
+#: For a deletion, unless the resource has a custom timeout.
 DEFAULT_DEADLINE_SECONDS = 300.0
-"""For a deletion, unless the resource has a custom timeout."""
 
 
 class OperationError(Exception):

@@ -31,8 +31,8 @@ from infra.local.provider.operations import (
 
 T = TypeVar("T")
 
+#: Options that an explicit provider may have; they have no effect, because serve() decides where to connect.
 HONOURED_OPTIONS = frozenset({"kubeconfig", "context", "cluster", "enableServerSideApply", "version"})
-"""Options that an explicit provider may have; they have no effect, because serve() decides where to connect."""
 
 
 class KubernetesProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -194,14 +194,12 @@ def _changes_response(changes: InputChanges, *, may_replace: bool = True) -> pb.
     )
 
 
+#: More than the engine runs at once (16 by default on a large machine): one that waits must not block another.
 THREADS = 32
-"""More than the engine runs at once (16 by default on a large machine): one that waits must not block another."""
-
+#: The limit that Pulumi's own plugins set.
 LONGEST_MESSAGE_BYTES = 400 * 1024 * 1024
-"""The limit that Pulumi's own plugins set."""
-
+#: How long started operations may take at shutdown: an existing object must get into Pulumi's state.
 GRACE_SECONDS = 30.0
-"""How long started operations may take at shutdown: an existing object must get into Pulumi's state."""
 
 
 @contextmanager

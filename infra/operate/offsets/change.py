@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from components.contract.problems import CannotRunError, RefusedError
@@ -119,23 +118,17 @@ def refuse(request: StateRequest, places: Sequence[ConnectorPlace], live: Mappin
                 raise RefusedError("state-of-another", what, str(place.resource), why, remedy)
             continue
         if pending(body) or CONNECTOR in _annotations(body):
+            asked = f"the annotation `{CONNECTOR}` of an earlier request is still on"
+            why = "It would name the connector of the next request."
             if pending(body):
                 asked = f"the request `{OFFSETS}: {_annotations(body)[OFFSETS]}` is still pending on"
                 why = "It was not carried out. The operator tries it again as soon as the connector stops."
-            else:
-                asked = f"the annotation `{CONNECTOR}` of an earlier request is still on"
-                why = "It would name the connector of the next request."
             keys = " ".join(f"{key}-" for key in (OFFSETS, CONNECTOR) if key in _annotations(body))
             raise _refused(place, "offsets-armed", asked, why, keys)
         if wanted_state(body, place) == "paused":
-            what, why = (
-                f"{place.name} is paused",
-                "Setting offsets stops the connector, which would end the pause.",
-            )
-            remedy = (
-                f"stop it first with `replicate stop {request.stack} {request.flow} --connector '{place.name}'`, or "
-                "resume it."
-            )
+            what, why = f"{place.name} is paused", "Setting offsets stops the connector, which would end the pause."
+            command = f"replicate stop {request.stack} {request.flow} --connector '{place.name}'"
+            remedy = f"stop it first with `{command}`, or resume it."
             raise RefusedError("connector-paused", what, str(place.resource), why, remedy)
 
 
@@ -262,11 +255,10 @@ class Run:
             ) from error
 
     def _change(self, places: Sequence[ConnectorPlace], changes: Sequence[OffsetChange]) -> Sequence[OffsetChange]:
-        by_connector = {name: list(batch) for name, batch in groupby(sorted(changes, key=_name), key=_name)}
         for place in places:
-            if place.name in by_connector:
+            if own := [change for change in changes if change.connector == place.name]:
                 self.say(f"changing the offsets of {place.name}")
-                self._ask(place, by_connector[place.name])
+                self._ask(place, own)
         stored = self.reader.stored()
         wrong = [change for change in changes if stored.get((change.connector, change.partition)) != change.stored]
         if wrong:
@@ -329,6 +321,10 @@ class Run:
             raise CannotRunError("left-stopped", what, "the stack's cluster", why, "run the command again.") from error
 
 
+def _state_patch(request: StateRequest, place: ConnectorPlace, live: Object) -> Sequence[Object]:
+    return planned(request, [place], {place.resource: live})[0].patch
+
+
 def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[ConnectorPlace]:
     """Return the connectors on which an interrupted call left something."""
     live = read_live(api, places)
@@ -337,14 +333,6 @@ def left_behind(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> list[Co
         for place in places
         if interrupted(place, live[place.resource]) or names_our_file(place, live[place.resource])
     ]
-
-
-def _state_patch(request: StateRequest, place: ConnectorPlace, live: Object) -> Sequence[Object]:
-    return planned(request, [place], {place.resource: live})[0].patch
-
-
-def _name(change: OffsetChange) -> str:
-    return change.connector
 
 
 def _not_acting(places: Sequence[ConnectorPlace], what: str) -> CannotRunError:

@@ -109,23 +109,21 @@ def _unreadable(file: OffsetsFile, what: str) -> CannotRunError:
 
 def _mistakes(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Iterator[Problem]:
     if unknown := [key for key in values if key not in KEYS]:
-        yield from (_unknown_key(file, line, key) for key in unknown)
+        known = ", ".join(f"`{name}`" for name in KEYS)
+        for key in unknown:
+            similar = nearest(key, KEYS)
+            remedy = f"write `{similar}`." if similar else f"use only {known}."
+            why = f"An entry has the keys {known}."
+            yield file.problem(line, "unknown-key", f"there is no key `{key}`", why, remedy)
         return
     if not values.get("topic"):
         yield file.problem(line, "no-topic", "`topic` is missing", "Every offset belongs to a topic.", "add `topic`.")
     given = [key for key in ("offset", "time") if key in values]
     if len(given) != 1:
         what = "`offset` and `time` are both set" if given else "neither `offset` nor `time` is set"
-        yield file.problem(
-            line, "no-position", what, ("An entry gives the place to continue in exactly one way."), "set exactly one."
-        )
+        why = "An entry gives the place to continue in exactly one way."
+        yield file.problem(line, "no-position", what, why, "set exactly one.")
     yield from _mistaken_values(file, line, values)
-
-
-def _unknown_key(file: OffsetsFile, line: int, key: str) -> Problem:
-    similar, known = nearest(key, KEYS), ", ".join(f"`{name}`" for name in KEYS)
-    remedy = f"write `{similar}`." if similar else f"use only {known}."
-    return file.problem(line, "unknown-key", f"there is no key `{key}`", f"An entry has the keys {known}.", remedy)
 
 
 def _mistaken_values(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Iterator[Problem]:
@@ -138,13 +136,10 @@ def _mistaken_values(file: OffsetsFile, line: int, values: Mapping[str, str]) ->
         why = "It is the offset of the next record to replicate. Offsets count from 0."
         yield file.problem(line, "invalid-offset", what, why, "write a number, `earliest` or `latest`.")
     elif offset is not None and offset.isdecimal() and partition is None:
-        what, why = (
-            f"offset {offset} is for a whole topic",
-            ("The same offset means a different record in each partition."),
-        )
-        yield file.problem(
-            line, "no-partition", what, why, "add `partition`, or write `earliest`, `latest` or a `time`."
-        )
+        what = f"offset {offset} is for a whole topic"
+        why = "The same offset means a different record in each partition."
+        remedy = "add `partition`, or write `earliest`, `latest` or a `time`."
+        yield file.problem(line, "no-partition", what, why, remedy)
     if time is not None and _time_ms(time) is None:
         what, why = f"time `{time}` is not a point in time", "A time without a time zone is ambiguous."
         yield file.problem(line, "invalid-time", what, why, "write it like `2026-01-31T02:10:00Z`.")

@@ -48,9 +48,8 @@ def count(
     move: NewPosition,
     source_log: OffsetRange,
 ) -> RecordCount:
-    """Read from the group's position to the end, and compare with the records that the group has not consumed.
-
-    `source_log` ends where the drill began: later records are not expected. Raises NoAnswerError.
+    """Read from the group's position to the end, and compare with the records before the end of `source_log` that the
+    group has not consumed. Raises NoAnswerError.
     """
     isolation = flow.exactly_once
     end = target.logs([move.target], committed=isolation)[move.target].end
@@ -123,20 +122,19 @@ class Drill:
 
 def run(drill: Drill, say: Say) -> DrillRecord:
     """Run a drill, and remove its group whatever happens. Raises CannotRunError, NoAnswerError and RefusedError."""
-    flow, opened = drill.flow, drill.opened
-    refuse_unsuited(flow, Mode.PLANNED)
-    source, target = opened.reader(flow.source), opened.reader(flow.target)
+    refuse_unsuited(drill.flow, Mode.PLANNED)
     say("removing what an earlier drill left")
     drill.remove_group()
     try:
-        return _rehearsed(drill, source, target, say)
+        return _rehearsed(drill, say)
     finally:
         say("removing the group of the drill")
         drill.remove_group()
 
 
-def _rehearsed(drill: Drill, source: KafkaReader, target: KafkaReader, say: Say) -> DrillRecord:
+def _rehearsed(drill: Drill, say: Say) -> DrillRecord:
     flow, group = drill.flow, drill.group
+    source, target = drill.opened.reader(flow.source), drill.opened.reader(flow.target)
     with drill.timed("group"):
         logs = _logs(flow, source, target)
         chosen = {partition: max(log.start, log.end - drill.records) for partition, log in logs.items() if log.size}

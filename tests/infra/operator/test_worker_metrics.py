@@ -7,7 +7,7 @@ import pytest
 
 from infra.local.operator.worker_objects import worker_pod
 from infra.local.operator.worker_processes import Runtime
-from infra.local.operator.worker_properties import Exported, agent, on_this_port, port_of, worker_properties
+from infra.local.operator.worker_properties import agent, on_this_port, port_of, worker_properties
 from infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
@@ -48,15 +48,15 @@ def test_without_the_reporter_no_property_is_added(spec: dict[str, Any]) -> None
 
 def test_the_local_reporter_listens_on_loopback_at_the_workers_own_port() -> None:
     properties = worker_properties(a_connect(metricsConfig=BY_REPORTER))
-    local = on_this_port(properties, Exported(20_001))
+    local = on_this_port(properties, 20_001)
     assert local["prometheus.metrics.reporter.listener"] == "http://127.0.0.1:20001"
     assert {key for key in local if local[key] != properties[key]} == {"prometheus.metrics.reporter.listener"}
 
 
 def test_the_jmx_exporter_listens_on_loopback_and_starts_only_with_rules() -> None:
-    (option,) = agent(Path("/lib"), Exported(20_001, "rules: []"), Path("/rules.yaml"))
+    (option,) = agent(Path("/lib"), 20_001, Path("/rules.yaml"))
     assert option == "-javaagent:/lib/jmx_prometheus_javaagent-1.0.1.jar=127.0.0.1:20001:/rules.yaml"
-    assert agent(Path("/lib"), Exported(20_001), Path("/rules.yaml")) == []
+    assert agent(Path("/lib"), 20_001, None) == []
     assert agent(Path("/lib"), None, Path("/rules.yaml")) == []
 
 
@@ -79,5 +79,5 @@ def test_only_a_worker_with_the_reporter_has_it_in_its_class_path(tmp_path: Path
         (tmp_path / name).touch()
     runtime, kafka = Runtime(Jdk(tmp_path, 21), tmp_path, tmp_path, tmp_path), Path("/kafka")
     jars = kafka / "*"
-    assert runtime.class_path(kafka) == runtime.class_path(kafka, Exported(20_001, "rules: []")) == (jars,)
-    assert runtime.class_path(kafka, Exported(20_001)) == (jars, tmp_path / "client-metrics-reporter-0.3.0.jar")
+    assert runtime.class_path(kafka, reporter=False) == (jars,)
+    assert runtime.class_path(kafka, reporter=True) == (jars, tmp_path / "client-metrics-reporter-0.3.0.jar")
