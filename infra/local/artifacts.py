@@ -158,7 +158,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 COLD_BUILD_SECONDS = 3600.0
-_JARS = (toolchain.CONNECT, toolchain.CONFIG_PROVIDER, toolchain.METRICS)
+_JARS = (toolchain.CONNECT, toolchain.CONFIG_PROVIDER, toolchain.METRICS, toolchain.SPARK)
 
 
 @dataclass(frozen=True)
@@ -182,22 +182,10 @@ def ensure(console: Console) -> Artifacts:
     with exclusive(machine_paths.build_lock(), console, "building the local stack's parts", COLD_BUILD_SECONDS):
         jdk = find_jdk()
         # Jars first: they take seconds, so a missing Maven shows before minutes of compiling.
-        jars = {jar_set: ensure_jars(jar_set, jdk, console) for jar_set in _JARS}
+        connect, config_provider, metrics, spark = (ensure_jars(jars, jdk, console) for jars in _JARS)
         crds = ensure_crds(jdk, console)
-        spark_lib = ensure_jars(toolchain.SPARK, jdk, console)
-        etcd, apiserver, controller_manager, pulumi = (ensure_go_tool(tool, console) for tool in toolchain.ALL)
-        return Artifacts(
-            jdk=jdk,
-            etcd=etcd,
-            kube_apiserver=apiserver,
-            kube_controller_manager=controller_manager,
-            pulumi=pulumi,
-            connect_lib=jars[toolchain.CONNECT],
-            config_provider_lib=jars[toolchain.CONFIG_PROVIDER],
-            metrics_lib=jars[toolchain.METRICS],
-            spark_lib=spark_lib,
-            crds=crds,
-        )
+        etcd, apiserver, manager, pulumi = (ensure_go_tool(tool, console) for tool in toolchain.ALL)
+        return Artifacts(jdk, etcd, apiserver, manager, pulumi, connect, config_provider, metrics, spark, crds)
 
 
 _TYPES = "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"

@@ -67,13 +67,11 @@ class PodPlan:
     volumes: Mapping[str, Object]
     mounts: Mapping[str, str]
 
-    @property
-    def refused(self) -> NotRunError | None:
-        """Return why the stand-in does not run it; None if it does."""
-        if tuple(self.container.get("command") or ()) in _COMMANDS:
-            return None
-        known = " and ".join(f"`{' '.join(command)}`" for command in _COMMANDS)
-        return NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
+    def refuse_others(self) -> None:
+        """Raise NotRunError for a command that the stand-in does not run."""
+        if tuple(self.container.get("command") or ()) not in _COMMANDS:
+            known = " and ".join(f"`{' '.join(command)}`" for command in _COMMANDS)
+            raise NotRunError("CreateContainerError", f"this stand-in for a kubelet runs only {known}")
 
     @property
     def needed(self) -> tuple[Reference, ...]:
@@ -274,8 +272,7 @@ class Kubelet:
 
     def _start(self, pod: Object, plan: PodPlan) -> None:
         try:
-            if plan.refused is not None:
-                raise plan.refused
+            plan.refuse_others()
             objects = {reference: item for reference in plan.needed if (item := self.api.get(reference)) is not None}
             folder = self.processes.folder(f"{plan.namespace}/{plan.name}")
             files = dict(plan.files(objects, folder))

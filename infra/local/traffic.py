@@ -110,11 +110,10 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
         if error is not None:
             failures.append(error)
 
+    headers = list(record.headers)
     while True:
         try:
-            producer.produce(
-                topic, record.value, record.key, partition, on_delivery=delivered, headers=list(record.headers)
-            )
+            producer.produce(topic, record.value, record.key, partition, on_delivery=delivered, headers=headers)
         except BufferError:
             producer.poll(1)
         else:
@@ -159,13 +158,13 @@ def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], 
     consumer = Consumer({**region.client_config(APP), "group.id": "unused"})
     wanted = tuple(topics)
 
-    def end(topic: str, partition: int) -> int:
-        return consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=REQUEST_SECONDS)[1]
-
     def ends() -> dict[tuple[str, int], int]:
         known = consumer.list_topics(timeout=REQUEST_SECONDS).topics
-        places = [(topic, partition) for topic in wanted for partition in known[topic].partitions]
-        return {place: end(*place) for place in places}
+        places = [TopicPartition(topic, partition) for topic in wanted for partition in known[topic].partitions]
+        return {
+            (place.topic, place.partition): consumer.get_watermark_offsets(place, timeout=REQUEST_SECONDS)[1]
+            for place in places
+        }
 
     try:
         return _asked("read end offsets", region, ends)

@@ -194,9 +194,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
     offset of the first record. Columns looped, aside and filtered count the records that the other columns leave out;
     low_aside and high_aside are the digest of those set aside. oldest_ms and newest_ms are times.
     """
-    compared = F.col("role") == COMPARED
-    time_ms = F.when(compared, F.col("time_ms"))
-    aside = F.col("role") == ASIDE
+    compared, aside = F.col("role") == COMPARED, F.col("role") == ASIDE
     low_half, high_half = F.col("digest").bitwiseAND(F.lit(LOW_HALF)), F.shiftrightunsigned("digest", 32)
     low, high = F.when(compared, low_half).otherwise(0), F.when(compared, high_half).otherwise(0)
     offset = F.when(compared, F.col("offset"))
@@ -207,7 +205,7 @@ def partition_sums(digests: DataFrame) -> DataFrame:
             high.alias("high"),
             F.when(aside, low_half).otherwise(0).alias("low_aside"),
             F.when(aside, high_half).otherwise(0).alias("high_aside"),
-            time_ms.alias("time_ms"),
+            F.when(compared, F.col("time_ms")).alias("time_ms"),
             offset.alias("offset"),
             _placed(low, offset).alias("low_placed"),
             _placed(high, offset).alias("high_placed"),
@@ -215,17 +213,11 @@ def partition_sums(digests: DataFrame) -> DataFrame:
         .groupBy("topic", "partition")
         .agg(
             F.count(F.when(compared, 1)).alias("records"),
-            F.sum("low").alias("low"),
-            F.sum("high").alias("high"),
-            F.count(F.when(F.col("role") == LOOPED, 1)).alias("looped"),
-            F.count(F.when(F.col("role") == ASIDE, 1)).alias("aside"),
-            F.count(F.when(F.col("role") == FILTERED, 1)).alias("filtered"),
-            F.sum("low_aside").alias("low_aside"),
-            F.sum("high_aside").alias("high_aside"),
+            *(F.count(F.when(F.col("role") == role, 1)).alias(role) for role in (LOOPED, ASIDE, FILTERED)),
+            *(F.sum(name).alias(name) for name in ("low", "high", "low_aside", "high_aside")),
+            *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("low_placed", "high_placed")),
             F.min("time_ms").alias("oldest_ms"),
             F.max("time_ms").alias("newest_ms"),
-            F.coalesce(F.sum("low_placed"), F.lit(0)).alias("low_placed"),
-            F.coalesce(F.sum("high_placed"), F.lit(0)).alias("high_placed"),
             F.min("offset").alias("first"),
         )
     )

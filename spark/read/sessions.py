@@ -41,7 +41,7 @@ _WARNING = "WARNING: "
 log_of_pods: list[str] = []
 
 
-def start_jvm(settings: Mapping[str, str]) -> None:
+def _start_jvm(settings: Mapping[str, str]) -> None:
     """Start the JVM with the session's settings, unless this process has one already."""
     if SparkContext._gateway is not None:
         return
@@ -55,9 +55,8 @@ def start_jvm(settings: Mapping[str, str]) -> None:
         # It ends with the JVM.
         relay.join()
         if refusals:
-            raise refused(
-                refusals[0], settings.get("spark.master", ""), "Spark's JVM ended before a session began."
-            ) from None
+            why = "Spark's JVM ended before a session began."
+            raise refused(refusals[0], settings.get("spark.master", ""), why) from None
         raise
     SparkContext._ensure_initialized(gateway=gateway)
 
@@ -107,11 +106,10 @@ def await_executors(spark: SparkSession, conf: Mapping[str, str], deadline_secon
 
     if not wait_until(joined, deadline_seconds):
         reasons = dict.fromkeys(_reasons(_pods(_namespace(conf), str(context.applicationId))))
-        raise executors_missing("; ".join(reasons or log_of_pods[-1:]) or _NO_POD, conf)
+        raise _executors_missing("; ".join(reasons or log_of_pods[-1:]) or _NO_POD, conf)
 
 
-def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
-    """Return the error of a session that has no executor."""
+def _executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
     return CannotRunError(
         "executors-missing",
         f"Spark has no executor: {why}",
@@ -125,7 +123,7 @@ def executors_missing(why: str, conf: Mapping[str, str]) -> CannotRunError:
 def lost_executors(conf: Mapping[str, str]) -> CannotRunError:
     """Return the error of a session that Spark ended, or did not start, after `log_of_pods` said why."""
     # The first refusal by Kubernetes says more than Spark's last message, which only counts failures.
-    return executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
+    return _executors_missing("; ".join(dict.fromkeys((log_of_pods[0], log_of_pods[-1]))), conf)
 
 
 def _namespace(conf: Mapping[str, str]) -> str:
@@ -222,9 +220,9 @@ class Spark:
     If starting it raises a CannotRunError, every later request raises the same error, because a start may take minutes.
     """
 
-    def __init__(self, start: Callable[[], SparkSession]) -> None:
+    def __init__(self, start: Callable[[], SparkSession], session: SparkSession | None = None) -> None:
         self._start = start
-        self._session: SparkSession | None = None
+        self._session = session
         self._failure: CannotRunError | None = None
 
     @property
@@ -283,9 +281,7 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
     running = SparkSession.getActiveSession()
     if running is not None:
         # Its creator stops it.
-        jvm = Spark(lambda: running)
-        _ = jvm.session
-        yield jvm
+        yield Spark(lambda: running, running)
         return
 
     def start() -> SparkSession:
@@ -349,7 +345,7 @@ def _start_own_jvm(options: SessionOptions) -> None:
     if options.local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     with _needs_java():
-        start_jvm(settings_of(options, submitted=False))
+        _start_jvm(settings_of(options, submitted=False))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from infra.operate.connectors.changes import StateRequest, connector_places, pla
 from infra.operate.connectors.operator import carry_out, cluster_of, read_live
 from infra.stack.session import OpenStack
 from infra.stack.settings import read_settings, stack_file
-from spark.documents import chosen_flows
+from spark.command_line import chosen_flows
 from spark.job import Options, run
 from tests.local.flows import Deployed
 from tests.local.observed import Watch

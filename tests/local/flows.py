@@ -22,7 +22,7 @@ from infra.review.live_comparison import compare_with_cluster
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, stack_file
 from spark.checks.heartbeats import Observer, check_heartbeats
-from spark.documents import chosen_flows
+from spark.command_line import chosen_flows
 from spark.job import Options, run
 from spark.read.credentials import resolver
 from spark.read.flows import open_flow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.contract.problems import CannotRunError
-from spark.documents import chosen_flows, parse_document, read_document
+from spark.command_line import chosen_flows, parse_document, read_document
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 
 A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*"]}

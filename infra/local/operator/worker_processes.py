@@ -31,7 +31,7 @@ from infra.local.parts.processes import free_port, is_free
 from infra.local.state import write_private
 from infra.machine import paths, toolchain, versions
 from infra.machine.jdk import Jdk, archive_file, class_archive
-from infra.machine.toolchain import JarSet, ensure_jars
+from infra.machine.toolchain import ensure_jars
 from infra.machine.waiting import exclusive
 
 
@@ -302,7 +302,6 @@ def _port(file: Path, taken: set[int]) -> int:
 _OTHERS = {versions.KAFKA_4_3: toolchain.KAFKA_4_3}
 VERSIONS = (versions.KAFKA, *_OTHERS)
 
-_LOCK_SECONDS = 60.0
 #: How long to wait before fetching jars again after a failure: during a fetch no other resource is handled.
 RETRY_SECONDS = 60.0
 
@@ -317,9 +316,9 @@ class KafkaJars:
 
     def folder(self, version: str | None) -> Path:
         """Return the jars of one of VERSIONS, or the stack's own; fetch them if need be. Raises CannotRunError."""
-        return self.usual if version in {None, versions.KAFKA} else self._other(version, _OTHERS[version])
-
-    def _other(self, version: str, jars: JarSet) -> Path:
+        if version is None or version == versions.KAFKA:
+            return self.usual
+        jars = _OTHERS[version]
         if jars.directory.is_dir():
             return jars.directory
         when, error = self._failed.get(version, (0.0, None))
@@ -327,7 +326,7 @@ class KafkaJars:
             raise error
         console = Console()
         try:
-            with exclusive(paths.build_lock(), console, "building or fetching programs and jars", _LOCK_SECONDS):
+            with exclusive(paths.build_lock(), console, "building or fetching programs and jars", 60.0):
                 return ensure_jars(jars, self.jdk, console)
         except CannotRunError as failure:
             self._failed[version] = time.monotonic(), failure

@@ -115,11 +115,12 @@ def test_a_pod_waits_for_the_key_of_a_secret() -> None:
 
 
 def test_only_the_validation_and_its_executors_are_run() -> None:
-    assert pod_plan(a_pod()).refused is None
+    pod_plan(a_pod()).refuse_others()
     (container,) = a_pod()["spec"]["containers"]
     other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
-    assert other.refused is not None
-    assert str(other.refused) == (
+    with pytest.raises(NotRunError) as refused:
+        other.refuse_others()
+    assert str(refused.value) == (
         "this stand-in for a kubelet runs only `python -m spark.validate` and `python -m spark.driver` and `python -m "
         "spark.executor`"
     )

@@ -35,7 +35,7 @@ from infra.machine.jdk import find_jdk
 from infra.machine.waiting import wait_for
 from infra.review.acls import acl_commands, stack_acls
 from spark.checks import access
-from spark.documents import chosen_flows
+from spark.command_line import chosen_flows
 from spark.read.credentials import resolver
 from spark.read.flows import open_flow
 from spark.read.sessions import SessionOptions, spark_jvm
