@@ -36,15 +36,14 @@ def stored_properties(text: str) -> dict[str, str]:
     Java does not escape characters that only Python takes for the end of a line, such as U+2028. Raises ValueError for
     a line that Java would not write.
     """
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return dict(_stored(line) for line in lines if line and not line.startswith("#"))
-
-
-def _stored(line: str) -> tuple[str, str]:
-    match = _LINE.fullmatch(line)
-    if match is None:
-        raise ValueError(f"{line.partition('=')[0]} is not a property with its value")
-    return _unescaped(match[1]), _unescaped(match[2])
+    properties = {}
+    for line in (line.removesuffix("\r") for line in text.split("\n")):
+        if line and not line.startswith("#"):
+            match = _LINE.fullmatch(line)
+            if match is None:
+                raise ValueError(f"{line.partition('=')[0]} is not a property with its value")
+            properties[_unescaped(match[1])] = _unescaped(match[2])
+    return properties
 
 
 def _unescaped(text: str) -> str:

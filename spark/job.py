@@ -90,7 +90,8 @@ def check_flow(
                 topic_ids = opened.topic_ids
             if not readings.without_loops.partitions:
                 why_not |= {check.name: "every topic of the flow loops" for check in CHECKS if check.needs_topics}
-            checks = [_accepting(_outcome(check, readings), flow) for check in CHECKS if check.name not in why_not]
+            reasons = {acceptance.finding: acceptance.reason for acceptance in flow.accepted}
+            checks = [accepting(_outcome(check, readings), reasons) for check in CHECKS if check.name not in why_not]
             depth = readings.reached_depth
     except (CannotRunError, ClusterError) as error:
         checks, failure = [], _finding(error)
@@ -119,10 +120,6 @@ def check_flow(
 def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, document: Parameters) -> FlowOutcome:
     checks = (with_remedies(check, flow, document.stack, document.topology) for check in outcome.checks)
     return replace(outcome, checks=tuple(checks))
-
-
-def _accepting(check: CheckOutcome, flow: FlowParameters) -> CheckOutcome:
-    return accepting(check, {acceptance.finding: acceptance.reason for acceptance in flow.accepted})
 
 
 def _outcome(check: Check, readings: SharedReadings) -> CheckOutcome:

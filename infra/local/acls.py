@@ -19,7 +19,6 @@ from infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 T = TypeVar("T")
-
 #: How long Kafka may take to answer one request, and how long a transient error may last.
 REQUEST_SECONDS = DEADLINE_SECONDS = 60.0
 #: Codes of errors that go away by themselves. A broker answers UNKNOWN_TOPIC_OR_PART for a topic that it has just

@@ -25,7 +25,7 @@ from components.render.job_pods import (
 )
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator.ledger import PODS, Ledger, PodRecord
-from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry
+from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, container_status
 from infra.local.parts import processes
 from infra.local.parts.control_plane import kubeconfig
 from infra.local.parts.processes import last_lines
@@ -321,17 +321,7 @@ class Kubelet:
         }
 
     def _write(self, pod: Object, plan: PodPlan, phase: str, state: Mapping[str, Any], reason: str = "") -> None:
-        running = "running" in state
-        container = {
-            "name": plan.container["name"],
-            "image": plan.container["image"],
-            "imageID": "",
-            "ready": running,
-            "restartCount": 0,
-            "started": running,
-            "state": dict(state),
-        }
-        status = {"phase": phase, "containerStatuses": [container]}
+        status = {"phase": phase, "containerStatuses": [container_status(plan.container, "running" in state, state)]}
         if reason:
             status["reason"] = reason
         if phase != "Pending":

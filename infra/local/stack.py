@@ -177,7 +177,10 @@ def start(console: Console, parts: Sequence[StackServer]) -> State:
     """Do what `up` does for some of the parts, given in order of dependency together with their dependencies."""
     artifacts = ensure(console)
     with exclusive(paths.lock_file(), console, "starting or stopping the local stack", LOCK_SECONDS):
-        state = _with_identities(load_state())
+        state = load_state()
+        wanted = (control_plane.ADMIN, *(password_key(region, user) for region in REGIONS for user in USERS))
+        cluster_ids = {alias: state.cluster_ids.get(alias) or new_cluster_id() for alias in REGIONS}
+        state = state.with_(passwords=with_passwords(state.passwords, wanted), cluster_ids=cluster_ids)
         save_state(state)
         for position, part in enumerate(parts):
             state = _bring_up(console, artifacts, state, part, parts[position + 1 :])
@@ -272,12 +275,6 @@ def _stop_workers(console: Console) -> None:
         processes.stop_all(operator_part.pods(), grace_seconds=15)
     if stopped:
         console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {time.monotonic() - began:.1f} s")
-
-
-def _with_identities(state: State) -> State:
-    wanted = (control_plane.ADMIN, *(password_key(region, user) for region in REGIONS for user in USERS))
-    cluster_ids = {alias: state.cluster_ids.get(alias) or new_cluster_id() for alias in REGIONS}
-    return state.with_(passwords=with_passwords(state.passwords, wanted), cluster_ids=cluster_ids)
 
 
 def _site(artifacts: Artifacts, state: State) -> StackFacts:

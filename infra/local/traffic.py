@@ -90,7 +90,11 @@ def produce(
 ) -> dict[int, int]:
     """Produce `records(...)`, and return the number of acknowledged records by partition. Raises CannotRunError."""
     producer = Producer({**region.client_config(APP), "enable.idempotence": True, "linger.ms": 20})
-    partitions = _partition_count(producer, region, topic)
+    what = f"read the metadata of {topic}"
+    metadata = _asked(what, region, lambda: producer.list_topics(topic, timeout=REQUEST_SECONDS)).topics[topic]
+    if metadata.error is not None:
+        raise _refused(f"produce to {topic}", region, metadata.error)
+    partitions = len(metadata.partitions)
     counts = dict.fromkeys(range(partitions), 0)
     failures: list[KafkaError] = []
     for number, record in enumerate(records(topic, count, seed, first=first, header=header), start=first):
@@ -187,14 +191,6 @@ def _expect_leaders(admin: AdminClient, partitions: Mapping[str, int]) -> None:
         leaders = [partition for partition in known_partitions.values() if partition.leader >= 0]
         if len(leaders) != wanted:
             raise NotYetError(f"{topic} has {len(leaders)} of {wanted} partitions")
-
-
-def _partition_count(producer: Producer, region: Region, topic: str) -> int:
-    what = f"read the metadata of {topic}"
-    topic_metadata = _asked(what, region, lambda: producer.list_topics(topic, timeout=REQUEST_SECONDS)).topics[topic]
-    if topic_metadata.error is not None:
-        raise _refused(f"produce to {topic}", region, topic_metadata.error)
-    return len(topic_metadata.partitions)
 
 
 def _refused(what: str, region: Region, why: object) -> CannotRunError:

@@ -86,7 +86,7 @@ class ConnectClusters:
         reports = [self._report(record) for record in self.workers.of(key)]
         pods = worker_objects.worker_pods(self.api, connect)
         states = {report.index: report.state for report in reports}
-        worker_objects.tidy(self.api, connect, connect.replicas if condition is None else 0, pods, states)
+        worker_objects.tidy(self.api, connect.replicas if condition is None else 0, pods, states)
         if condition is not None:
             self.stop(key)
         else:

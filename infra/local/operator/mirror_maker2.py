@@ -11,18 +11,7 @@ from typing import Any
 from components.kafka.connections import LOGIN_MODULES
 from infra.kubernetes.api import Object
 from infra.local.operator import resources
-from infra.local.operator.resources import (
-    CLUSTER_LABEL,
-    KAFKA_MIRROR_MAKER_2,
-    V1_GROUP,
-    CertificateLogin,
-    ClusterAccess,
-    ConnectorResource,
-    ConnectResource,
-    PasswordLogin,
-    cluster_access,
-    connector_resource,
-)
+from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ClusterAccess, ConnectorResource, ConnectResource
 from infra.local.operator.worker_properties import REPORTER, credentials, security_protocol, trust, uses_reporter
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
@@ -61,13 +50,13 @@ class Version:
     def workers(self, spec: Object) -> dict[str, Any]:
         """Return what a KafkaConnect with the same workers would have in its spec."""
         target = spec.get("target") or _by_alias(spec)[spec["connectCluster"]]
-        fields = ("bootstrapServers", *V1_GROUP, "tls", "authentication")
+        fields = ("bootstrapServers", *resources.V1_GROUP, "tls", "authentication")
         same = {field: target[field] for field in fields if field in target}
         return {**same, "config": {**self.worker_config, **(target.get("config") or {})}}
 
     def connection(self, metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
         """Return how a connector reaches a cluster."""
-        access = cluster_access(cluster)
+        access = resources.cluster_access(cluster)
         properties: dict[str, Any] = {
             "alias": cluster["alias"],
             "bootstrap.servers": cluster["bootstrapServers"],
@@ -137,11 +126,11 @@ def _v1beta2_security(_: Object, access: ClusterAccess) -> Iterator[tuple[str, s
     if access.tls:
         yield from _store(alias, "truststore")
     match access.authentication:
-        case PasswordLogin(mechanism, username):
+        case resources.PasswordLogin(mechanism, username):
             yield "sasl.mechanism", mechanism
             module, password = LOGIN_MODULES[mechanism], _in_file(f"{alias}.sasl.password")
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{password}";'
-        case CertificateLogin():
+        case resources.CertificateLogin():
             yield from _store(alias, "keystore")
 
 
@@ -205,7 +194,7 @@ def connect_resource(item: Object) -> ConnectResource:
     version, spec = version_of(item), item["spec"]
     same = {field: spec[field] for field in _WORKER_FIELDS if field in spec}
     connect = resources.connect_resource({**item, "spec": {**same, **version.workers(spec)}})
-    reached = tuple(map(cluster_access, clusters(spec)))
+    reached = tuple(map(resources.cluster_access, clusters(spec)))
     return replace(connect, component=KAFKA_MIRROR_MAKER_2, clusters=reached)
 
 
@@ -230,8 +219,8 @@ def _connector(item: Object, version: Version, mirror: Object, connector_type: s
     name = f"{mirror['source']['alias']}->{mirror['target']['alias']}.{connector_type}"
     kept = (item.get("status") or {}).get("autoRestartStatuses") or []
     restarts = next((status for status in kept if status.get("connectorName") == name), None)
-    labels = {CLUSTER_LABEL: metadata["name"]}
-    connector = connector_resource(
+    labels = {resources.CLUSTER_LABEL: metadata["name"]}
+    connector = resources.connector_resource(
         {
             **item,
             "metadata": {**metadata, "name": name, "labels": labels},

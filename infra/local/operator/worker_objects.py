@@ -140,27 +140,25 @@ def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerSt
     return sorted(index for index in without_process if index >= replicas)
 
 
-def pod_status(connect: ConnectResource, pod: Object, *, ready: bool) -> Object:
+def pod_status(pod: Object, *, ready: bool) -> Object:
     """Return the status that a kubelet would write: the container runs, at this address, and is ready or not."""
     since = pod["metadata"]["creationTimestamp"]
     conditions = {"Initialized": True, "Ready": ready, "ContainersReady": ready, "PodScheduled": True}
-    container = {
-        "name": connect.component_name,
-        "image": IMAGE,
-        "imageID": "",
-        "ready": ready,
-        "restartCount": 0,
-        "started": True,
-        "state": {"running": {"startedAt": since}},
-    }
+    (container,) = pod["spec"]["containers"]
     return {
         "phase": "Running",
         "startTime": since,
         "podIP": LOOPBACK,
         "podIPs": [{"ip": LOOPBACK}],
         "conditions": [{"type": name, "status": str(met)} for name, met in conditions.items()],
-        "containerStatuses": [container],
+        "containerStatuses": [container_status(container, ready, {"running": {"startedAt": since}})],
     }
+
+
+def container_status(container: Object, ready: bool, state: Mapping[str, Any]) -> Object:
+    """Return the status of a Pod's container that never restarts, as a kubelet would write it."""
+    about = {"name": container["name"], "image": container["image"], "imageID": "", "restartCount": 0}
+    return {**about, "ready": ready, "started": "running" in state, "state": dict(state)}
 
 
 def shows(pod: Object, *, ready: bool) -> bool:
@@ -196,20 +194,14 @@ def admit(api: KubernetesApi, connect: ConnectResource, index: int, digest: str,
     return f"its Pod {pod['metadata']['name']} is being replaced"
 
 
-def tidy(
-    api: KubernetesApi,
-    connect: ConnectResource,
-    replicas: int,
-    pods: Mapping[int, Object],
-    states: Mapping[int, WorkerState],
-) -> None:
+def tidy(api: KubernetesApi, replicas: int, pods: Mapping[int, Object], states: Mapping[int, WorkerState]) -> None:
     """Delete the Pods that no worker needs, and write into the others whether their worker serves. Raises ApiError."""
     for index in surplus(pods, replicas, states):
         api.delete(reference(pods[index]))
     for index, state in states.items():
         pod, ready = pods.get(index), state is WorkerState.READY
         if pod is not None and not shows(pod, ready=ready):
-            api.apply_status(reference(pod), pod_status(connect, pod, ready=ready))
+            api.apply_status(reference(pod), pod_status(pod, ready=ready))
 
 
 TOKEN_LIFETIME_SECONDS = 24 * 3600

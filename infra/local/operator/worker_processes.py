@@ -150,7 +150,11 @@ class WorkerProcesses:
         for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
-        self._link_plugins()
+        # One plugin directory with a link, because the provider's jars must stay out of the worker's own class path.
+        link = runtime.plugin_path / "config-provider"
+        link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        link.unlink(missing_ok=True)
+        link.symlink_to(runtime.config_provider_lib)
 
     def components(self) -> set[Component]:
         """Return every component that has a worker or files of an earlier one."""
@@ -280,13 +284,6 @@ class WorkerProcesses:
             "KUBECONFIG": str(folder / "kubeconfig"),
             "ADVERTISED_HOSTNAME": "127.0.0.1",
         }
-
-    def _link_plugins(self) -> None:
-        """Link the one plugin directory, because the provider's jars must stay out of the worker's own class path."""
-        link = self._runtime.plugin_path / "config-provider"
-        link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        link.unlink(missing_ok=True)
-        link.symlink_to(self._runtime.config_provider_lib)
 
 
 def _port(file: Path, taken: set[int]) -> int:

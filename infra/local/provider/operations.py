@@ -65,10 +65,9 @@ def _is_ours(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_taken_over(entry: Mapping[str, Any]) -> bool:
-    if entry.get("subresource"):
-        return False
-    manager, operation = entry.get("manager", ""), entry["operation"]
-    return any(manager.startswith(begins) and operation == written for begins, written in _TAKEN_OVER)
+    manager, written = entry.get("manager", ""), entry["operation"]
+    taken = any(manager.startswith(begins) and written == operation for begins, operation in _TAKEN_OVER)
+    return taken and not entry.get("subresource")
 
 
 #: For a deletion, unless the resource has a custom timeout.
@@ -183,7 +182,8 @@ class Operations:
         target = reference(inputs)
 
         def gone() -> None:
-            self._stop_if_cancelled()
+            if self._cancelled.is_set():
+                raise OperationError("cancelled")
             live = self._api.get(target)
             if live is not None:
                 raise NotYetError(_why_still_there(live))
@@ -201,10 +201,6 @@ class Operations:
         except ApiError as error:
             if not error.not_found:
                 raise
-
-    def _stop_if_cancelled(self) -> None:
-        if self._cancelled.is_set():
-            raise OperationError("cancelled")
 
 
 def _failed(inputs: Properties, live: Object, said: str) -> NotReadyError:

@@ -15,8 +15,7 @@ from pulumi.runtime.proto import provider_pb2 as pb
 
 from infra.kubernetes.api import ApiError, KubernetesApi, reference
 from infra.local.provider import manifests
-from infra.local.provider.input_changes import InputChanges, compare
-from infra.local.provider.manifests import Properties, decode, encode
+from infra.local.provider.manifests import InputChanges, Properties, compare, decode, encode
 from infra.local.provider.operations import (
     DEFAULT_DEADLINE_SECONDS,
     FIELD_MANAGER,

@@ -52,7 +52,7 @@ def pods() -> list[dict[str, Any]]:
         connect = (connect_resource if each.kind == "KafkaConnect" else of_mirror_maker2)(item)
         pod = worker_pod(connect, 0, "digest", 20_000 + number if connect.metrics else None)
         pod["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
-        found.append({**pod, "status": pod_status(connect, pod, ready=True)})
+        found.append({**pod, "status": pod_status(pod, ready=True)})
     without_address = {**found[0], "status": {}}
     in_other_namespace = changed(found[0], namespace="other")
     broker = changed(found[-1], labels={**found[-1]["metadata"]["labels"], "strimzi.io/kind": "Kafka"})

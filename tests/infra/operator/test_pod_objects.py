@@ -110,8 +110,8 @@ def test_a_pod_is_surplus_once_its_worker_is_unwanted_and_has_ended(
 @pytest.mark.parametrize("ready", [True, False])
 def test_the_status_of_a_pod_shows_whether_its_worker_serves(ready: bool) -> None:
     """A status that never counted as up to date would be written every second."""
-    pod = a_pod()
-    status = pod_status(a_connect(), pod, ready=ready)
+    pod = a_pod() | {"spec": {"containers": [{"name": "orders-connect", "image": "kafka"}]}}
+    status = pod_status(pod, ready=ready)
     assert not shows(pod, ready=ready)
     assert shows(pod | {"status": status}, ready=ready)
     assert not shows(pod | {"status": status}, ready=not ready)

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.provider.input_changes import Edit, InputChange, InputChanges, compare
-from infra.local.provider.manifests import UNKNOWN
+from infra.local.provider.manifests import UNKNOWN, Edit, InputChange, InputChanges, compare
 
 
 def an_object(kind: str = "KafkaConnect", api_version: str = "kafka.strimzi.io/v1", **fields: Any) -> dict[str, Any]:
