@@ -1,6 +1,4 @@
-"""Reads the parameter document and runs the job for its flows. Exit code 0: everything is proven; 1: problems found;
-2: something could not be checked.
-"""
+"""Runs the job for a document. Exit code 0: all is proven; 1: problems; 2: something could not be checked."""
 
 import json
 import sys

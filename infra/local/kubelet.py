@@ -53,10 +53,7 @@ class NotRunError(Exception):
 
 @dataclass(frozen=True)
 class PodPlan:
-    """A Pod with one container. `mounts` maps paths in the container to names of volumes.
-
-    `account` is None if the container gets no token. `seconds` is how long the Pod may run.
-    """
+    """A Pod with one container: `account` is None without a token, `mounts` maps paths in it to names of volumes."""
 
     namespace: str
     name: str

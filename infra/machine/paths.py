@@ -15,10 +15,7 @@ SOURCES = Path(__file__).resolve().parent
 
 
 def cache() -> Path:
-    """Return the folder of what is built once for all projects: REPLICATE_CACHE, else one in the user's cache.
-
-    It may be deleted whenever no local stack runs.
-    """
+    """Return the folder of what is built once for all projects: REPLICATE_CACHE, else one in the user's cache."""
     given = os.environ.get("REPLICATE_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(given or f"{home}/kafka-replication").expanduser().resolve()

@@ -180,10 +180,7 @@ _begun: "Future[None] | None" = None
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """Where Spark runs. Without `jars_dir`: $REPLICATE_SPARK_JARS, else .local/lib/spark beside this package.
-
-    `conf` are the user's settings; they override the job's own.
-    """
+    """Where Spark runs, by default on the jars in $REPLICATE_SPARK_JARS; `conf` overrides the job's own settings."""
 
     master: str = "local[*]"
     jars_dir: Path | None = None

@@ -13,10 +13,7 @@ _MECHANISMS = {"plain": "PLAIN", "scram-sha-256": "SCRAM-SHA-256", "scram-sha-51
 
 @dataclass(frozen=True)
 class SecretEntry:
-    """One key of a Secret in the namespace of the resource that names it.
-
-    For trusted certificates, `key` is a glob pattern, which may match several.
-    """
+    """One key of a Secret in the resource's namespace; for trusted certificates, a glob pattern for several keys."""
 
     secret: str
     key: str

@@ -46,11 +46,7 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker as the plan sees it.
-
-    `digest` identifies what it was started with. `due` says whether an ended one may start again now, and `pod` whether
-    its Pod exists.
-    """
+    """One worker as the plan sees it: `due` says whether an ended one may start again, `pod` whether its Pod exists."""
 
     index: int
     digest: str
@@ -247,9 +243,7 @@ class WorkerProcesses:
         return folder
 
     def files_folder(self, component: Component) -> Path:
-        """Return the folder for the files that a worker would keep in its pod's /tmp. A component's workers share it,
-        because pods of one image have the same paths.
-        """
+        """Return the folder for what a pod has in /tmp. Workers of a component share it: their paths are the same."""
         return self.folder(component) / "pod"
 
     def keep(self, component: Component, files: Mapping[str, bytes]) -> None:

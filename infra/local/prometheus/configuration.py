@@ -125,10 +125,7 @@ def _name(item: Object, separator: str) -> str:
 def write_files(
     folder: Path, monitors: Sequence[Object], rules: Sequence[Object], pods: Sequence[Object]
 ) -> dict[str, str]:
-    """Write the configuration, the targets and the rules, and delete those of deleted objects.
-
-    Return the texts of what Prometheus reads only when it is told to, by name.
-    """
+    """Write all files, delete those of deleted objects, and return the texts that Prometheus must be told to read."""
     texts = {CONFIG_FILE: _text(prometheus_config(monitors, folder))}
     texts |= {f"{RULES_FOLDER}/{name}": _text(content) for name, content in rule_files(rules).items()}
     targets = target_files(monitors, pods)

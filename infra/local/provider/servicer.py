@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from types import SimpleNamespace
+from typing import Any, NoReturn, TypeVar
 
 import grpc
 from google.protobuf import any_pb2, empty_pb2
@@ -142,14 +143,6 @@ def kind_of_urn(urn: str) -> Properties:
     return {"apiVersion": api_version.removeprefix("core/"), "kind": kind}
 
 
-class _GrpcStatus(NamedTuple):
-    """What gRPC needs to abort with details; its own class for this is abstract."""
-
-    code: grpc.StatusCode
-    details: str
-    trailing_metadata: tuple[tuple[str, bytes], ...]
-
-
 def _answer(context: Context, call: Callable[[], T], identifier: str = "", inputs: Properties | None = None) -> T:
     try:
         return call()
@@ -169,7 +162,8 @@ def _abort_keeping(context: Context, error: NotReadyError, identifier: str, inpu
     )
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(error), details=[detail])
     trailer = (("grpc-status-details-bin", status.SerializeToString()),)
-    rich: Any = _GrpcStatus(grpc.StatusCode.UNKNOWN, str(error), trailer)
+    # gRPC's own class for this is abstract.
+    rich: Any = SimpleNamespace(code=grpc.StatusCode.UNKNOWN, details=str(error), trailing_metadata=trailer)
     context.abort_with_status(rich)
     raise AssertionError("abort_with_status raises")
 

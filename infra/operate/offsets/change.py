@@ -179,10 +179,7 @@ Plan = Callable[[], Sequence[OffsetChange]]
 
 @dataclass(frozen=True)
 class Run:
-    """One call that sets offsets; `request` brings connectors into the state `stopped`.
-
-    `verb` is `alter` or `reset`. `seconds` is how long each step of the operator may take.
-    """
+    """One call to `alter` or `reset` offsets, as `verb` says. Each step of the operator may take `seconds`."""
 
     api: KubernetesApi
     reader: OffsetsReader

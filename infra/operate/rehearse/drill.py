@@ -88,10 +88,7 @@ def drill_group(flow: str) -> str:
 
 @dataclass(frozen=True)
 class Drill:
-    """One drill: the writers of both sides, and how many of the newest records of a partition are unread.
-
-    `catch_up_seconds` is how long those records may take to reach the target.
-    """
+    """One drill with `records` unread in each partition, which may take `catch_up_seconds` to reach the target."""
 
     opened: OpenFlow
     on_source: GroupWriter

@@ -22,10 +22,7 @@ class DrillStep(DocumentPart):
 
 
 class DrillRecord(DocumentPart):
-    """One drill of a flow; `at` is in ISO 8601. The other numbers are records.
-
-    `announced` is how many re-reads were expected; it is a lower bound if `announced_at_least`.
-    """
+    """One drill of a flow, in records; `announced`, the expected re-reads, is a lower bound if `announced_at_least`."""
 
     schema_version: int = 1
     flow: Name

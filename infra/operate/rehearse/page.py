@@ -1,6 +1,4 @@
-"""The runbook of a stack: one Markdown page from the templates of its chapters. It asks no cluster, and refers to
-credentials by the place where they are kept.
-"""
+"""The runbook of a stack: a Markdown page from templates. It asks no cluster, and only names credentials' places."""
 
 import re
 from collections.abc import Callable, Iterator
