@@ -62,13 +62,10 @@ def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
     try:
         from spark.report.page import page
     except ImportError as error:
-        raise CannotRunError(
-            "jinja2-missing",
-            f"{error.name} is not installed",
-            sys.executable,
-            "The page that --html names is made with Jinja2.",
-            "install Jinja2 for this Python, or leave --html out.",
-        ) from None
+        what = f"{error.name} is not installed"
+        why = "The page that --html names is made with Jinja2."
+        remedy = "install Jinja2 for this Python, or leave --html out."
+        raise CannotRunError("jinja2-missing", what, sys.executable, why, remedy) from None
     return page
 
 
@@ -77,13 +74,9 @@ def write(path: Path, text: str, option: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise CannotRunError(
-            "report-not-written",
-            error.strerror or "not writable",
-            str(path),
-            f"The report goes to the file that {option} names.",
-            f"give {option} a writable path.",
-        ) from None
+        why = f"The report goes to the file that {option} names."
+        remedy = f"give {option} a writable path."
+        raise CannotRunError("report-not-written", error.strerror or "not writable", str(path), why, remedy) from None
 
 
 def show(report: Report, as_json: bool) -> None:
@@ -111,13 +104,9 @@ def read_document(path: Path) -> Parameters:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "the file is not UTF-8 text"
-        raise CannotRunError(
-            "parameters-unreadable",
-            f"{what}",
-            str(path),
-            "The document says what to check on which clusters.",
-            "give --parameters the path of the document.",
-        ) from None
+        why = "The document says what to check on which clusters."
+        remedy = "give --parameters the path of the document."
+        raise CannotRunError("parameters-unreadable", f"{what}", str(path), why, remedy) from None
     return parse_document(text, str(path))
 
 
@@ -126,13 +115,10 @@ def parse_document(text: str, where: str) -> Parameters:
     try:
         document = Parameters.model_validate(json.loads(text))
     except json.JSONDecodeError as error:
-        raise CannotRunError(
-            "parameters-not-json",
-            f"line {error.lineno} is not JSON: {error.msg}",
-            where,
-            "The parameter document is JSON.",
-            "write the document with `replicate`, or take it from the stack's outputs.",
-        ) from None
+        what = f"line {error.lineno} is not JSON: {error.msg}"
+        why = "The parameter document is JSON."
+        remedy = "write the document with `replicate`, or take it from the stack's outputs."
+        raise CannotRunError("parameters-not-json", what, where, why, remedy) from None
     except ValidationError as error:
         wrong = [f"{'.'.join(map(str, problem['loc'])) or 'document'}: {problem['msg']}" for problem in error.errors()]
         raise _invalid(wrong, where) from None

@@ -134,13 +134,10 @@ def _spark_lost(error: Exception, session: SessionOptions) -> CannotRunError:
     if session.executor_pods and log_of_pods:
         # Spark ends its JVM when too many of its pods fail.
         return lost_executors(session.conf)
-    return CannotRunError(
-        "spark-lost",
-        f"Spark's JVM ended or no longer answers ({type(error).__name__})",
-        f"Spark master {session.master}",
-        "It may have run out of memory, or somebody stopped it.",
-        "see Spark's log on the terminal; raise --driver-memory if it ran out of memory.",
-    )
+    what = f"Spark's JVM ended or no longer answers ({type(error).__name__})"
+    why = "It may have run out of memory, or somebody stopped it."
+    remedy = "see Spark's log on the terminal; raise --driver-memory if it ran out of memory."
+    return CannotRunError("spark-lost", what, f"Spark master {session.master}", why, remedy)
 
 
 def _finding(error: CannotRunError | ClusterError) -> Finding:

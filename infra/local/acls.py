@@ -70,13 +70,10 @@ def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
     try:
         retried(create)
     except (KafkaException, TimeoutError) as error:
-        raise CannotRunError(
-            "kafka-refused",
-            f"could not create the ACLs {', '.join(map(_text, wanted))}: {error}",
-            region.alias,
-            "Kafka refused one or did not answer in time.",
-            "check that the region is running (`replicate local status`) and try again",
-        ) from error
+        what = f"could not create the ACLs {', '.join(map(_text, wanted))}: {error}"
+        why = "Kafka refused one or did not answer in time."
+        remedy = "check that the region is running (`replicate local status`) and try again"
+        raise CannotRunError("kafka-refused", what, region.alias, why, remedy) from error
 
 
 def standing_acls(alias: str) -> tuple[Acl, ...]:

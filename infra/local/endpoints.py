@@ -78,13 +78,10 @@ def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
     never_ran = [alias for alias in REGIONS if part_name(alias) not in state.ports]
     parts = ["kube-apiserver", *(part_name(alias) for alias in (*needed, *never_ran))]
     if dead := [part for part in parts if not _alive(state, part)]:
-        raise CannotRunError(
-            "local-stack-down",
-            f"the local stack is not running (down: {', '.join(dict.fromkeys(dead))})",
-            str(paths.state_file()),
-            "The command works on its clusters.",
-            "run `replicate local up`",
-        )
+        what = f"the local stack is not running (down: {', '.join(dict.fromkeys(dead))})"
+        why = "The command works on its clusters."
+        remedy = "run `replicate local up`"
+        raise CannotRunError("local-stack-down", what, str(paths.state_file()), why, remedy)
     return endpoints_of(state)
 
 

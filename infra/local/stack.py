@@ -40,13 +40,10 @@ def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> Stat
         if last is not None and is_free(last):
             continue
         if last is not None and (name in part.fixed_ports or later_parts_run):
-            raise CannotRunError(
-                "port-taken",
-                f"{part.name} cannot start: its port {last} was taken by {holder(last)}",
-                part.name,
-                "Running parts or deployed flows use that port.",
-                "stop that process, or delete the stack's data with `replicate local down --purge`",
-            )
+            what = f"{part.name} cannot start: its port {last} was taken by {holder(last)}"
+            why = "Running parts or deployed flows use that port."
+            remedy = "stop that process, or delete the stack's data with `replicate local down --purge`"
+            raise CannotRunError("port-taken", what, part.name, why, remedy)
         ports[name] = free_port(ports.values())
     return state.with_(ports=ports)
 
@@ -115,15 +112,12 @@ def deferred_interrupt() -> Iterator[None]:
 
 
 def _failure(record: PartRecord, what: str) -> CannotRunError:
-    return CannotRunError(
-        "part-failed",
-        what,
-        record.name,
-        "The last lines of its log are below.",
+    why = "The last lines of its log are below."
+    remedy = (
         f"read {record.log}, then run `replicate local down` and `replicate local up`; "
-        "if the part's data is damaged, `replicate local down --purge` deletes it",
-        processes.last_lines(record.log),
+        "if the part's data is damaged, `replicate local down --purge` deletes it"
     )
+    return CannotRunError("part-failed", what, record.name, why, remedy, processes.last_lines(record.log))
 
 
 CONTROL_PLANE = (control_plane.ETCD, control_plane.KUBE_APISERVER, control_plane.KUBE_CONTROLLER_MANAGER)

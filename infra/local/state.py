@@ -52,13 +52,10 @@ def load_state(file: Path | None = None) -> State:
     except ValidationError as error:
         # Pydantic's text quotes the input, which contains passwords, so show only where it is wrong.
         places = ", ".join(".".join(map(str, problem["loc"])) or "the file" for problem in error.errors())
-        raise CannotRunError(
-            "state-damaged",
-            f"the local stack's state cannot be read (invalid: {places})",
-            str(file),
-            "It names the processes, ports and passwords of the stack.",
-            "stop the running processes by hand, then delete the stack's data with `replicate local down --purge`",
-        ) from None
+        what = f"the local stack's state cannot be read (invalid: {places})"
+        why = "It names the processes, ports and passwords of the stack."
+        remedy = "stop the running processes by hand, then delete the stack's data with `replicate local down --purge`"
+        raise CannotRunError("state-damaged", what, str(file), why, remedy) from None
 
 
 def save_state(state: State, file: Path | None = None) -> None:

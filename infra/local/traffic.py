@@ -66,13 +66,10 @@ def create_topics(region: Region, partitions: Mapping[str, int], config: Mapping
     existing = admin.list_topics(timeout=REQUEST_SECONDS).topics
     for topic, wanted in partitions.items():
         if topic in existing and len(existing[topic].partitions) != wanted:
-            raise CannotRunError(
-                "topic-exists",
-                f"topic {topic} has {len(existing[topic].partitions)} partitions, not {wanted}",
-                region.alias,
-                "Kafka cannot remove partitions, and adding some would move keys to other partitions.",
-                f"delete the topic, or ask for {len(existing[topic].partitions)}",
-            )
+            what = f"topic {topic} has {len(existing[topic].partitions)} partitions, not {wanted}"
+            why = "Kafka cannot remove partitions, and adding some would move keys to other partitions."
+            remedy = f"delete the topic, or ask for {len(existing[topic].partitions)}"
+            raise CannotRunError("topic-exists", what, region.alias, why, remedy)
     settings = dict(config or {})
     missing = [NewTopic(topic, partitions[topic], 1, config=settings) for topic in partitions if topic not in existing]
     if not missing:

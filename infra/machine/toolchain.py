@@ -126,13 +126,10 @@ def _version_of(program: Path, tool: GoTool) -> str | None:
 def _build(tool: GoTool, console: Console) -> None:
     go = shutil.which("go")
     if go is None:
-        raise CannotRunError(
-            "go-missing",
-            f"{tool.name} {tool.version} is not on this machine and cannot be built: `go` was not found on PATH",
-            str(tool.module_dir),
-            "Programs that are not installed are built from source.",
-            f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH",
-        )
+        what = f"{tool.name} {tool.version} is not on this machine and cannot be built: `go` was not found on PATH"
+        why = "Programs that are not installed are built from source."
+        remedy = f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH"
+        raise CannotRunError("go-missing", what, str(tool.module_dir), why, remedy)
     with building(tool.built.parent.parent) as out:
         run_step(
             console,
@@ -186,13 +183,9 @@ def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:
         return jars.directory
     mvn = shutil.which("mvn")
     if mvn is None:
-        raise CannotRunError(
-            "maven-missing",
-            f"the jars of {jars.purpose} are not on this machine, and `mvn`, which fetches them, is not on PATH",
-            str(jars.directory),
-            "Maven resolves and verifies them.",
-            MAVEN_REMEDY,
-        )
+        what = f"the jars of {jars.purpose} are not on this machine, and `mvn`, which fetches them, is not on PATH"
+        why = "Maven resolves and verifies them."
+        raise CannotRunError("maven-missing", what, str(jars.directory), why, MAVEN_REMEDY)
     with building(jars.directory) as folder:
         run_step(
             console,

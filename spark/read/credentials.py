@@ -37,13 +37,10 @@ class Secret:
         try:
             return self.value.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise CannotRunError(
-                "credential-not-text",
-                "the value is not UTF-8 text",
-                str(self.reference),
-                "Kafka's client takes passwords and PEM as text.",
-                "store it as text.",
-            ) from None
+            what = "the value is not UTF-8 text"
+            why = "Kafka's client takes passwords and PEM as text."
+            remedy = "store it as text."
+            raise CannotRunError("credential-not-text", what, str(self.reference), why, remedy) from None
 
 
 @dataclass(frozen=True)
@@ -135,13 +132,10 @@ def _pem(secret: Secret, kind: str) -> str:
     # Kafka reports "No matching CERTIFICATE entries in PEM file" both for a PKCS#1 key and for an empty file.
     text = secret.text()
     if f"-----BEGIN {kind}-----" not in text:
-        raise CannotRunError(
-            "credential-not-pem",
-            f"no '-----BEGIN {kind}-----' block",
-            str(secret.reference),
-            "Kafka's client reads certificates and PKCS#8 keys as PEM only.",
-            "store PEM; a private key must be PKCS#8 and not encrypted (openssl pkcs8 -topk8 -nocrypt).",
-        )
+        what = f"no '-----BEGIN {kind}-----' block"
+        why = "Kafka's client reads certificates and PKCS#8 keys as PEM only."
+        remedy = "store PEM; a private key must be PKCS#8 and not encrypted (openssl pkcs8 -topk8 -nocrypt)."
+        raise CannotRunError("credential-not-pem", what, str(secret.reference), why, remedy)
     return text
 
 
@@ -191,13 +185,9 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
         ) from None
     encoded = (secret.data or {}).get(reference.key)
     if encoded is None:
-        raise CannotRunError(
-            "credential-missing",
-            "the Secret has no such key",
-            where,
-            "The parameter document says that the key holds a credential.",
-            "correct the key, or add it to the Secret.",
-        )
+        what = "the Secret has no such key"
+        why = "The parameter document says that the key holds a credential."
+        raise CannotRunError("credential-missing", what, where, why, "correct the key, or add it to the Secret.")
     try:
         return base64.b64decode(encoded, validate=True)
     except binascii.Error:
@@ -240,13 +230,10 @@ def keystore_to_pem(spark: Spark) -> KeystoreToPem:
                 encoded = base64.encodebytes(bytes(certificate.getEncoded())).decode()
                 blocks.append(f"-----BEGIN CERTIFICATE-----\n{encoded}-----END CERTIFICATE-----")
         if not blocks:
-            raise CannotRunError(
-                "truststore-empty",
-                "the truststore holds no certificate",
-                where,
-                "The job would trust no broker.",
-                "add the certificate authority of the cluster.",
-            )
+            what = "the truststore holds no certificate"
+            why = "The job would trust no broker."
+            remedy = "add the certificate authority of the cluster."
+            raise CannotRunError("truststore-empty", what, where, why, remedy)
         return "\n".join(blocks)
 
     return convert

@@ -115,13 +115,10 @@ class OpenFlow:
 def _selected(flow: FlowParameters, existing: frozenset[str], where: str) -> list[str]:
     missing = sorted({topic for topic in flow.topics if is_name(topic)} - existing)
     if missing:
-        raise CannotRunError(
-            "topic-missing",
-            f"no topic {', '.join(missing)} that the user may describe",
-            where,
-            "The flow lists it by name, and a topic that the user may not describe looks as if it did not exist.",
-            "create the topic, correct the flow's topics, or grant DESCRIBE on it.",
-        )
+        what = f"no topic {', '.join(missing)} that the user may describe"
+        why = "The flow lists it by name, and a topic that the user may not describe looks as if it did not exist."
+        remedy = "create the topic, correct the flow's topics, or grant DESCRIBE on it."
+        raise CannotRunError("topic-missing", what, where, why, remedy)
     topics = flow.replicated(existing)
     if not topics:
         raise CannotRunError(

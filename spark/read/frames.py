@@ -121,13 +121,10 @@ def collected_rows(frame: DataFrame, where: str, doing: str) -> list[Row]:
     except JavaError as error:
         raise _translated(error, where, doing) from None
     except PySparkException as error:
-        raise CannotRunError(
-            "read-failed",
-            f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}",
-            where,
-            "A task failed, or the driver ran out of memory.",
-            "see Spark's log on the terminal; raise --driver-memory if the driver ran out of memory.",
-        ) from error
+        what = f"Spark could not finish {doing}: {error.getCondition() or type(error).__name__}"
+        why = "A task failed, or the driver ran out of memory."
+        remedy = "see Spark's log on the terminal; raise --driver-memory if the driver ran out of memory."
+        raise CannotRunError("read-failed", what, where, why, remedy) from error
 
 
 def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:

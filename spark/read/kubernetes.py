@@ -39,13 +39,10 @@ def api_client(kubeconfig: Path | None) -> client.ApiClient:
     try:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     except config.ConfigException:
-        raise CannotRunError(
-            "kubeconfig-missing",
-            "no kubeconfig and no service account",
-            "environment",
-            "The job reads Secrets and publishes verdicts through the Kubernetes API.",
-            "set KUBECONFIG to a kubeconfig file. The job called by itself also takes `--kubeconfig FILE`.",
-        ) from None
+        what = "no kubeconfig and no service account"
+        why = "The job reads Secrets and publishes verdicts through the Kubernetes API."
+        remedy = "set KUBECONFIG to a kubeconfig file. The job called by itself also takes `--kubeconfig FILE`."
+        raise CannotRunError("kubeconfig-missing", what, "environment", why, remedy) from None
     return client.ApiClient(configuration)
 
 

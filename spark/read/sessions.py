@@ -201,13 +201,10 @@ class SessionOptions:
         """Return the jars that let Spark read Kafka; raises CannotRunError when the folder lacks them."""
         folder = self.jars_dir or Path(os.environ.get(JARS_VARIABLE) or SPARK.parent / ".local" / "lib" / "spark")
         if not list(folder.glob(_KAFKA_SOURCE_JAR)):
-            raise CannotRunError(
-                "spark-jars-missing",
-                f"no {_KAFKA_SOURCE_JAR}",
-                str(folder),
-                "Spark needs it to read Kafka.",
-                f"run `mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory={folder}`.",
-            )
+            what = f"no {_KAFKA_SOURCE_JAR}"
+            why = "Spark needs it to read Kafka."
+            remedy = f"run `mvn -B -q -f spark/pom.xml dependency:copy-dependencies -DoutputDirectory={folder}`."
+            raise CannotRunError("spark-jars-missing", what, str(folder), why, remedy)
         return tuple(sorted(folder.glob("*.jar")))
 
 

@@ -138,14 +138,10 @@ def _apply_crd(client: httpx.Client, text: str) -> None:
         content=text.encode("utf-8"),
     )
     if response.is_error:
-        raise CannotRunError(
-            "definition-refused",
-            f"the API server refused the definition {name} (HTTP {response.status_code})",
-            "kube-apiserver",
-            "A stack deploys objects of this kind.",
-            "run `replicate local down --purge` and `replicate local up` again",
-            response.text[:1000],
-        )
+        what = f"the API server refused the definition {name} (HTTP {response.status_code})"
+        why = "A stack deploys objects of this kind."
+        remedy = "run `replicate local down --purge` and `replicate local up` again"
+        raise CannotRunError("definition-refused", what, "kube-apiserver", why, remedy, response.text[:1000])
 
     def expect_established() -> None:
         conditions = client.get(url).json().get("status", {}).get("conditions") or []

@@ -179,11 +179,8 @@ def _configure(region: Region) -> None:
     try:
         retried(alter)
     except (KafkaException, TimeoutError) as error:
-        raise CannotRunError(
-            "kafka-refused",
-            f"the SCRAM credentials of its users were not accepted: {error}",
-            part_name(region.alias),
-            "Without them no client can log in.",
-            "run `replicate local up` again",
-        ) from error
+        what = f"the SCRAM credentials of its users were not accepted: {error}"
+        why = "Without them no client can log in."
+        remedy = "run `replicate local up` again"
+        raise CannotRunError("kafka-refused", what, part_name(region.alias), why, remedy) from error
     apply_acls(region, standing_acls(region.alias))

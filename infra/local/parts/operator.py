@@ -25,13 +25,10 @@ def _records(name: str, kind: type[Record]) -> list[Record]:
     try:
         return Ledger(file, kind).all()
     except DamagedLedgerError as error:
-        raise CannotRunError(
-            "state-damaged",
-            f"the operator's list of {file.stem} cannot be read",
-            str(file),
-            "It names the processes that have to be stopped.",
-            f"stop the {file.stem} that are still running by hand, and delete the file",
-        ) from error
+        what = f"the operator's list of {file.stem} cannot be read"
+        why = "It names the processes that have to be stopped."
+        remedy = f"stop the {file.stem} that are still running by hand, and delete the file"
+        raise CannotRunError("state-damaged", what, str(file), why, remedy) from error
 
 
 def reconciliation_seconds() -> float:

@@ -25,13 +25,10 @@ def program() -> Path:
     """Return the Prometheus server on PATH. Raises CannotRunError with what to install."""
     server = shutil.which(_NAME)
     if server is None:
-        raise CannotRunError(
-            "prometheus-missing",
-            f"`{_NAME}` was not found",
-            "PATH",
-            "`replicate local up --monitoring` runs the real server, and does not build it.",
-            "install it, for example Debian's package `prometheus`, or start the stack without `--monitoring`",
-        )
+        what = f"`{_NAME}` was not found"
+        why = "`replicate local up --monitoring` runs the real server, and does not build it."
+        remedy = "install it, for example Debian's package `prometheus`, or start the stack without `--monitoring`"
+        raise CannotRunError("prometheus-missing", what, "PATH", why, remedy)
     return Path(server)
 
 

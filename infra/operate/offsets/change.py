@@ -241,15 +241,13 @@ class Run:
         try:
             wait_until_ended(unended, names, self.seconds)
         except DeadlineError as error:
-            raise CannotRunError(
-                "tasks-not-ended",
-                error.what,
-                ", ".join(names),
-                "A task stores its last offsets when it ends, which could overwrite the new ones. Nothing was set.",
+            why = "A task stores its last offsets when it ends, which could overwrite the new ones. Nothing was set."
+            remedy = (
                 "read the log of its workers. A task whose worker has died never reports its end: start the connector "
                 f"with `replicate resume {self.request.stack} {self.request.flow}` if it is stopped, and once it runs, "
-                "run the command again.",
-            ) from error
+                "run the command again."
+            )
+            raise CannotRunError("tasks-not-ended", error.what, ", ".join(names), why, remedy) from error
 
     def _change(self, places: Sequence[ConnectorPlace], changes: Sequence[OffsetChange]) -> Sequence[OffsetChange]:
         for place in places:
@@ -259,13 +257,10 @@ class Run:
         stored = self.reader.stored()
         wrong = [change for change in changes if stored.get((change.connector, change.partition)) != change.stored]
         if wrong:
-            raise CannotRunError(
-                "offsets-differ",
-                f"Connect has other offsets for {', '.join(str(change.partition) for change in wrong)}",
-                ", ".join(place.name for place in places),
-                "The operator reported no failure, but the offsets are not those that it was given.",
-                "run the command again; `list` prints what Connect has.",
-            )
+            what = f"Connect has other offsets for {', '.join(str(change.partition) for change in wrong)}"
+            why = "The operator reported no failure, but the offsets are not those that it was given."
+            remedy = "run the command again; `list` prints what Connect has."
+            raise CannotRunError("offsets-differ", what, ", ".join(place.name for place in places), why, remedy)
         return changes
 
     def _ask(self, place: ConnectorPlace, changes: Sequence[OffsetChange]) -> None:

@@ -81,13 +81,10 @@ class OffsetsReader:
     def resets(self, known: Known) -> list[OffsetChange]:
         """Return the changes that set every partition to its beginning. Raises RefusedError if a reset would not."""
         if known.start_from != "earliest":
-            raise RefusedError(
-                "reset-starts-at-end",
-                "a reset would not make the flow begin at the first record",
-                f"flow `{self.flow.name}`",
-                "With `startFrom: latest` a connector without stored offsets starts at the end.",
-                "use `set` with a file, or deploy `startFrom: earliest` first.",
-            )
+            what = "a reset would not make the flow begin at the first record"
+            why = "With `startFrom: latest` a connector without stored offsets starts at the end."
+            remedy = "use `set` with a file, or deploy `startFrom: earliest` first."
+            raise RefusedError("reset-starts-at-end", what, f"flow `{self.flow.name}`", why, remedy)
         return resets(known)
 
     def stored(self) -> Stored:
@@ -124,10 +121,6 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except NoAnswerError as error:
-        raise CannotRunError(
-            "kafka-not-asked",
-            str(error),
-            "a Kafka cluster of the flow",
-            "Offsets are checked against the source, and Connect stores them on the target.",
-            "correct this, and run the command again.",
-        ) from None
+        why = "Offsets are checked against the source, and Connect stores them on the target."
+        remedy = "correct this, and run the command again."
+        raise CannotRunError("kafka-not-asked", str(error), "a Kafka cluster of the flow", why, remedy) from None

@@ -160,13 +160,10 @@ def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dic
     if absent:
         named = ", ".join(str(policy.remote_partition(partition)) for partition in absent[:_NAMED])
         others = f", and {number(len(absent) - _NAMED, 'other partition')}" if absent[_NAMED:] else ""
-        raise RefusedError(
-            "drill-without-partition",
-            f"{flow.target.alias} does not have {named}{others}",
-            f"flow {flow.name}",
-            f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow.",
-            "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again.",
-        )
+        what = f"{flow.target.alias} does not have {named}{others}"
+        why = f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow."
+        remedy = "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again."
+        raise RefusedError("drill-without-partition", what, f"flow {flow.name}", why, remedy)
     return on_target
 
 

@@ -56,13 +56,10 @@ def read_record(settings: StackSettings, flow: str) -> DrillRecord | None:
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        raise CannotRunError(
-            "drill-record-unreadable",
-            f"the file is not what a drill writes: {at or 'the file'}: {first['msg']}",
-            shown(path),
-            "The runbook takes the expected durations from it.",
-            f"delete the file, or run `replicate drill {settings.stack} {flow}` again.",
-        ) from None
+        what = f"the file is not what a drill writes: {at or 'the file'}: {first['msg']}"
+        why = "The runbook takes the expected durations from it."
+        remedy = f"delete the file, or run `replicate drill {settings.stack} {flow}` again."
+        raise CannotRunError("drill-record-unreadable", what, shown(path), why, remedy) from None
 
 
 def write_record(settings: StackSettings, record: DrillRecord) -> Path:
