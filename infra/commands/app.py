@@ -73,12 +73,7 @@ def _load(name: str) -> object:
     return typer.main.get_command(command)
 
 
-app = typer.Typer(
-    cls=LazyCommands,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=LazyCommands, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:

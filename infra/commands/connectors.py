@@ -144,8 +144,7 @@ def _say(text: str) -> None:
 
 
 pause = halt(
-    "paused",
-    "Pause connectors of a flow for a while: tasks stay assigned and read nothing. Nothing resumes by itself.",
+    "paused", "Pause connectors of a flow for a while: tasks stay assigned and read nothing. Nothing resumes by itself."
 )
 
 

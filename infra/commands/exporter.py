@@ -37,8 +37,7 @@ def exporter(
     project: InProject,
     stacks: Annotated[list[str], typer.Argument(help="Stacks to look at.", autocompletion=complete_stack)],
     listen: Annotated[
-        str,
-        typer.Option(metavar="HOST:PORT", callback=_listen, help="Address to serve on; port 0 picks a free one."),
+        str, typer.Option(metavar="HOST:PORT", callback=_listen, help="Address to serve on; port 0 picks a free one.")
     ] = ADDRESS,
     every_seconds: Annotated[
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds from the end of one look to the next.")

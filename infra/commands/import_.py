@@ -173,7 +173,7 @@ def import_(
         str | None,
         typer.Option(
             help="Namespace for objects that have none; by default, `default`. When a cluster is read: the only "
-            "namespace to read; by default, all.",
+            "namespace to read; by default, all."
         ),
     ] = None,
     region: Annotated[

@@ -61,8 +61,7 @@ class Shape(StrEnum):
 @local.command()
 def up(
     monitoring: Annotated[
-        bool,
-        typer.Option("--monitoring", help="Also start Prometheus, which watches what `monitoring` declares."),
+        bool, typer.Option("--monitoring", help="Also start Prometheus, which watches what `monitoring` declares.")
     ] = False,
 ) -> None:
     """Start the local stack: build what is missing, and start what is not running.

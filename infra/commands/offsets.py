@@ -28,8 +28,7 @@ def offsets(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE",
-            help="For `plan` and `set`: CSV if its name ends in `.csv`, otherwise YAML or JSON.",
+            metavar="FILE", help="For `plan` and `set`: CSV if its name ends in `.csv`, otherwise YAML or JSON."
         ),
     ] = None,
     connector: Connectors = None,

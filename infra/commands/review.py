@@ -23,9 +23,7 @@ def review(
     yaml: Annotated[
         Path | None,
         typer.Option(
-            "--yaml",
-            metavar="DIR",
-            help="Review a folder of Strimzi's YAML instead of stacks. It needs no project.",
+            "--yaml", metavar="DIR", help="Review a folder of Strimzi's YAML instead of stacks. It needs no project."
         ),
     ] = None,
     namespace: Annotated[

@@ -30,8 +30,7 @@ def status(
         float, typer.Option(min=1, help="Seconds from the end of one look to the next, with `--watch`.")
     ] = 5,
     history: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Show the newest N published verdicts of each flow instead."),
+        int | None, typer.Option(min=1, metavar="N", help="Show the newest N published verdicts of each flow instead.")
     ] = None,
     as_json: Json = False,
 ) -> None:

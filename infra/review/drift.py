@@ -274,14 +274,7 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
     code = "validation-failed" if failed else "validation-unproven"
     return Drift(
-        Impact.DATA if failed else Impact.NONE,
-        code,
-        flow,
-        where,
-        what,
-        "the validation job",
-        verdict.time,
-        remedy,
+        Impact.DATA if failed else Impact.NONE, code, flow, where, what, "the validation job", verdict.time, remedy
     )
 
 

@@ -13,11 +13,7 @@ from components.checks.clusters import check_addresses
 from components.checks.replications import check_deployed
 from components.contract.problems import CannotRunError, Problem, Severity, raise_errors
 from components.flows.expansion import expand
-from components.flows.resolved import (
-    config_keys,
-    config_secrets,
-    validation_config_secrets,
-)
+from components.flows.resolved import config_keys, config_secrets, validation_config_secrets
 from components.properties.definitions import nearest
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject

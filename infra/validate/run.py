@@ -169,10 +169,7 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     known = set(_say(console, _about_connectors(run, access)))
     code = run_job(command, variables)
     if code != 0:
-        _say(
-            console,
-            (sentence for sentence in _about_connectors(run, access) if sentence not in known),
-        )
+        _say(console, (sentence for sentence in _about_connectors(run, access) if sentence not in known))
     return code
 
 

@@ -288,10 +288,7 @@ def _without_workers(
             elif workers in unclear:
                 yield identity, f"Its KafkaConnect `{workers.name}` cannot be judged."
             elif workers not in connects:
-                yield (
-                    identity,
-                    f"Its KafkaConnect `{workers.name}` is not in the folder. Name one that holds both.",
-                )
+                yield (identity, f"Its KafkaConnect `{workers.name}` is not in the folder. Name one that holds both.")
 
 
 def unjudged_files(old: FolderObjects, new: FolderObjects, before: Files, after: Files) -> Iterator[Unjudged]:
