@@ -4,7 +4,7 @@ Source: MirrorMakerConfig, MirrorHerder, MirrorClientConfig of Kafka 4.3.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
@@ -61,17 +61,19 @@ class DedicatedConfig:
     @property
     def flows(self) -> list[Pair]:
         """Return the pairs that replicate records."""
-        return [pair for pair in self._pairs() if _is_true(self.properties.get(f"{pair}.{ENABLED}", ""))]
+        return [pair for pair in self.pairs if _is_true(self.properties.get(f"{pair}.{ENABLED}", ""))]
 
     @property
     def heartbeats_only(self) -> list[Pair]:
         """Return the pairs that replicate nothing, but for which MirrorMaker still runs a heartbeat connector."""
         everywhere = self.properties.get(EMIT_HEARTBEATS, "true")
-        pairs = (pair for pair in self._pairs() if pair not in self.flows)
+        pairs = (pair for pair in self.pairs if pair not in self.flows)
         return [pair for pair in pairs if _is_true(self.properties.get(f"{pair}.{EMIT_HEARTBEATS}", everywhere))]
 
-    def _pairs(self) -> Iterator[Pair]:
-        return (Pair(*permutation) for permutation in permutations(self.clusters, 2))
+    @property
+    def pairs(self) -> list[Pair]:
+        """Return all pairs of clusters, in the order of the file."""
+        return [Pair(*permutation) for permutation in permutations(self.clusters, 2)]
 
     def cluster(self, alias: str) -> dict[str, Setting]:
         """Return the properties of a cluster by name: its own, then logins that the file sets for all clusters.

@@ -76,7 +76,7 @@ def _check(names: Sequence[str], stacks: Path) -> dict[str, list[Problem]]:
         except CannotRunError as error:
             if error.place is None:
                 raise
-            problems[stack] = [_as_problem(error)]
+            problems[stack] = [Problem(error.where, error.code, error.what, error.why, error.remedy, place=error.place)]
     return problems | plan_problems(stacks)
 
 
@@ -108,10 +108,6 @@ def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str,
 
     with OpenStack(settings) as stack:
         return names_in_clusters(stack)
-
-
-def _as_problem(error: CannotRunError) -> Problem:
-    return Problem(error.where, error.code, error.what, error.why, error.remedy, place=error.place)
 
 
 def _each_once(problems: Mapping[str, list[Problem]]) -> list[Problem]:

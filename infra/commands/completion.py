@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from components.contract.problems import CannotRunError, ReplicationError
-from components.flows.expansion import ExpandedFlow, expand
+from components.flows.expansion import expand
 from infra.stack.project import find_project
-from infra.stack.settings import StackSettings, read_settings, stack_names
+from infra.stack.settings import read_settings, stack_names
 
 
 def complete_stack(context: typer.Context, incomplete: str) -> list[str]:
@@ -29,15 +29,16 @@ def complete_flow(context: typer.Context, incomplete: str) -> list[str]:
         return []
     try:
         settings = read_settings(stack, _stacks(context))
-        flows = [flow for flow in expand(settings.topology) if _is_deployed(flow, settings)]
+        clusters = settings.topology.clusters
+        flows = [
+            flow
+            for flow in expand(settings.topology)
+            if settings.region in (None, clusters[flow.settings.target].region)
+        ]
     except (CannotRunError, ReplicationError, OSError):
         return []
     of_replications = [flow.replication for flow in flows] if context.info_name == "validate" else []
     return _beginning(incomplete, dict.fromkeys([*(flow.name for flow in flows), *of_replications]))
-
-
-def _is_deployed(flow: ExpandedFlow, settings: StackSettings) -> bool:
-    return settings.region in (None, settings.topology.clusters[flow.settings.target].region)
 
 
 def _stacks(context: typer.Context) -> Path:

@@ -1,14 +1,12 @@
 """The command `replicate environments`."""
 
 import json
-from collections.abc import Sequence
 
 import typer
 
 from infra.commands.options import InProject
 from infra.deploy.promotion.rule.plan import read_plan
 from infra.stack.environment import stack_environment
-from infra.stack.project import Project
 from infra.stack.settings import read_settings
 
 
@@ -21,12 +19,9 @@ def environments(project: InProject) -> None:
     Example: `replicate environments`
     """
     plan = read_plan(project.stacks)
-    environments = plan.environments if plan is not None else ()
-    stacks = {
-        environment.name: [stack for wave in environment.waves for stack in wave.stacks] for environment in environments
-    }
-    typer.echo(json.dumps([name for name, members in stacks.items() if not _on_this_machine(members, project)]))
-
-
-def _on_this_machine(stacks: Sequence[str], project: Project) -> bool:
-    return any(stack_environment(read_settings(stack, project.stacks)).on_this_machine for stack in stacks)
+    names = []
+    for environment in plan.environments if plan is not None else ():
+        stacks = [stack for wave in environment.waves for stack in wave.stacks]
+        if not any(stack_environment(read_settings(stack, project.stacks)).on_this_machine for stack in stacks):
+            names.append(environment.name)
+    typer.echo(json.dumps(names))

@@ -33,16 +33,12 @@ def print_names(imported: Sequence[Imported]) -> None:
     lines = [
         why_named(replication.name, replication.wanted, _what(replication), _aliases(replication))
         for replication in imported
-        if _is_renamed(replication)
+        if replication.wanted not in ("", replication.name)
     ]
     if lines:
         out.print("\nNames that differ from the input:")
     for line in lines:
         _print(f"  {line}")
-
-
-def _is_renamed(imported: Imported) -> bool:
-    return imported.wanted not in ("", imported.name)
 
 
 def _aliases(imported: Imported) -> list[str]:

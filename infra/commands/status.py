@@ -53,7 +53,10 @@ def status(
         return chosen if stacks else [stack for stack in chosen if not stack.environment.on_this_machine]
 
     if history is not None:
-        _refuse_watched(watch)
+        if watch:
+            what = "`--history` is given with `--watch`"
+            why = "The history changes only when a validation is published."
+            raise CannotRunError("history-watched", what, "--history", why, "leave `--watch` out.")
         with opened(read()) as chosen:
             _show_history(chosen, history, as_json)
     if not watch:
@@ -66,12 +69,6 @@ def status(
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)
-
-
-def _refuse_watched(watch: bool) -> None:
-    if watch:
-        what, why = "`--history` is given with `--watch`", "The history changes only when a validation is published."
-        raise CannotRunError("history-watched", what, "--history", why, "leave `--watch` out.")
 
 
 def _show_history(stacks: Sequence[OpenStack], verdicts: int, as_json: bool) -> NoReturn:

@@ -95,7 +95,11 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
         live = read_objects(cluster, declared, version)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
     # Pulumi deletes what it deployed, and a preview shows that.
-    undeleted = _left_behind(opened, declared, live) if settings.by_gitops else {}
+    undeleted: Mapping[str, Objects] = {}
+    if settings.by_gitops:
+        known = {*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))}
+        own = territory(settings, opened.configured.values)
+        undeleted = undeleted_replications(live, known, own, _other_territories(stack, settings.stacks))
     flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
     verdicts = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, verdicts)
@@ -110,16 +114,6 @@ def compare_with_cluster(opened: OpenStack) -> Comparison:
         f"`replicate status {stack}` asks both clusters of each flow"
     )
     return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
-
-
-def _left_behind(stack: OpenStack, declared: Snapshot, live: Sequence[Manifest]) -> Mapping[str, Objects]:
-    own = territory(stack.settings, stack.configured.values)
-    return undeleted_replications(live, _known(declared), own, _other_territories(stack.name, stack.settings.stacks))
-
-
-def _known(declared: Snapshot) -> frozenset[str]:
-    """Return the replications of a stack, as the labels of its objects name them."""
-    return frozenset((*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))))
 
 
 def _other_territories(stack: str, stacks: Path) -> list[Territory]:

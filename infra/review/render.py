@@ -76,16 +76,17 @@ def _files_of(objects: Sequence[PlannedObject]) -> dict[str, str]:
     visible = [planned for planned in objects if not planned.secret_values]
     files = {"kustomization.yaml": _MARKER + _yaml(_kustomization([f"{planned.key}.yaml" for planned in visible]))}
     files |= {f"{planned.key}.yaml": _yaml(planned.manifest) for planned in visible}
-    required = [_required_secret(planned) for planned in objects if planned.secret_values]
+    required = [
+        {
+            **{key: planned.manifest["metadata"][key] for key in ("name", "namespace")},
+            "keys": {key: f"configuration key {config}" for key, config in planned.secret_values.items()},
+        }
+        for planned in objects
+        if planned.secret_values
+    ]
     if required:
         files["required-secrets.yaml"] = _yaml(required)
     return files
-
-
-def _required_secret(planned: PlannedObject) -> dict[str, Any]:
-    metadata = planned.manifest["metadata"]
-    values = {key: f"configuration key {config}" for key, config in planned.secret_values.items()}
-    return {"name": metadata["name"], "namespace": metadata["namespace"], "keys": values}
 
 
 def _kustomization(resources: list[str]) -> dict[str, Any]:

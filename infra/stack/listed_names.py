@@ -9,7 +9,7 @@ from components.checks.listed_names import ClusterNames, check_listed_names, sel
 from components.clients.login import Purpose
 from components.contract.problems import CannotRunError, Problem
 from components.contract.wording import named, number
-from components.flows.expansion import ExpandedFlow, expand
+from components.flows.expansion import expand
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from infra.stack.yaml_files import load_yaml, placed, shown
@@ -102,15 +102,10 @@ def selection_lines(settings: StackSettings, names: Mapping[str, ClusterNames]) 
             continue
         of_source = [flow for flow in flows if flow.settings.source == alias]
         yield f"{alias}: {number(len(names[alias].topics), 'topic')}"
-        for flow in of_source:
-            yield from _flow_lines(flow, names[alias])
+        for selected in (entry for flow in of_source for entry in selected_names(flow, names[alias])):
+            what = f"selects {_named(selected.names)}" if selected.judged else "is not judged"
+            yield f"  {selected.where} `{selected.entry}` {what}"
         yield f"  replicated by no flow: {_named(uncovered_topics(of_source, names[alias]))}"
-
-
-def _flow_lines(flow: ExpandedFlow, names: ClusterNames) -> Iterator[str]:
-    for selected in selected_names(flow, names):
-        what = f"selects {_named(selected.names)}" if selected.judged else "is not judged"
-        yield f"  {selected.where} `{selected.entry}` {what}"
 
 
 def _named(names: tuple[str, ...]) -> str:

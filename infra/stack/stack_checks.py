@@ -184,7 +184,8 @@ def check_configuration(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObject]) -> Iterator[Problem]:
-    needed = [*_needed_by_flows(settings), *_needed_by_users(users)]
+    needed = list(_needed_by_flows(settings))
+    needed += [_Need(key, user.part, secret=True) for user in users for key in user.secret_values.values()]
     for key in sorted({need.key for need in needed}):
         readers = [need for need in needed if need.key == key]
         secret = any(reader.secret for reader in readers)
@@ -227,9 +228,3 @@ def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:
         known = {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
         if known and region in (None, topology.clusters[flow.settings.target].region):
             yield flow.settings
-
-
-def _needed_by_users(users: Iterable[PlannedObject]) -> Iterator[_Need]:
-    for planned in users:
-        for key in planned.secret_values.values():
-            yield _Need(key, planned.part, secret=True)

@@ -107,13 +107,8 @@ class _Dedicated:
 
     def _read_by_none(self, role: ConnectorRole) -> set[str]:
         """Return properties that the role defines but does not read: logins need a prefix, heartbeats have one task."""
-        return {
-            ENABLED,
-            "name",
-            "connector.class",
-            *self.config.clients,
-            *(["tasks.max"] if role == "heartbeat" else []),
-        }
+        single = ["tasks.max"] if role == "heartbeat" else []
+        return {ENABLED, "name", "connector.class", *self.config.clients, *single}
 
     def _of_workers(self, pair: Pair) -> dict[str, Setting]:
         known = definitions(self.kafka, Owner.WORKER)
@@ -140,8 +135,7 @@ class _Dedicated:
     def _disabled(self) -> Iterator[LeftOut]:
         """Yield the pairs that replicate nothing, if the file or MirrorMaker does anything with them."""
         heartbeats = self.config.heartbeats_only
-        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
-        for pair in (other for other in pairs if other not in self.config.flows):
+        for pair in (other for other in self.config.pairs if other not in self.config.flows):
             keys = [key for key in self.given.properties if key.startswith(f"{pair}.")]
             if not keys and not (pair in heartbeats and Pair(pair.target, pair.source) in self.config.flows):
                 continue
@@ -164,9 +158,8 @@ class _Dedicated:
 
     def _unread(self, read: set[str]) -> Iterator[LeftOut]:
         """Yield the keys that no flow takes."""
-        pairs = [Pair(a, b) for a in self.config.clusters for b in self.config.clusters if a != b]
         handled = {CLUSTERS, *(f"{pair}.{ENABLED}" for pair in self.config.flows)}
-        silent = tuple(f"{pair}." for pair in pairs if pair not in self.config.flows)
+        silent = tuple(f"{pair}." for pair in self.config.pairs if pair not in self.config.flows)
         for key in self.given.properties:
             if key in read | handled or key.startswith(silent):
                 continue
@@ -174,16 +167,12 @@ class _Dedicated:
                 why = "Kafka has no property of this name, so it has no effect."
                 yield self._left(key, "unknown-property", why, f"did you mean `{near}`?")
             else:
-                yield self._left(
-                    key,
-                    "without-effect",
-                    self._why_unread(key),
-                    ("none is needed, unless the key was meant to have an effect."),
-                )
+                remedy = "none is needed, unless the key was meant to have an effect."
+                yield self._left(key, "without-effect", self._why_unread(key), remedy)
 
     def _meant(self, key: str) -> str:
         """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
-        pairs = [f"{Pair(a, b)}." for a in self.config.clusters for b in self.config.clusters if a != b]
+        pairs = [f"{pair}." for pair in self.config.pairs]
         prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
         prefix = next((candidate for candidate in prefixes if key.startswith(candidate)), "")
         name = key.removeprefix(prefix)
@@ -198,11 +187,18 @@ class _Dedicated:
     def _why_unread(self, key: str) -> str:
         if key.startswith(_REST):
             return "Only the REST server between the processes of a dedicated MirrorMaker reads it."
-        if (name := self._group_name(key)) is not None:
+        name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
+        if name in GROUP:
             return f"`{name}` belongs to the workers, and the project's workers have their own group and topics."
-        if overriding := [candidate for candidate in self._overriding(key) if candidate in self.given.properties]:
-            names = ", ".join(f"`{override}`" for override in overriding)
-            return f"{names} override{'s' if len(overriding) == 1 else ''} it."
+        # MirrorMaker prefers the keys of flows to a key of a cluster.
+        flows = [
+            f"{pair}.{side_property(side, key.removeprefix(f'{alias}.'))}"
+            for pair in self.config.flows
+            for side, alias in zip(("source", "target"), pair, strict=True)
+            if key.startswith(f"{alias}.")
+        ]
+        if overriding := [f"`{preferred}`" for preferred in flows if preferred in self.given.properties]:
+            return f"{', '.join(overriding)} override{'s' if len(overriding) == 1 else ''} it."
         if key.startswith(tuple(f"{pair}." for pair in self.config.flows)):
             return "None of the three connectors reads it."
         if key.startswith(tuple(f"{alias}." for alias in self.config.clusters)):
@@ -210,17 +206,6 @@ class _Dedicated:
         if "->" in key:
             return f"It names a cluster that is not in `{CLUSTERS}`, so MirrorMaker ignores it."
         return "MirrorMaker does not read it unless a cluster or a flow is named before it."
-
-    def _overriding(self, key: str) -> Iterator[str]:
-        """Yield the keys of flows that MirrorMaker prefers to a key of a cluster."""
-        for pair in self.config.flows:
-            for side, alias in zip(("source", "target"), pair, strict=True):
-                if key.startswith(f"{alias}."):
-                    yield f"{pair}.{side_property(side, key.removeprefix(f'{alias}.'))}"
-
-    def _group_name(self, key: str) -> str | None:
-        name = next((key.removeprefix(f"{a}.") for a in self.config.clusters if key.startswith(f"{a}.")), key)
-        return name if name in GROUP else None
 
 
 def _values(settings: Mapping[str, Setting]) -> dict[str, str]:

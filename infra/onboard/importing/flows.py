@@ -151,7 +151,11 @@ def imported_flow(
     name: str, connect: ReadObject, connectors: Sequence[ReadObject], config_maps: ConfigMaps, kafka: str
 ) -> Imported | LeftOut:
     """Return the flow of a KafkaConnect and its mirror connectors, or why there is none."""
-    sources = [connector for connector in connectors if role_of(connector) == "source"]
+    # Those that replicate no heartbeats come last.
+    sources = sorted(
+        (connector for connector in connectors if role_of(connector) == "source"),
+        key=lambda source: str(source.config.get("heartbeats.replication.enabled", True)).lower() == "false",
+    )
     others: dict[ConnectorRole, ReadObject] = {}
     for connector in connectors:
         role = role_of(connector)
@@ -168,22 +172,14 @@ def imported_flow(
         return connect.left_out("", "no-source-connector", why, "also import its source connector.")
     if len(sources) == 1:
         return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)
-    alone = {
-        source.name: flow_of(name, connect, {"source": source}, config_maps, kafka)
-        for source in sorted(sources, key=_replicates_no_heartbeats)
-    }
+    alone = {source.name: flow_of(name, connect, {"source": source}, config_maps, kafka) for source in sources}
     if differing := differing_keys(list(map(_shared, alone.values()))):
         why = f"Its source connectors differ in {differing}, which must be the same within one flow."
         remedy = "make them equal, or give each flow its own KafkaConnect, then import both."
         return connect.left_out("", "several-flows-on-one-connect", why, remedy)
-    by_name = {source.name: source for source in sources}
-    first = _with_all_topics(by_name[next(iter(alone))], list(alone.values()))
+    first = _with_all_topics(sources[0], list(alone.values()))
     whole = flow_of(name, connect, {"source": first, **others}, config_maps, kafka)
-    return _divided(whole, alone, [connect, *(by_name[source] for source in alone), *others.values()])
-
-
-def _replicates_no_heartbeats(source: ReadObject) -> bool:
-    return str(source.config.get("heartbeats.replication.enabled", True)).lower() == "false"
+    return _divided(whole, alone, [connect, *sources, *others.values()])
 
 
 def differing_keys(shared: Sequence[Mapping[str, Any]]) -> str:

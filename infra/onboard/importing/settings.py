@@ -138,11 +138,12 @@ class Settings:
             self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
 
     def _agreement(self) -> None:
+        writes = self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
         for name in (*_AGREED, *_CLASSES):
             values = {role: config.pop(name).strip() for role, config in self.configs.items() if name in config}
             chosen = values.get("source", values.get("checkpoint") if name == "group.filter.class" else None)
             default = _AGREED.get(name)
-            stops = bool(default) and self._translates and not any("${" in value for value in values.values())
+            stops = bool(default) and writes and not any("${" in value for value in values.values())
             if "checkpoint" in self.configs and "checkpoint" not in values and chosen not in (None, default) and stops:
                 why = (
                     f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
@@ -169,11 +170,6 @@ class Settings:
                     self.notes[role](f"config.{name}", "connectors-differ", why, remedy)
             if chosen is not None:
                 self._agreed(name, chosen)
-
-    @property
-    def _translates(self) -> bool:
-        """Return whether the checkpoint connector writes checkpoints."""
-        return self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
 
     def _agreed(self, name: str, value: str) -> None:
         if name == "replication.policy.class":

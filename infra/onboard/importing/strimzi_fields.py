@@ -1,6 +1,6 @@
 """The form of Strimzi's resources, as far as an import reads them: a field of another form is left out and named."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 #: Text or a number, a whole number, and properties: a mapping of names to plain values.
@@ -95,18 +95,13 @@ def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> d
     if body["kind"] == "KafkaConnector":
         spec = _without(spec, _REMOVED_OF_CONNECTORS, "spec", report)
     if "mirrors" in spec:
-        spec["mirrors"] = [
-            _mirror_of_v1(mirror, f"spec.mirrors.{index}", report) for index, mirror in enumerate(spec["mirrors"])
-        ]
+        spec["mirrors"] = list(spec["mirrors"])
+        for index, given in enumerate(spec["mirrors"]):
+            path = f"spec.mirrors.{index}"
+            spec["mirrors"][index] = mirror = _without(given, _REMOVED_OF_MIRRORS, path, report)
+            for name in [name for name in ("sourceConnector", "checkpointConnector") if name in mirror]:
+                mirror[name] = _without(mirror[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
     return {**body, "spec": spec}
-
-
-def _mirror_of_v1(mirror: Mapping[str, Any], path: str, report: Callable[[str], None]) -> dict[str, Any]:
-    remaining = _without(mirror, _REMOVED_OF_MIRRORS, path, report)
-    for name in ("sourceConnector", "checkpointConnector"):
-        if name in remaining:
-            remaining[name] = _without(remaining[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
-    return remaining
 
 
 def _without(
@@ -127,18 +122,13 @@ def missing(kind: str, spec: Mapping[str, Any]) -> str | None:
     ends = [("spec.target", spec["target"])] if "target" in spec else []
     ends += [(f"spec.clusters.{index}", cluster) for index, cluster in enumerate(spec.get("clusters", ()))]
     if "target" in spec:
-        ends += [
-            (f"spec.mirrors.{index}.source", mirror.get("source", {})) for index, mirror in enumerate(_mirrors(spec))
-        ]
+        mirrors = enumerate(spec.get("mirrors", ()))
+        ends += [(f"spec.mirrors.{index}.source", mirror.get("source", {})) for index, mirror in mirrors]
     for path, cluster in ends:
         for key in ("alias", "bootstrapServers"):
             if not cluster.get(key):
                 return f"{path}.{key}"
     return None
-
-
-def _mirrors(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from spec.get("mirrors", ())
 
 
 def _in_form(value: Any, form: FieldForm, path: str, report: Report) -> Any:
@@ -148,7 +138,10 @@ def _in_form(value: Any, form: FieldForm, path: str, report: Report) -> Any:
     if isinstance(form, Mapping):
         return _mapping(value, form, path, report)
     if isinstance(form, list):
-        return _list(value, form, path, report)
+        if not isinstance(value, list):
+            return report(path, "a list")
+        entries = (_in_form(entry, form[0], f"{path}.{index}", report) for index, entry in enumerate(value))
+        return [entry for entry in entries if entry is not None]
     if form == PROPERTIES:
         return _properties(value, path, report)
     if form == NUMBER and not isinstance(value, bool) and str(value).isdigit():
@@ -168,13 +161,6 @@ def _mapping(value: Any, form: Mapping[str, Any], path: str, report: Report) -> 
         if formed is not None:
             fields[str(key)] = formed
     return fields
-
-
-def _list(value: Any, form: list[Any], path: str, report: Report) -> Any:
-    if not isinstance(value, list):
-        return report(path, "a list")
-    entries = (_in_form(entry, form[0], f"{path}.{index}", report) for index, entry in enumerate(value))
-    return [entry for entry in entries if entry is not None]
 
 
 def _properties(value: Any, path: str, report: Report) -> Any:

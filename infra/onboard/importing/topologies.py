@@ -34,10 +34,6 @@ class ImportedTopology:
         agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
         return agree and self.strimzi == other.strimzi
 
-    def add(self, other: Imported) -> None:
-        self.clusters |= other.clusters
-        self.imported.append(other)
-
     @property
     def runs_as_read(self) -> bool:
         """Return whether everything was read from objects, which the project keeps."""
@@ -82,7 +78,8 @@ def imported_topologies(
         if home is None:
             home = ImportedTopology(made.strimzi)
             topologies.append(home)
-        home.add(made)
+        home.clusters |= made.clusters
+        home.imported.append(made)
     return topologies, list(dict.fromkeys([*left_out, *_config_maps(found)]))
 
 
@@ -108,7 +105,10 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
     for place, connect in connects.items():
         own = [connector for connector in connectors if (connector.namespace, connector.workers) == place]
         mirrors = [connector for connector in own if role_of(connector) is not None]
-        yield from (_no_mirror(connector) for connector in own if role_of(connector) is None)
+        for connector in (other for other in own if role_of(other) is None):
+            why = f"Its class is `{connector.spec.get('class')}`, which is not one of MirrorMaker's."
+            remedy = "leave it as it is; it keeps running on the same workers."
+            yield connector.left_out("", "other-connector", why, remedy)
         if not mirrors:
             why = "No connector of MirrorMaker runs on it, so it is not part of a replication."
             yield connect.left_out("", "no-mirror-connectors", why, "leave it as it is, or also import its connectors.")
@@ -122,17 +122,11 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
     for connector in connectors:
         if not connector.workers:
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
-            yield connector.left_out(
-                "", "without-effect", why, "set the label to the name of its KafkaConnect, or delete it."
-            )
+            remedy = "set the label to the name of its KafkaConnect, or delete it."
+            yield connector.left_out("", "without-effect", why, remedy)
         elif (connector.namespace, connector.workers) not in connects:
             why = f"Its KafkaConnect `{connector.workers}` is not in namespace {connector.namespace} of the input."
             yield connector.left_out("", "workers-not-read", why, "also import its KafkaConnect.")
-
-
-def _no_mirror(read: ReadObject) -> LeftOut:
-    why = f"Its class is `{read.spec.get('class')}`, which is not one of MirrorMaker's."
-    return read.left_out("", "other-connector", why, "leave it as it is; it keeps running on the same workers.")
 
 
 def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:

@@ -77,11 +77,12 @@ def connect_of(notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], r
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
     connect |= _logging(spec) | _metrics(spec, of_spec) | _template(spec, of_spec)
-    if own_config := _worker_config(config):
-        for key in [key for key, value in own_config.items() if may_be_secret(key, value)]:
+    named = {EXACTLY_ONCE_SUPPORT, *(name for name, _ in _GROUP.values())}
+    if own := {key: value for key, value in config.items() if key not in named and not _rendered(key, value)}:
+        secret = [key for key, value in own.items() if may_be_secret(key, value)]
+        connect["config"] = {key: value for key, value in own.items() if key not in secret}
+        for key in secret:
             of_spec.credential(f"config.{key}")
-            del own_config[key]
-        connect["config"] = own_config
     _hide_variables(connect, of_spec)
     elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
     if "target" in spec:
@@ -143,12 +144,6 @@ def _hide_variables(connect: dict[str, Any], notes: Notes) -> None:
                 remedy = "put it into a Secret, and set `valueFrom.secretKeyRef` of an environment variable."
                 notes(f"{where}.{key}.{entry['name']}", "plain-text-credential", _PLAIN, remedy)
                 fields[key] = [other for other in fields[key] if other is not entry]
-
-
-def _worker_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    named = {name for name, _ in _GROUP.values()}
-    unnamed = {key: value for key, value in config.items() if key not in named | {EXACTLY_ONCE_SUPPORT}}
-    return {key: value for key, value in unnamed.items() if not _rendered(key, value)}
 
 
 def _rendered(key: str, value: Any) -> bool:

@@ -12,6 +12,7 @@ from components.checks.double_replication import check_double_replication, check
 from components.checks.loops import check_halves, check_loops
 from components.contract.problems import CannotRunError, Problem, ReplicationError
 from components.flows.expansion import expand
+from components.flows.operators import STRIMZI_GROUP
 from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
 from infra.onboard.importing.left_out import LeftOut
@@ -44,6 +45,8 @@ from infra.stack.yaml_files import shown
 
 #: Files that people read and from which no tool generates objects.
 _TEXTS = (".md", ".txt", "LICENSE", "CODEOWNERS", ".gitignore")
+#: Groups and kinds of objects that are checked.
+_CHECKED = (f"{STRIMZI_GROUP}/", "ConfigMap", "Secret", "Namespace")
 _REPLICATING, _OTHERS = "replicating", "others"
 
 
@@ -130,7 +133,7 @@ def review_files(folder: str, label: str, before: Files, after: Files, namespace
         failed=checked.failed,
         existed=bool(before.read or before.others),
         beside=Counter(change.kind for change in changes if is_beside(change.id)),
-        ignored=Counter(name.kind for name in new.objects if not _is_checked(name)),
+        ignored=Counter(name.kind for name in new.objects if not name.group_kind.startswith(_CHECKED)),
     )
 
 
@@ -139,10 +142,6 @@ def _files_by_workers(workers: Sequence[FolderWorkers]) -> dict[str, str]:
     for group in workers:
         files.setdefault(group.name, {}).update(dict.fromkeys(read.file for read in group.objects))
     return {name: ", ".join(named) for name, named in files.items()}
-
-
-def _is_checked(name: ObjectId) -> bool:
-    return name.group_kind.startswith("kafka.strimzi.io/") or name.group_kind in {"ConfigMap", "Secret", "Namespace"}
 
 
 def _meaning(mistake: Mistake) -> tuple[str, str, str]:
@@ -189,7 +188,12 @@ def _checked(side: FolderObjects, unclear: Collection[ObjectId]) -> _Checked:
         topologies, left_out = imported_topologies(judged, None, _NO_REGION)
     except CannotRunError as error:
         return _Checked((), tuple(side.found.left_out), failed=str(error))
-    mistakes = [*_refused(side), *_disagreeing(left_out), *_each_once(topologies)]
+    mistakes = [*_refused(side), *_each_once(topologies)]
+    # A topology cannot express connectors that disagree, so its checks do not see them.
+    for note in (note for note in left_out if note.mistake):
+        what = f"{note.obj} disagrees with its source connector"
+        problem = Problem(note.field, note.code, what, note.why, note.remedy)
+        mistakes.append(Mistake(problem, (f"{note.obj} in {note.file}",)))
     apart, because, whole = _together(topologies)
     known = {mistake.problem for mistake in mistakes}
     mistakes += [mistake for mistake in whole if mistake.problem not in known]
@@ -204,14 +208,6 @@ def _refused(side: FolderObjects) -> Iterator[Mistake]:
         if isinstance(ends, LeftOut):
             problem = Problem(ends.field, ends.code, "Connect never gets this resource", ends.why, ends.remedy)
             yield Mistake(problem, (f"{read.label} in {read.file}",))
-
-
-def _disagreeing(left_out: Sequence[LeftOut]) -> Iterator[Mistake]:
-    """Yield the disagreements of connectors that a topology cannot express, so its checks do not see them."""
-    for note in left_out:
-        if note.mistake:
-            what = f"{note.obj} disagrees with its source connector"
-            yield Mistake(Problem(note.field, note.code, what, note.why, note.remedy), (f"{note.obj} in {note.file}",))
 
 
 def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
