@@ -24,12 +24,18 @@ from pulumi import automation
 from pulumi.automation import CommandResult
 from pulumi.automation.errors import create_command_error
 
+from components.contract.wording import numbered
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 Say = Callable[[str], object]
 _LOOK_SECONDS = 1.0
 _ORPHAN_SECONDS = 60.0
 _CLOCK_TOLERANCE_SECONDS = 2.0
+#: What a provider says of a request that it did not finish because the engine was interrupted.
+_CANCELLED = re.compile(r"context canceled|client rate limiter")
+#: Lines of the engine about one resource: while it works, and before its diagnostics.
+_STEP = re.compile(r"\s*[-+~]+ +(\S+) (\S+) ")
+_HEADING = re.compile(r"\s+(\S+) \((\S+)\):$")
 #: A line for each lock of a stack. Source: Pulumi's DIY backend, checkForLock.
 _HOLDER = re.compile(r"created by ([^\s@]+)@(\S+) \(pid (\d+)\) at (\S+)")
 
@@ -85,8 +91,9 @@ class EngineCommand(automation.PulumiCommand):
             ThreadPoolExecutor(2) as readers,
         ):
             interrupts.pass_on_to(process)
+            cancelled = _CancelledRequests(interrupts)
             outputs = [
-                readers.submit(_lines, stream, say)
+                readers.submit(_lines, stream, say and cancelled.leave_out(say))
                 for stream, say in ((process.stdout, on_output), (process.stderr, on_error))
             ]
             while process.returncode is None:
@@ -96,6 +103,8 @@ class EngineCommand(automation.PulumiCommand):
             interrupts.restore()
             stdout, stderr = (output.result() for output in outputs)
         if interrupts.heard:
+            if cancelled.resources and on_output is not None:
+                on_output(cancelled.text)
             raise KeyboardInterrupt
         result = CommandResult(stdout=stdout, stderr=stderr, code=process.returncode)
         if result.code != 0:
@@ -157,6 +166,47 @@ def _lines(stream: IO[str] | None, say: Say | None) -> str:
         if say is not None:
             say(lines[-1])
     return "\n".join(lines)
+
+
+class _CancelledRequests:
+    """Leaves out what an interrupted engine prints about requests that its providers then cancelled, and counts their
+    resources.
+
+    The engine tells its providers to cancel, and each request that has not ended fails. Source: Pulumi
+    deploymentExecutor.Execute; client-go, rate.Limiter.Wait.
+    """
+
+    def __init__(self, interrupts: "_Interrupts") -> None:
+        self.resources: set[tuple[str, str]] = set()
+        self._interrupts = interrupts
+
+    def leave_out(self, say: Say) -> Say:
+        """Return what prints the lines of one stream."""
+        # The name of a resource, whose errors follow: it is printed with the first of them.
+        heading: list[str] = []
+
+        def say_others(line: str) -> None:
+            if not self._interrupts.heard:
+                say(line)
+            elif _HEADING.match(line):
+                heading[:] = [line]
+            elif _CANCELLED.search(line):
+                if step := _STEP.match(line):
+                    self.resources.add((step[1], step[2]))
+                heading.clear()
+            else:
+                for text in (*heading, line):
+                    say(text)
+                heading.clear()
+
+        return say_others
+
+    @property
+    def text(self) -> str:
+        return (
+            f"Interrupted: {numbered(len(self.resources), 'request[|s] to Kubernetes [was|were] cancelled')} before "
+            "the answer. Run the command again; it continues with these objects."
+        )
 
 
 class _Interrupts:

@@ -111,3 +111,12 @@ def test_the_program_that_the_readme_shows_can_be_deployed() -> None:
     assert resource["type"] == TYPE
     tokens = [resource_.token for resource_ in constructed(resource["properties"]).resources]
     assert "kubernetes:kafka.strimzi.io/v1:KafkaConnector" in tokens
+
+
+def test_the_environment_that_pulumi_makes_for_the_plugin_is_not_left_in_the_checkout() -> None:
+    folder = ROOT / "components" / "provider"
+    runtime = yaml.safe_load((folder / "PulumiPlugin.yaml").read_text())["runtime"]
+    assert runtime["name"] == "python"
+    environment = (folder / runtime["options"]["virtualenv"]).resolve()
+    assert ".local/" in (ROOT / ".gitignore").read_text().splitlines()
+    assert environment.is_relative_to(ROOT / ".local")
