@@ -22,6 +22,9 @@ _MAY_SKIP = {
 }
 #: The topology excludes these groups by name, which counts like an accepted finding.
 _LEFT_OUT = "group-excluded"
+#: What the parity of a flow may note although its records agree, and then an exact position may re-read some, or may
+#: not be found.
+_INEXACT = {"duplicated-records", "duplicated-exactly-once", "aborted-records", "compacted-apart"}
 _CODES_NAMED = 3
 
 
@@ -41,8 +44,9 @@ class Figure:
 class Failover:
     """A failover from one cluster to another, by all flows of that direction.
 
-    `loses` is in seconds: the longest that a heartbeat took to arrive. `accepted` are the codes of the findings that
-    were not judged because the topology accepts them.
+    `loses` is in seconds: the longest that a heartbeat took to arrive. `reads_again` is for consumers that just move,
+    and begin at the offsets that MirrorMaker has translated. `exact`: moved by `replicate failover`, they read none
+    again. `accepted` are the codes of the findings that were not judged because the topology accepts them.
     """
 
     source: str
@@ -51,10 +55,17 @@ class Failover:
     reads_again: Figure
     skips: Figure
     accepted: tuple[str, ...] = ()
+    exact: bool = False
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
-        return ("loses", self.loses), ("re-reads", self.reads_again), ("skips", self.skips)
+        again = [("re-reads at most", self.reads_again)]
+        if self.exact and self.reads_again.number:
+            again = [
+                ("re-reads by `replicate failover`", Figure(0)),
+                ("at most, if consumers just move", self.reads_again),
+            ]
+        return ("loses", self.loses), *again, ("skips", self.skips)
 
     @property
     def why(self) -> tuple[str, ...]:
@@ -93,7 +104,16 @@ def headline(report: Report) -> str:
     )
     which = f" {named([flow.name for flow in report.flows])}" if report.not_validated else ""
     trusting = ", if the accepted findings are right" if any(failover.accepted for failover in every_failover) else ""
-    return f"Fail over{which} now: loses {loses}, re-reads {again}, skips {skips}{trusting}"
+    re_reads = _re_reads(again, exact=all(failover.exact for failover in every_failover))
+    return f"Fail over{which} now: loses {loses}, {re_reads}, skips {skips}{trusting}"
+
+
+def _re_reads(again: Figure, *, exact: bool) -> str:
+    if not again.number:
+        return "re-reads 0"
+    if exact:
+        return f"re-reads 0 (`replicate failover`) or at most {again} (consumers that just move)"
+    return f"re-reads at most {again}"
 
 
 def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:
@@ -106,6 +126,7 @@ def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failove
         _sum(_reads_again(flow) for flow in flows),
         _sum(_skips(flow) for flow in flows),
         tuple(sorted({code for flow in flows for code in _trusted(flow)})),
+        all(map(_has_exact_positions, flows)),
     )
 
 
@@ -142,6 +163,15 @@ def _reads_again(flow: FlowOutcome) -> Figure:
     if why := (*_reasons(flow, (CheckName.OFFSETS,), whole=False), *_without_offsets(flow)):
         return Figure(None, why=why)
     return Figure(_count(flow, CheckName.OFFSETS, "readAgain"))
+
+
+def _has_exact_positions(flow: FlowOutcome) -> bool:
+    """Return whether nothing is known that would make a group read again from the position that a failover computes."""
+    parity = _check(flow, CheckName.PARITY)
+    if parity is None or parity.verdict is not Verdict.PASS:
+        return False
+    codes = {finding.code for finding in parity.findings}
+    return bool(_count(flow, CheckName.OFFSETS, "exactPositions")) and not codes & _INEXACT
 
 
 def _skips(flow: FlowOutcome) -> Figure:

@@ -51,7 +51,13 @@ def offsets(*findings: Finding, groups: tuple[dict[str, str | int | float | bool
     return CheckOutcome(
         CheckName.OFFSETS,
         f"{proven} of {committed} committed offsets of {len(rows)} groups proven by their records",
-        {"groups": len(rows), "committedOffsets": committed, "proven": proven, "readAgain": again},
+        {
+            "groups": len(rows),
+            "committedOffsets": committed,
+            "proven": proven,
+            "readAgain": again,
+            "exactPositions": committed,
+        },
         findings,
         ({"group": rows[0]["group"], "topic": "orders", "partition": 0, "committed": 118, "sourceOffset": None},),
         Coverage("committed offsets", committed - sum(not_judged.values()), not_judged),

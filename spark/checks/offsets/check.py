@@ -338,6 +338,8 @@ def _outcome(
         "readAgain": sum(read_again),
         "readAgainMax": max(read_again, default=0),
         "byCounting": by_counting,
+        # Without transforms, `replicate failover` finds each group's position by comparing records.
+        "exactPositions": 0 if flow.parameters.transformed else len(look.positions),
         "activeOnTarget": sum(position.active for position in look.positions),
         "rangesRead": proven.ranges_read,
         "recordsRead": proven.records_read,
@@ -345,7 +347,7 @@ def _outcome(
     summary = (
         f"{len(shown)} of {numbered(len(look.positions), 'committed offset[|s]')} of "
         f"{numbered(len(groups), 'group[|s]')} proven by their records; at most "
-        f"{numbered(sum(read_again), 'record[|s]')} read again"
+        f"{numbered(sum(read_again), 'record[|s]')} read again by consumers that just move"
     )
     if by_counting:
         several = numbered(by_counting, "offset[|s], several source records are equal")
