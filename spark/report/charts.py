@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Literal
 
 from components.contract.published_verdict import PastVerdict
 from components.contract.report import CheckName, FlowOutcome, Verdict
@@ -44,9 +45,10 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart. `words` describe it for readers who cannot see it."""
+    """One chart. `dots` says what each dot is, and `words` describe the chart for readers who cannot see it."""
 
     title: str
+    dots: Literal["validation", "heartbeat"]
     words: str
     lines: tuple[Line, ...]
     across: tuple[Tick, ...]
@@ -92,7 +94,12 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
             "",
             (ChartSeries("at most", "first", _values(verdicts, CheckName.OFFSETS, "readAgain")),),
         ),
-        _chart("Heartbeats that arrived during this validation", " ms", (ChartSeries("latency", "first", arrived),)),
+        _chart(
+            "Heartbeats that arrived during this validation",
+            " ms",
+            (ChartSeries("latency", "first", arrived),),
+            "heartbeat",
+        ),
     )
     return tuple(chart for chart in drawn if chart is not None)
 
@@ -101,7 +108,9 @@ def _values(verdicts: Sequence[PastVerdict], check: str, count: str) -> list[tup
     return [(verdict.seconds, verdict.count(check, count)) for verdict in verdicts]
 
 
-def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
+def _chart(
+    title: str, unit: str, given: Sequence[ChartSeries], dots: Literal["validation", "heartbeat"] = "validation"
+) -> Chart | None:
     known = [(at, value) for line in given for at, value in line.values if value is not None]
     times = [at for at, _ in known]
     if len(set(times)) < 2:
@@ -119,7 +128,7 @@ def _chart(title: str, unit: str, given: Sequence[ChartSeries]) -> Chart | None:
     lines = tuple(_line(line, unit, x, y) for line in given)
     up = tuple(Tick(y(step * at), f"{step * at:,g}{unit}") for at in range(round(top / step) + 1))
     across = (Tick(x(first), _when(first)), Tick(x(last), _when(last)))
-    return Chart(title, _words(title, unit, given, first, last), lines, across, up)
+    return Chart(title, dots, _words(title, unit, given, first, last), lines, across, up)
 
 
 def _line(given: ChartSeries, unit: str, x: Callable[[float], float], y: Callable[[float], float]) -> Line:

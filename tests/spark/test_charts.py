@@ -99,3 +99,21 @@ def test_a_run_that_is_already_in_the_history_is_listed_once_and_has_no_charts_y
     assert len(re.findall("2026-01-09 00:00:00 UTC ?✓ pass", once)) == 1
     assert "There are no charts over time yet" in once
     assert "There are no charts over time yet" not in Parsed(page(a_report())).text
+
+
+def test_each_chart_says_what_its_own_dots_are() -> None:
+    """After one validation there is only the chart of its heartbeats."""
+    beats = [(0, 5), (1_000, 7)]
+    assert [chart.dots for chart in charts([], beats)] == ["heartbeat"]
+    both = charts([measured(at, 5) for at in DAYS], beats)
+    assert {chart.dots for chart in both[:-1]} == {"validation"}
+    assert both[-1].dots == "heartbeat"
+
+
+def test_the_page_of_one_validation_does_not_call_its_heartbeats_validations() -> None:
+    checks = (replace(check, beats=((0, 5), (1_000, 7))) for check in flow().checks)
+    beating = tuple(check if check.name == CheckName.HEARTBEATS else replace(check, beats=()) for check in checks)
+    text = Parsed(page(a_report(replace(flow(), checks=beating)))).text
+    assert "Heartbeats that arrived during this validation. Each dot is a heartbeat." in text
+    assert "Each dot is a validation" not in text
+    assert "a validation did not measure this" not in text
