@@ -63,7 +63,7 @@ class Failover:
         if self.exact and self.reads_again.number:
             again = [
                 ("re-reads by `replicate failover`", Figure(0)),
-                ("at most, if consumers just move", self.reads_again),
+                ("if consumers just move, at most", self.reads_again),
             ]
         return ("loses", self.loses), *again, ("skips", self.skips)
 
