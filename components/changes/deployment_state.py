@@ -276,12 +276,22 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
         source = mirror.get("source") or by_alias[mirror["sourceCluster"]]
         presumed_flow = name if len(spec["mirrors"]) == 1 else f"{name}-from-{source['alias']}"
         flow = flows.get(source["alias"], presumed_flow)
+        ends = {"source": source, "target": target}
+        logins = {f"{side}.{key}": end.get(key) for side, end in ends.items() for key in ("tls", "authentication")}
+        # If one of these changes, the operator restarts every connector of the mirror.
+        given_to_all = {key: mirror[name] for key, name in (_TOPICS | _GROUPS).items() if name in mirror}
         for kind, role in ROLE_OF_CLASS.items():
             connector = mirror.get(f"{role}Connector")
             if connector is None:
                 continue
             config = {key: value_text(value) for key, value in (connector.get("config") or {}).items()}
-            config |= _ends_of_mirror(source, target) | _selection(mirror, role)
+            config |= {
+                f"{side}.cluster.{key}": end[field]
+                for side, end in ends.items()
+                for key, field in (("alias", "alias"), ("bootstrap.servers", "bootstrapServers"))
+            }
+            read = {"source": _TOPICS, "checkpoint": _TOPICS | _GROUPS}.get(role, {})
+            config |= {key: mirror[name] for key, name in read.items() if name in mirror}
             yield DeployedConnector(
                 flow,
                 role,
@@ -290,36 +300,5 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
                 workers,
                 connector.get("state", "running"),
                 config,
-                {
-                    **config,
-                    **_given_to_all(mirror),
-                    "class": kind,
-                    "tasksMax": connector.get("tasksMax"),
-                    **_logins(source, target),
-                },
+                {**config, **given_to_all, "class": kind, "tasksMax": connector.get("tasksMax"), **logins},
             )
-
-
-def _ends_of_mirror(source: Manifest, target: Manifest) -> dict[str, str]:
-    return {
-        "source.cluster.alias": source["alias"],
-        "source.cluster.bootstrap.servers": source["bootstrapServers"],
-        "target.cluster.alias": target["alias"],
-        "target.cluster.bootstrap.servers": target["bootstrapServers"],
-    }
-
-
-def _logins(source: Manifest, target: Manifest) -> dict[str, Any]:
-    ends = {"source": source, "target": target}
-    return {f"{side}.{key}": end.get(key) for side, end in ends.items() for key in ("tls", "authentication")}
-
-
-def _selection(mirror: Manifest, role: str) -> dict[str, str]:
-    """Return the selections of a mirror that a connector reads."""
-    read = {"source": _TOPICS, "checkpoint": _TOPICS | _GROUPS}.get(role, {})
-    return {key: mirror[name] for key, name in read.items() if name in mirror}
-
-
-def _given_to_all(mirror: Manifest) -> dict[str, str]:
-    """Return what restarts every connector of a mirror if it changes. Source: KafkaMirrorMaker2Connectors."""
-    return {key: mirror[name] for key, name in (_TOPICS | _GROUPS).items() if name in mirror}

@@ -19,22 +19,17 @@ def translation_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what happens to the translation of committed offsets, by flow."""
     for pair in change.connector_pairs_of("checkpoint"):
         before, after = (connector if connector is not None and connector.emits else None for connector in pair)
-        if before is None or after is None:
-            yield from _checkpoint_connector(before, after)
-        else:
+        if before is not None and after is not None:
             yield from _groups(before, after)
             yield from _group_offsets(before, after)
             yield from _refresh(before, after)
+        elif after is not None:
+            what = _translated(after.names("groups"))
+            yield Effect(Impact.NONE, "checkpoints-start", after.flow, "connectors.checkpoint", what)
+        elif before is not None:
+            what = _orphaned(before.names("groups"), before.target_alias)
+            yield Effect(Impact.DATA, "checkpoints-stop", before.flow, "connectors.checkpoint", what)
     yield from effects_on_sources(change, partial(_offset_syncs, change))
-
-
-def _checkpoint_connector(before: DeployedConnector | None, after: DeployedConnector | None) -> Iterator[Effect]:
-    if after is not None:
-        what = _translated(after.names("groups"))
-        yield Effect(Impact.NONE, "checkpoints-start", after.flow, "connectors.checkpoint", what)
-    if before is not None:
-        what = _orphaned(before.names("groups"), before.target_alias)
-        yield Effect(Impact.DATA, "checkpoints-stop", before.flow, "connectors.checkpoint", what)
 
 
 def _translated(groups: Sequence[str]) -> str:

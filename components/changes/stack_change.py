@@ -105,7 +105,10 @@ def _counterparts(
     connectors: Iterable[DeployedConnector], others: Iterable[DeployedConnector]
 ) -> Iterator[tuple[DeployedConnector, str, DeployedConnector | None]]:
     """Yield each connector's topics with the other side's connector that selects them; None if there is none."""
-    by_ends = _by_ends(others)
+    by_ends: dict[_Ends, list[DeployedConnector]] = {}
+    for other in others:
+        for ends in _ends(other):
+            by_ends.setdefault(ends, []).append(other)
     for connector in connectors:
         for topic in connector.topics:
             if is_name(topic) and is_excluded(topic, connector):
@@ -133,14 +136,6 @@ def _ends(connector: DeployedConnector) -> list[_Ends]:
         )
     )
     return [(source, target) for source in sources for target in targets]
-
-
-def _by_ends(connectors: Iterable[DeployedConnector]) -> _ByEnds:
-    by_ends: dict[_Ends, list[DeployedConnector]] = {}
-    for connector in connectors:
-        for ends in _ends(connector):
-            by_ends.setdefault(ends, []).append(connector)
-    return by_ends
 
 
 def _candidates(like: DeployedConnector, others: _ByEnds) -> list[DeployedConnector]:

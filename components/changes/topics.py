@@ -16,7 +16,9 @@ def topic_effects(change: StackChange) -> Iterator[Effect]:
         if connector.flow in change.added_flows:
             yield _added(change, connector, topics)
         else:
-            yield _started(connector, topics)
+            starts = f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from "
+            what = f"{starts}{_start(connector, topics)}{into_existing(connector, topics)}"
+            yield Effect(Impact.NONE, "topics-start", connector.flow, connector.topics_key, what)
     for connector, topics in change.matching.stopped:
         if connector.flow in change.removed_flows:
             yield _removed(change, connector, topics)
@@ -25,14 +27,6 @@ def topic_effects(change: StackChange) -> Iterator[Effect]:
     for pair in change.matching.continued:
         yield from _exclusions(pair.before, pair.after)
         yield from _refresh(pair.before, pair.after)
-
-
-def _started(connector: DeployedConnector, topics: list[str]) -> Effect:
-    what = (
-        f"{counted(topics, 'topic')} {verb(topics, 'starts', 'start')} replicating from {_start(connector, topics)}"
-        f"{into_existing(connector, topics)}"
-    )
-    return Effect(Impact.NONE, "topics-start", connector.flow, connector.topics_key, what)
 
 
 def _start(connector: DeployedConnector, topics: list[str]) -> str:

@@ -53,14 +53,9 @@ def check_operator(topology: Topology) -> Problem | None:
 
 
 def check_clusters(topology: Topology) -> Iterator[Problem]:
-    """Every cluster can be connected to."""
+    """Every cluster can be connected to, and workers can trust their target."""
     for alias, cluster in topology.clusters.items():
         yield from check_logins(alias, cluster)
-    yield from _check_target_trust(topology)
-
-
-def _check_target_trust(topology: Topology) -> Iterator[Problem]:
-    """Workers can trust their target."""
     for alias in sorted({flow.settings.target for flow in expand(topology)} & set(topology.clusters)):
         tls = topology.clusters[alias].tls
         if tls is not None and isinstance(tls.trust, KeystoreTrust):
@@ -194,7 +189,8 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
     modern = [flow.settings for flow in expand(topology) if refuses_empty_entries(flow.kafka)]
     strict = {alias for settings in modern for alias in (settings.source, settings.target)}
     for alias, cluster in topology.clusters.items():
-        address = _address(cluster, values)
+        given = cluster.bootstrap_servers
+        address = values.get(given.config) if isinstance(given, ConfigValue) else given
         if address is None:
             continue
         read = servers(address)
@@ -202,11 +198,6 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
         yield from _check_form(_where(alias, cluster), read)
         yield from _check_entries(_where(alias, cluster), address, strict=alias in strict)
     yield from _check_different(topology, known)
-
-
-def _address(cluster: Cluster, values: Mapping[str, str]) -> str | None:
-    given = cluster.bootstrap_servers
-    return values.get(given.config) if isinstance(given, ConfigValue) else given
 
 
 def _where(alias: str, cluster: Cluster) -> str:
@@ -244,7 +235,15 @@ def _mistake(where: str, text: str) -> Problem:
     """Return the problem of a server that clients refuse."""
     plain = text.partition("://")[2] or text
     if "@" in plain:
-        return _login(where, plain)
+        # The part before the host may be a password.
+        host = plain.rpartition("@")[2]
+        return Problem(
+            where,
+            "login-in-address",
+            f"a user is named before `{host}`",
+            "Kafka's clients refuse such an address. They log in as `authentication` says.",
+            f"write `{host}`, and set `authentication` of the cluster.",
+        )
     if "$" in plain or "{{" in plain:
         remedy = "set `bootstrapServers: {config: KEY}`, and KEY in the configuration of each stack."
         return _bad_address(where, f"`{text}` contains a variable, which nothing replaces", remedy)
@@ -265,18 +264,6 @@ def _mistake(where: str, text: str) -> Problem:
     if re.search(r":\d", plain):
         return _bad_address(where, f"`{text}` is not a host and a port from 1 to 65535", remedy)
     return _bad_address(where, f"`{text}` has no port", remedy)
-
-
-def _login(where: str, text: str) -> Problem:
-    """Return the problem of a user in an address; the part before the host may be a password."""
-    host = text.rpartition("@")[2]
-    return Problem(
-        where,
-        "login-in-address",
-        f"a user is named before `{host}`",
-        "Kafka's clients refuse such an address. They log in as `authentication` says.",
-        f"write `{host}`, and set `authentication` of the cluster.",
-    )
 
 
 def _check_entries(where: str, address: str, *, strict: bool) -> Iterator[Problem]:

@@ -53,7 +53,9 @@ def transform_remedy(failure: TransformFails, chain: Chain) -> str:
     """Return what to do about a transform that fails, given the chain that it is part of."""
     half, forms = failure.refusal.half, failure.refusal.found
     if forms <= NULL:
-        return _of_null(half)
+        if half == "key":
+            return "remove it; the key of these records is null."
+        return f"add `predicate: {{type: {RECORD_IS_TOMBSTONE}}}` and `negate: true`, to leave out tombstones."
     if forms <= BYTES | NULL:
         return _of_bytes(failure, chain)
     if failure.refusal.needs <= frozenset({Form.STRUCT, Form.NULL}):
@@ -70,12 +72,6 @@ def leave_out_heartbeats(which: str) -> str:
     """Return how to apply transforms to everything but heartbeats; `which` names the transforms."""
     predicate = f"{{type: {TOPIC_NAME_MATCHES}, config: {{pattern: '{_NOT_HEARTBEATS}'}}}}"
     return f"add `predicate: {predicate}` to {which}, or, in a `flow`, set `replicateHeartbeats: false`."
-
-
-def _of_null(half: str) -> str:
-    if half == "key":
-        return "remove it; the key of these records is null."
-    return f"add `predicate: {{type: {RECORD_IS_TOMBSTONE}}}` and `negate: true`, to leave out tombstones."
 
 
 def _of_bytes(failure: TransformFails, chain: Chain) -> str:

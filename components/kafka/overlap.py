@@ -103,16 +103,14 @@ def _decide(first: str, second: str, excluded: tuple[str, ...]) -> Overlap:
         return Undecided(str(error))
     if not examined:
         return Disjoint()
-    return Undecided(_reason((first, one.loose), (second, other.loose), *loose))
+    constructs = ((first, one.loose), (second, other.loose), *loose)
+    named = [f"`{pattern}` has {construct}" for pattern, construct in constructs if construct]
+    why = " and ".join(named) or "the search found no example"
+    return Undecided(f"{why}, which cannot be decided in general")
 
 
 def _is_common(first: str, second: str, excluded: tuple[str, ...], name: str) -> bool:
     return matches(first, name) and matches(second, name) and not matches_any(excluded, name)
-
-
-def _reason(*loose: tuple[str, str]) -> str:
-    named = [f"`{pattern}` has {construct}" for pattern, construct in loose if construct]
-    return f"{' and '.join(named) or 'the search found no example'}, which cannot be decided in general"
 
 
 @lru_cache(maxsize=1 << 12)

@@ -31,7 +31,8 @@ def type_problem(definition: Definition, value: Value) -> str | None:
         case PropertyType.SHORT | PropertyType.INT | PropertyType.LONG:
             return _integer_problem(definition, text)
         case PropertyType.DOUBLE:
-            return None if _double_fits(definition, text) else f"must be {_number_words(definition, 'a number')}"
+            fits = _DOUBLE.fullmatch(text) and _in_range(definition, float(text.rstrip("dDfF")))
+            return None if fits else f"must be {_number_words(definition, 'a number')}"
         case PropertyType.LIST:
             return _list_problem(definition, _COMMA.split(text) if text else [])
         case PropertyType.CLASS:
@@ -70,10 +71,6 @@ def _within(definition: Definition, least: int, most: int) -> Definition:
     return replace(
         definition, at_least=least if at_least is None else at_least, at_most=most if at_most is None else at_most
     )
-
-
-def _double_fits(definition: Definition, text: str) -> bool:
-    return bool(_DOUBLE.fullmatch(text)) and _in_range(definition, float(text.rstrip("dDfF")))
 
 
 def _in_range(definition: Definition, number: float) -> bool:

@@ -141,10 +141,9 @@ def client_history(
     client: Client, name: str, connector: Iterable[Layer], worker: Iterable[Layer], kafka_version: str
 ) -> tuple[EffectiveSetting, ...]:
     """Return every setting of one client property, lowest precedence first; the last one is effective."""
-    configured = [
-        *_settings_in(worker, client.worker_prefixes, name),
-        *_settings_in(connector, _reaching_prefixes(client, name, kafka_version), name),
-    ]
+    cluster_properties = definitions(kafka_version, Owner.CLUSTER)
+    reaching = [prefix for prefix in client.prefixes if prefix not in CLUSTER_PREFIXES or name in cluster_properties]
+    configured = [*_settings_in(worker, client.worker_prefixes, name), *_settings_in(connector, reaching, name)]
     if name not in client_settings(client, merged(connector), merged(worker), kafka_version):
         configured = []
     default = _kafka_defaults(client.kind, kafka_version).get(name)
@@ -158,12 +157,6 @@ def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) ->
     return [
         layer.setting(prefix + name) for prefix in prefixes for layer in layers if prefix + name in layer.properties
     ]
-
-
-def _reaching_prefixes(client: Client, name: str, kafka_version: str) -> list[str]:
-    """Return the prefixes through which a property reaches a client."""
-    cluster_properties = definitions(kafka_version, Owner.CLUSTER)
-    return [prefix for prefix in client.prefixes if prefix not in CLUSTER_PREFIXES or name in cluster_properties]
 
 
 def with_defaults(

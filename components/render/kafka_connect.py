@@ -14,7 +14,7 @@ from components.render.metrics import metrics_fields
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, mounts, rolling_annotations
 from components.topology.model import ExactlyOnce
-from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging, Logging
+from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging
 
 #: Parts of the model whose keys are Strimzi's own.
 _AS_WRITTEN = {
@@ -30,29 +30,17 @@ def worker_fields(connect: ConnectCluster, mounts: Manifest) -> Manifest:
     API version. Source: Strimzi AbstractKafkaConnectSpec.
     """
     fields: Manifest = connect.model_dump(by_alias=True, exclude_none=True, mode="json", include=_AS_WRITTEN)
-    if connect.logging is not None:
-        fields["logging"] = _logging(connect.logging)
-    if template := _template(connect, mounts):
-        fields["template"] = template
-    return fields
-
-
-def _logging(logging: Logging) -> Manifest:
-    match logging:
-        case InlineLogging():
-            return {"type": logging.type, "loggers": dict(logging.loggers)}
-        case ExternalLogging():
-            return {"type": logging.type, "valueFrom": _config_map_key(logging.config_map, logging.key)}
-
-
-def _config_map_key(name: str, key: str) -> Manifest:
-    return {"configMapKeyRef": {"name": name, "key": key}}
-
-
-def _template(connect: ConnectCluster, mounts: Manifest) -> Manifest:
+    match connect.logging:
+        case InlineLogging() as logging:
+            fields["logging"] = {"type": logging.type, "loggers": dict(logging.loggers)}
+        case ExternalLogging() as logging:
+            key = {"configMapKeyRef": {"name": logging.config_map, "key": logging.key}}
+            fields["logging"] = {"type": logging.type, "valueFrom": key}
     if connect.image_pull_secret is not None:
         mounts = joined_templates(mounts, {"pod": {"imagePullSecrets": [{"name": connect.image_pull_secret}]}})
-    return joined_templates(connect.model_dump(mode="json", include={"template"})["template"] or {}, mounts)
+    if template := joined_templates(connect.model_dump(mode="json", include={"template"})["template"] or {}, mounts):
+        fields["template"] = template
+    return fields
 
 
 def joined_templates(first: Mapping[str, Any], second: Mapping[str, Any]) -> Manifest:

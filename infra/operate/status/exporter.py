@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,6 @@ from infra.operate.status.flow_status import (
     Kind,
     LagStatus,
     LoginStatus,
-    PartitionStatus,
     StackStatus,
     StatusDocument,
     VerdictStatus,
@@ -148,19 +147,15 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
     yield series.SOURCE_ENDS, (), lag.ends
     if lag.seconds is not None or not lag.behind:
         yield series.LAG_SECONDS, (), lag.seconds or 0
-    longest = sorted(lag.most, key=_longest_behind)[:worst]
+    # By age, so that a stalled partition comes first sooner or later, however few records wait in it.
+    longest = sorted(lag.most, key=lambda behind: (-(behind.seconds or 0), -behind.records, behind.partition))[:worst]
     for partition in longest:
         topic, _, number = partition.partition.rpartition("-")
         yield series.PARTITION_LAG_RECORDS, (topic, number), partition.records
         yield series.PARTITION_POSITION, (topic, number), partition.position
         if partition.seconds is not None:
             yield series.PARTITION_LAG_SECONDS, (topic, number), partition.seconds
-    yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - _sum(longest)
-
-
-def _longest_behind(partition: PartitionStatus) -> tuple[float, int, str]:
-    """Sort by age, so that a stalled partition comes first sooner or later, however few records wait in it."""
-    return -(partition.seconds or 0), -partition.records, partition.partition
+    yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - sum(partition.records for partition in longest)
 
 
 def _of_groups(groups: GroupsStatus, worst: int) -> Iterator[Sample]:
@@ -171,10 +166,6 @@ def _of_groups(groups: GroupsStatus, worst: int) -> Iterator[Sample]:
     for group in most:
         yield series.GROUP_READ_AGAIN, (group.name,), group.records
     yield series.OTHER_GROUPS_READ_AGAIN, (), groups.records - sum(group.records for group in most)
-
-
-def _sum(partitions: Sequence[PartitionStatus]) -> int:
-    return sum(partition.records for partition in partitions)
 
 
 def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:

@@ -3,14 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from components.contract.report import Verdict
 from components.contract.temporary_states import TemporaryState
 from components.kafka.connectors import ConnectorRole, Failure
 from components.kafka.positions import TopicPartition
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ def print_status(document: StatusDocument, console: Console) -> None:
             console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
         for flow in stack.flows:
             lines = ((f"{fact.title:<{_WIDTH}} ", fact.text, fact.color) for fact in flow_lines(flow))
-            print_flow(console, f"{stack.stack} {flow.name}", f" {_route(flow)}", lines)
+            route = f" {flow.source} -> {flow.target} ({flow.shape})"
+            print_flow(console, f"{stack.stack} {flow.name}", route, lines)
 
 
 def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[str, str, str]]) -> None:
@@ -56,10 +57,6 @@ def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
     yield from _lag(flow)
     yield from _groups(flow)
     yield _verdict(flow)
-
-
-def _route(flow: FlowStatus) -> str:
-    return f"{flow.source} -> {flow.target} ({flow.shape})"
 
 
 def _failover(flow: FlowStatus) -> Iterator[Fact]:
@@ -104,13 +101,10 @@ def _connectors(flow: FlowStatus) -> Iterator[Fact]:
         yield Fact("connector", _NOT_ASKED, "yellow")
         return
     for connector in flow.connectors:
-        yield Fact("connector", _connector(connector), "" if _is_well(connector) else "red")
+        wrong = connector.state != "RUNNING" or connector.failures or connector.problem or not connector.running_tasks
+        yield Fact("connector", _connector(connector), "red" if wrong else "")
         for failure in connector.failures:
             yield Fact("failed", failure, "red")
-
-
-def _is_well(status: ConnectorStatus) -> bool:
-    return status.state == "RUNNING" and not status.failures and not status.problem and status.running_tasks > 0
 
 
 def _connector(connector: ConnectorStatus) -> str:

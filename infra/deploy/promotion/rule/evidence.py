@@ -14,7 +14,7 @@ from components.flows.operators import REPLICATING_KINDS, strimzi
 from components.flows.resolved import ResolvedFlow, flow_digest, model_digest
 from components.render.planned_objects import OURS
 from components.topology.model import Topology
-from infra.deploy.promotion.rule.plan import Predecessor, PromotionPlan, evidence_name, predecessors, read_plan
+from infra.deploy.promotion.rule.plan import evidence_name, predecessors, read_plan
 from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowProof, FlowState, StackState, reasons_against
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings, read_settings
@@ -346,17 +346,9 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     plan = read_plan(settings.stacks)
     if plan is None or settings.allow_unproven is not None:
         return ()
-    return tuple(
-        problem
-        for predecessor in predecessors(plan, settings.stack)
-        for problem in _problems(predecessor, plan, settings)
-    )
-
-
-def _problems(before: Predecessor, plan: PromotionPlan, settings: StackSettings) -> tuple[Problem, ...]:
-    # The Kubernetes client has 240 modules, and most deployments have no predecessor.
-    pass
-
-    theirs = read_settings(before.stack, settings.stacks)
-    state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
-    return reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))
+    problems: list[Problem] = []
+    for before in predecessors(plan, settings.stack):
+        theirs = read_settings(before.stack, settings.stacks)
+        state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
+        problems += reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))
+    return tuple(problems)
