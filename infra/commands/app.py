@@ -51,7 +51,10 @@ COMMANDS = {
 
 
 #: Where a command is that shares a module with others, or whose name is a Python keyword.
-MODULES = {**dict.fromkeys(("pause", "resume", "stop", "restart"), "connectors"), "import": "import_"}
+MODULES = {
+    **dict.fromkeys(("pause", "resume", "stop", "restart"), "connectors"),
+    **{"preview": "up", "destroy": "up", "failback": "failover", "touched": "review", "import": "import_"},
+}
 
 
 class LazyCommands(TyperGroup):

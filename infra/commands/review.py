@@ -1,5 +1,6 @@
-"""The command `replicate review`."""
+"""The commands `replicate review|touched`."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from rich.markup import escape
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from infra.commands import console
-from infra.commands.options import MergedInto, PerhapsInProject
+from infra.commands.options import InProject, MergedInto, PerhapsInProject
 from infra.review.bases import branch_point, changed_paths, open_bases, read_topologies, touched_stacks, touches_program
 from infra.review.pull_request import review_stacks, write_review
 from infra.stack.project import Project, find_project
@@ -79,3 +80,23 @@ def _end(what: str, out: Path, *, fine: bool, whole: bool = True) -> None:
     console.out.print(f"{mark} {escape(what)}, in {escape(str(out))}", soft_wrap=True)
     if not fine:
         raise typer.Exit(1)
+
+
+def touched(
+    project: InProject,
+    against: MergedInto = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list instead of one name per line.")] = False,
+) -> None:
+    """Print the stacks that a change touches.
+
+    A change touches a stack through the stack's own file, its topology, or the program.
+
+    Example: `replicate touched --against origin/main`
+    """
+    paths = changed_paths(branch_point(against, project.stacks), project.folder)
+    stacks = touched_stacks(paths, read_topologies(project.stacks), project.stacks_inside())
+    if as_json:
+        typer.echo(json.dumps(stacks))
+    else:
+        for stack in stacks:
+            typer.echo(stack)

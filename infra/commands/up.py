@@ -1,15 +1,40 @@
-"""The command `replicate up`."""
+"""The commands `replicate preview|up|destroy`. Each loads Pulumi only when it runs: that takes longer than TAB may."""
 
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
+from components.contract.wording import number
 from infra.commands.console import confirm_or_end, err, out, print_changes, print_idle
 from infra.commands.options import InProject, ReadySeconds, Stack, Yes
 from infra.stack.environment import stack_environment
-from infra.stack.settings import read_settings
+from infra.stack.settings import StackSettings, read_settings
 from infra.stack.stack_checks import raise_by_gitops
+
+
+def _settings(project: InProject, stack: str) -> StackSettings:
+    """Return the settings of a stack that Pulumi may deploy."""
+    settings = read_settings(stack, project.stacks)
+    raise_by_gitops(settings)
+    return settings
+
+
+def preview(
+    project: InProject,
+    stack: Stack,
+    diff: Annotated[bool, typer.Option("--diff", help="Show every changed property.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Show what `up --refresh` would change.")] = False,
+) -> None:
+    """Show what `up` would change.
+
+    Example: `replicate preview local --diff`
+    """
+    from infra.deploy.engine import deployment
+
+    settings = _settings(project, stack)
+    out.print(f"Deploying with {stack_environment(settings).provider}.")
+    print_changes(deployment.preview(settings, typer.echo, diff=diff, refresh=refresh))
 
 
 def up(
@@ -28,11 +53,9 @@ def up(
 
     Example: `replicate up local --yes`
     """
-    # It loads Pulumi, which takes longer than TAB may.
     from infra.deploy.engine import deployment
 
-    settings = read_settings(stack, project.stacks)
-    raise_by_gitops(settings)
+    settings = _settings(project, stack)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
     if not yes:
         deployment.preview(settings, typer.echo, refresh=refresh)
@@ -42,3 +65,25 @@ def up(
         idle = deployment.wait_ready(settings, ready_seconds, status.update)
     print_idle(idle)
     out.print(f"[green]✓[/] every connector is ready; now prove it: replicate validate {escape(stack)}")
+
+
+def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
+    """Delete every object of a stack. Remote topics and committed offsets stay in Kafka. It first lists the objects
+    that the stack has created or adopted, then asks for confirmation.
+
+    Example: `replicate destroy local --yes`
+    """
+    from infra.deploy.engine import deployment
+
+    settings = _settings(project, stack)
+    objects = deployment.known_objects(settings)
+    if objects:
+        out.print(f"{escape(stack)}: this deletes {number(len(objects), 'object')}:")
+    else:
+        out.print(f"{escape(stack)}: Pulumi knows no object of this stack")
+    for target in sorted(objects, key=str):
+        more = ", with everything in it, whoever created it" if target.kind == "Namespace" else ""
+        out.print(f"  [red]-[/] {escape(str(target))}{more}", soft_wrap=True)
+    if not yes:
+        confirm_or_end(f"Destroy {stack}?")
+    print_changes(deployment.destroy(settings, typer.echo))

@@ -17,12 +17,24 @@ from components.contract.report import Verdict
 from components.contract.temporary_states import temporary_states
 from components.contract.wording import agreeing, number
 from components.flows.expansion import expand
-from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
-from components.kafka.connectors import ROLE_OF_CLASS
+from components.flows.operators import PAUSE, REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
+from components.kafka.connectors import ROLE_OF_CLASS, failures, is_observed
 from components.render.planned_objects import PART_OF, Manifest
 from components.topology.clusters import ConfigValue
 from infra.kubernetes.api import reference
-from infra.kubernetes.managed_fields import PULUMI, FieldOwner, Path, is_deployed, owner_of, owners
+from infra.kubernetes.connector_states import REPORTED, wanted_connectors
+from infra.kubernetes.managed_fields import (
+    PULUMI,
+    FieldOwner,
+    Path,
+    is_deployed,
+    newest_writer,
+    owner_of,
+    owners,
+    status_time,
+)
+from infra.kubernetes.preconditions import condition
+from infra.kubernetes.readiness import readiness_of
 from infra.review.comparison import Drift
 from infra.review.live_objects import former, whole
 from infra.review.object_changes import FieldChange, field_changes, identity
@@ -368,3 +380,74 @@ def not_deleted(stack: str, name: str, objects: Objects) -> Drift:
         f"topology of stack {stack} again."
     )
     return Drift(Impact.DATA, CODE, name, f"replication {name}", what, "", "", remedy)
+
+
+def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str, str]) -> Iterator[Drift]:
+    """Yield what a resource's status reports: another state than wanted, failures, not Ready. `flows` is by source."""
+    paused = (live["metadata"].get("annotations") or {}).get(PAUSE) == "true"
+    if paused:
+        owner = owner_of(live, ("metadata", "annotations", PAUSE))
+        what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
+        remedy = f"`{kubectl('annotate', live)} {PAUSE}-`."
+        yield drift_at(Impact.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
+    findings = [
+        drift
+        for name, wanted, status in wanted_connectors(live)
+        for drift in _of_connector(flow, live, name, wanted, status, _restart(stack, flow, name, flows))
+    ]
+    yield from findings
+    if not paused:
+        yield from _not_ready(flow, live, explained=bool(findings))
+
+
+def _of_connector(
+    flow: str, live: Manifest, name: str, wanted: str, status: Mapping[str, Any], restart: str
+) -> Iterator[Drift]:
+    """Yield what is wrong with a connector: another state than wanted, a failure, or no task."""
+    seen = (status.get("connector") or {}).get("state", "")
+    if seen in REPORTED.values() and seen != REPORTED[wanted] and is_observed(live):
+        by, since = "Connect's REST interface", status_time(live)
+        what = f"connector {name} is {seen}, and its spec says {wanted}: it was changed through {by}"
+        remedy = (
+            "wait for the next reconciliation: the operator has asked Connect to correct the state, and asks again "
+            "then. If the state stays, read the logs of the operator and the Connect workers."
+        )
+        yield Drift(Impact.DATA, "connector-state", flow, str(reference(live)), what, by, since, remedy)
+    for failure in failures(status):
+        what = f"connector {failure.of(name)}"
+        task = "" if failure.task is None else f" --task {failure.task}"
+        remedy = f"correct the cause, then restart it: `{restart}{task}`."
+        yield drift_at(Impact.DATA, "connector-failed", flow, live, what, remedy)
+    # It selects no topic that exists, not even heartbeats, or it could not list the topics.
+    source = "MirrorSourceConnector" in (live["spec"].get("class") or name)
+    if source and wanted == "running" and seen == "RUNNING" and "tasks" in status and not status["tasks"]:
+        what = (
+            f"connector {name} runs without a task, so it replicates nothing: no topic that it selects exists, or a "
+            "login is refused"
+        )
+        remedy = (
+            "check the address and login of the source, and that its topics exist; the Connect workers' log names a "
+            f"refused login. Then restart it: `{restart}`."
+        )
+        yield drift_at(Impact.DATA, "connector-without-task", flow, live, what, remedy)
+
+
+def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
+    alias, arrow, _ = name.partition("->")
+    return f"replicate restart {stack} {flows[alias] if arrow and alias in flows else flow} --connector '{name}'"
+
+
+def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
+    """Yield a resource that is not Ready, unless another finding has already explained why."""
+    where = str(reference(live))
+    readiness = readiness_of(where, live)
+    if readiness.ready:
+        return
+    if not is_observed(live):
+        writer = newest_writer(live, "spec")
+        remedy = "wait a few seconds; if nothing changes, check that the operator runs and watches this namespace."
+        yield drift_at(Impact.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
+    elif not explained:
+        remedy = "read the object's status and the operator's log."
+        since = condition(live, "NotReady").get("lastTransitionTime", "")
+        yield Drift(Impact.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)

@@ -22,6 +22,7 @@ from infra.review.drift import (
     mended_by_gitops,
     missing_objects,
     not_deleted,
+    running_otherwise,
     territory,
     topic_drift,
     undeclared,
@@ -31,7 +32,6 @@ from infra.review.drift import (
 )
 from infra.review.live_objects import as_declared, former, seen, whole
 from infra.review.object_changes import Identity, identity
-from infra.review.running_drift import running_otherwise
 from infra.review.snapshots import Objects, Snapshot, current_snapshot
 from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack

@@ -16,8 +16,8 @@ from infra.local.parts import operator as operator_part
 from infra.local.state import load_state
 from infra.machine.waiting import NotYetError, wait_for
 from infra.review.comparison import Comparison, Drift
+from infra.review.drift import running_otherwise
 from infra.review.live_comparison import compare_with_cluster
-from infra.review.running_drift import running_otherwise
 from infra.stack.session import OpenStack
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed
 
