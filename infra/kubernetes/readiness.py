@@ -65,7 +65,8 @@ def wait_until_ready(
     ends = time.monotonic() + deadline_seconds
 
     def probe() -> tuple[str, ...]:
-        waiting, idle = [], []
+        waiting: list[str] = []
+        idle: list[str] = []
         for item in planned:
             title, live = str(reference(item.manifest)), _read(api, item)
             readiness = live if isinstance(live, Readiness) else readiness_of(title, live)

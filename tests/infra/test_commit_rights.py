@@ -6,7 +6,7 @@ import pytest
 
 from components.clients.writer import GroupWriter, MissingReads
 from components.contract.problems import CannotRunError
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import CommittedOffset, TopicPartition
 from infra.local.endpoints import ADMIN, APP, MIRROR, VALIDATOR, Endpoints, Region
 from infra.local.traffic import create_topics
 from infra.machine.waiting import NotYetError, wait_for
@@ -33,7 +33,7 @@ def group(region: Region) -> str:
 
     def commit() -> None:
         try:
-            writer.commit(name, {TopicPartition(TOPIC, 0): 0}, "")
+            writer.commit(name, {TopicPartition(TOPIC, 0): CommittedOffset(0)})
         except CannotRunError as error:
             # The coordinator is still loading.
             raise NotYetError(str(error)) from error

@@ -54,7 +54,8 @@ class _Holding(KubernetesApi):
 
     def restarted(self) -> set[str]:
         """Names of the connectors whose restart was asked for; the operator removes the annotation."""
-        return {name for name, annotations in self.annotations.items() if annotations.pop(*RESTART, None)}
+        (restart,) = RESTART
+        return {name for name, annotations in self.annotations.items() if annotations.pop(restart, None)}
 
 
 def test_a_secret_that_changed_after_its_readers_started_restarts_each_of_them_once() -> None:
