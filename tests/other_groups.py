@@ -58,7 +58,7 @@ def make_share_group(region: Region, group: str, topic: str) -> None:
 
 def listed(region: Region) -> list[str]:
     try:
-        return [group.id for group in AdminClient(region.client_config(ADMIN)).list_groups(timeout=_SECONDS)]
+        return [str(group.id) for group in AdminClient(region.client_config(ADMIN)).list_groups(timeout=_SECONDS)]
     except KafkaException:
         return []
 

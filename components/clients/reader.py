@@ -227,7 +227,7 @@ class KafkaReader:
         librdkafka leaves such groups out of its list of consumer groups, and describes them as dead.
         """
         every = self._asked("groups", lambda: self._admin.list_groups(timeout=self._seconds))
-        dead = {group.id for group in every if group.state == _DEAD}
+        dead = {str(group.id) for group in every if group.state == _DEAD}
         return sorted(dead - set(self.groups())) if dead else []
 
     def groups_with_members(self) -> frozenset[str]:

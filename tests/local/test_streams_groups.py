@@ -8,7 +8,8 @@ from components.clients.reader import KafkaReader
 from components.clients.writer import GroupWriter
 from components.contract.problems import CannotRunError
 from components.kafka.positions import CommittedOffset, TopicPartition
-from infra.local.endpoints import ADMIN, Endpoints
+from components.kafka.replication_policy import Side
+from infra.local.endpoints import ADMIN, Endpoints, Region
 from infra.operate.move.facts import NewPosition
 from infra.operate.move.groups import FAILOVER, commit_positions, read_groups
 from tests.other_groups import make_share_group, make_streams_group, streams_member
@@ -24,7 +25,7 @@ def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(endpoin
     make_streams_group(scene.source, APP, ORDERS.topic)
     commit_with_clock(scene)
     make_share_group(scene.source, "counted-share", ORDERS.topic)
-    regions = {"source": scene.source, "target": scene.target}
+    regions: dict[Side, Region] = {"source": scene.source, "target": scene.target}
     readers = {side: KafkaReader(region.alias, region.client_config(ADMIN)) for side, region in regions.items()}
     writer = GroupWriter("uswest", scene.target.client_config(ADMIN))
     (group,) = read_groups(scene.parameters(), FAILOVER, readers, [], [ORDERS])

@@ -129,7 +129,7 @@ class Disaster(RuleBasedStateMachine):
             return
         known = published is not None and published.target_number == self.target_number
         span, position = (published.span, published.position) if known and published else (None, None)
-        upstream, downstream, _ = partition.checkpoint
+        upstream, downstream = partition.checkpoint.upstream, partition.checkpoint.downstream
         if downstream > len(partition.target):
             return
         offset = proven_positions.place_after_loss(upstream, downstream, span, position, partition.target_log)
