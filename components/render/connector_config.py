@@ -155,7 +155,7 @@ def connector_layers(flow: ResolvedFlow, role: ConnectorRole, part: str = "") ->
         Layer(LayerName.CLUSTERS, _clusters(flow, role)),
         Layer(LayerName.AGREEMENT, _agreement(flow, role)),
         Layer(LayerName.SELECTION, _selection(flow, role, part)),
-        Layer(LayerName.MODEL, _model(flow, role, part) | _metrics(flow, role, part)),
+        Layer(LayerName.MODEL, _model(flow, role, part)),
     )
 
 
@@ -273,14 +273,10 @@ def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
     decisions: _Decisions = {
         name: (attrgetter(to_snake(key))(flow.settings), key) for name, key in _DECIDING_KEYS[role].items()
     }
-    return _decided(flow, decisions | (_source(flow, part) if role == "source" else {}))
-
-
-def _metrics(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
+    decisions |= _source(flow, part) if role == "source" else {}
     own = values(changeable_layers(flow.expanded, role, part))
-    return _decided(
-        flow, {key: (value, "connect.metrics") for key, value in metrics_properties(flow, role, own).items()}
-    )
+    metrics = metrics_properties(flow, role, own)
+    return _decided(flow, decisions | {key: (value, "connect.metrics") for key, value in metrics.items()})
 
 
 def _source(flow: ResolvedFlow, part: str) -> _Decisions:

@@ -105,7 +105,7 @@ def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | 
 
 def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
     """Return a flow's entry of the document, which accepts the records of all its source connectors."""
-    settings = flow.settings
+    settings, kafka = flow.settings, flow.expanded.kafka
     sources = [source for _, source in each_source(settings)]
     effects = _effects(sources)
     return FlowParameters(
@@ -115,12 +115,13 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         namespace=flow.namespace,
         digest=flow_digest(flow),
         policy=settings.policy,
-        start_from=_start_from(sources).value,
+        start_from="latest" if any(source.start_from is StartFrom.LATEST for source in sources) else "earliest",
         separator=settings.separator,
         source=_cluster(flow, "source"),
         target=_cluster(flow, "target"),
         topics=tuple(all_topics(settings)),
-        topics_exclude=_topics_exclude(flow),
+        # The job does not know what only the flow's version of Kafka excludes.
+        topics_exclude=each_once((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))),
         groups=each_once(settings.groups),
         groups_exclude=tuple(excluded_groups(settings)),
         heartbeats=_heartbeats(flow),
@@ -132,7 +133,9 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         ),
         checkpoints=_checkpoints(settings),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
-        guard=_guard(settings),
+        guard=GuardParameters(filter=marker_header(settings.target), mark=marker_header(settings.source))
+        if settings.loop_guard
+        else None,
         transformed=any(source.transforms.change_records for source in sources),
         changed_headers=effects.headers,
         drops=tuple(DropsParameters(**asdict(drop)) for drop in effects.drops),
@@ -188,17 +191,6 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
     return role != "heartbeat" or flow.connectors.heartbeat.emits(EMIT_HEARTBEATS)
 
 
-def _topics_exclude(flow: ResolvedFlow) -> tuple[str, ...]:
-    """Return what the connectors exclude, with what only their Kafka version excludes, which the job cannot know."""
-    settings, kafka = flow.settings, flow.expanded.kafka
-    return tuple(dict.fromkeys((*excluded_topics(settings, kafka), *internal_by_ending(kafka, settings.separator))))
-
-
-def _start_from(sources: Sequence[Flow]) -> StartFrom:
-    latest = any(source.start_from is StartFrom.LATEST for source in sources)
-    return StartFrom.LATEST if latest else StartFrom.EARLIEST
-
-
 def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
     return HeartbeatParameters(
         enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS) and _heartbeats_arrive(flow),
@@ -236,12 +228,6 @@ def heartbeats_on_target(flow: ResolvedFlow) -> str:
     if flow.heartbeats_on == "target":
         return HEARTBEATS_TOPIC
     return replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
-
-
-def _guard(flow: Flow) -> GuardParameters | None:
-    if not flow.loop_guard:
-        return None
-    return GuardParameters(filter=marker_header(flow.target), mark=marker_header(flow.source))
 
 
 def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:

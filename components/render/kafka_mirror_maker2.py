@@ -58,7 +58,7 @@ def _resource(mirrors: Mirrors) -> PlannedObject:
     for mirror in mirrors:
         for side in _mounted(mirror, first):
             template = joined_templates(template, mounts(mirror, [side]))
-    spec = {"replicas": connect.replicas, **_CLUSTERS[first.api](mirrors), **worker_fields(connect, template)}
+    spec = {"replicas": connect.replicas, **_clusters(mirrors), **worker_fields(connect, template)}
     spec |= metrics_fields(first)
     name, flow_name = first.connect_name, first.expanded.replication
     body = manifest(first.strimzi.api_version, "KafkaMirrorMaker2", name, first.namespace, flow_name, spec=spec)
@@ -74,29 +74,18 @@ def _mounted(mirror: ResolvedFlow, first: ResolvedFlow) -> tuple[Side, ...]:
     return ("target", "source") if mirror is first else ("source",)
 
 
-def _v1_clusters(mirrors: Mirrors) -> Manifest:
-    return {
-        "target": _target(mirrors[0]),
-        "mirrors": [{"source": _cluster(mirror, "source"), **_mirror(mirror)} for mirror in mirrors],
-    }
-
-
-def _v1beta2_clusters(mirrors: Mirrors) -> Manifest:
-    target = mirrors[0].settings.target
-    return {
-        "connectCluster": target,
-        "clusters": [*(_cluster(mirror, "source") for mirror in mirrors), _target(mirrors[0])],
-        "mirrors": [
-            {"sourceCluster": mirror.settings.source, "targetCluster": target, **_mirror(mirror)} for mirror in mirrors
-        ],
-    }
-
-
-_CLUSTERS = {StrimziApi.V1: _v1_clusters, StrimziApi.V1BETA2: _v1beta2_clusters}
-
-
-def _target(flow: ResolvedFlow) -> Manifest:
-    return {**_cluster(flow, "target"), **group_fields(flow, mirror_worker_config(flow))}
+def _clusters(mirrors: Mirrors) -> Manifest:
+    first = mirrors[0]
+    target = {**_cluster(first, "target"), **group_fields(first, mirror_worker_config(first))}
+    sources = [_cluster(mirror, "source") for mirror in mirrors]
+    if first.api is StrimziApi.V1:
+        pairs = zip(mirrors, sources, strict=True)
+        return {"target": target, "mirrors": [{"source": source, **_mirror(mirror)} for mirror, source in pairs]}
+    alias = first.settings.target
+    of_sources = [
+        {"sourceCluster": mirror.settings.source, "targetCluster": alias, **_mirror(mirror)} for mirror in mirrors
+    ]
+    return {"connectCluster": alias, "clusters": [*sources, target], "mirrors": of_sources}
 
 
 def _cluster(flow: ResolvedFlow, side: Side) -> Manifest:
@@ -137,12 +126,10 @@ def _mirror(flow: ResolvedFlow) -> Manifest:
     if "checkpoint" in roles:
         fields["groupsPattern"] = ",".join(each_once(settings.groups))
         fields["groupsExcludePattern"] = ",".join(excluded_groups(settings))
-    return fields | {f"{role}Connector": _connector(flow, role) for role in roles}
-
-
-def _connector(flow: ResolvedFlow, role: ConnectorRole) -> Manifest:
-    fields = connector_fields(getattr(flow.settings.connectors, role))
-    return {**fields, "config": connector_settings(flow, role)}
+    for role in roles:
+        own = connector_fields(getattr(settings.connectors, role))
+        fields[f"{role}Connector"] = {**own, "config": connector_settings(flow, role)}
+    return fields
 
 
 def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:

@@ -209,19 +209,15 @@ def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> M
     if asked.executors is not None and asked.workload is Workload.JOB:
         data[TEMPLATE] = json.dumps(executor_template(flow.name, asked), separators=(",", ":"))
     if (size := sum(len(key) + len(value) for key, value in data.items())) > _LARGEST:
-        raise _too_large(len(document.flows), size)
+        raise CannotRunError(
+            "parameters-too-large",
+            f"the job's parameters for {len(document.flows)} flows have {size} bytes",
+            "config.replication:validation.inCluster",
+            f"The job reads them from a ConfigMap, which can hold at most {_LARGEST} bytes.",
+            "deploy the topology with a stack for each region, or divide it into several topologies.",
+        )
     name = config_map_name(flow.name, "validation-parameters", data)
     return manifest("v1", "ConfigMap", name, flow.namespace, flow.name, immutable=True, data=data)
-
-
-def _too_large(flows: int, size: int) -> CannotRunError:
-    return CannotRunError(
-        "parameters-too-large",
-        f"the job's parameters for {flows} flows have {size} bytes",
-        "config.replication:validation.inCluster",
-        f"The job reads them from a ConfigMap, which can hold at most {_LARGEST} bytes.",
-        "deploy the topology with a stack for each region, or divide it into several topologies.",
-    )
 
 
 def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:

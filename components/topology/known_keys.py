@@ -115,7 +115,8 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
         return UnknownKey(without_effect, f"did you mean `{meant}`?", meant)
     if elsewhere := [form for form in forms if key in _keys(form)]:
         return _of_another_form(str(key), elsewhere, beside)
-    if inner := [outer for outer in accepted if key in _keys_below(schema, chosen, outer)]:
+    below = {outer: [child for form in chosen for child in _children(schema, form, outer)] for outer in accepted}
+    if inner := [outer for outer, children in below.items() if any(key in _keys(child) for child in children)]:
         return UnknownKey(without_effect, f"did you mean `{inner[0]}.{key}`?")
     accepts = f"accepted keys: {', '.join(accepted)}."
     if not parents and str(key).startswith(_FOR_ANCHORS):
@@ -132,7 +133,7 @@ def _schema(model: type[Model]) -> _Node:
 
 def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownKey:
     """Explain a key that is accepted only together with keys other than the given ones."""
-    if tags := [tag for form in forms if (tag := _tag(form))]:
+    if tags := [f"{name}: {values[0]}" for name, values in map(_selector, forms) if name]:
         kinds = " or ".join(f"`{tag}`" for tag in tags)
         return UnknownKey(f"It is a key of {kinds}, and would have no effect here.", f"remove it, or set {kinds}.")
     if others := _listed(beside - set(_keys(forms[0]))):
@@ -176,10 +177,6 @@ def _closest(forms: list[_Node], beside: set[str]) -> list[_Node]:
     return [form for form in forms if len(beside & set(_keys(form))) == most]
 
 
-def _keys_below(schema: _Node, forms: list[_Node], key: str) -> set[str]:
-    return {name for form in forms for below in _children(schema, form, key) for name in _keys(below)}
-
-
 def _selector(form: _Node) -> tuple[str, list[str]]:
     """Return the key that selects a form among its alternatives, with the values that do."""
     for name in ("kind", "type"):
@@ -187,11 +184,6 @@ def _selector(form: _Node) -> tuple[str, list[str]]:
         if values := [wanted["const"]] if "const" in wanted else wanted.get("enum"):
             return name, list(values)
     return "", []
-
-
-def _tag(form: _Node) -> str:
-    name, values = _selector(form)
-    return f"{name}: {values[0]}" if name else ""
 
 
 def _is_chosen(form: _Node, value: object) -> bool:

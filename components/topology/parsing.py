@@ -75,20 +75,15 @@ def parse_topology(data: object) -> Topology:
 def parse_model(model: type[M], data: object) -> M:
     """Build a file's model from parsed YAML, or raise a ReplicationError that lists every mistake in its form."""
     if not isinstance(data, Mapping):
-        raise ReplicationError([_no_mapping(data, model)])
+        required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+        keys = ", ".join(f"`{key}:`" for key in required)
+        what = f"the file is {_given(data)}"
+        why, remedy = "Nothing is declared in it.", f"write the keys {keys}, each at the beginning of a line."
+        raise ReplicationError([Problem("the top of the file", "no-mapping", what, why, remedy)])
     try:
         return model.model_validate(data)
     except ValidationError as error:
         raise ReplicationError(form_problems(error.errors(), data, model)) from None
-
-
-def _no_mapping(data: object, model: type[Model]) -> Problem:
-    """Return the problem of a file that has no keys at all."""
-    required = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
-    keys = ", ".join(f"`{key}:`" for key in required)
-    what = "the file is empty" if data is None else f"the file is {_given(data)}"
-    why, remedy = "Nothing is declared in it.", f"write the keys {keys}, each at the beginning of a line."
-    return Problem("the top of the file", "no-mapping", what, why, remedy)
 
 
 def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:

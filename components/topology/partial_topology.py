@@ -1,6 +1,8 @@
 """The part of a topology with mistakes in its form that can still be checked. Imports the model and parsing only."""
 
 import copy
+import functools
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,7 +91,7 @@ def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Pat
     """Take a mistake out of the data; return the path that is now unknown, or nothing if the meaning is clear."""
     if not path:
         return [path]
-    parent, key = _at(data, path[:-1]), path[-1]
+    parent, key = functools.reduce(operator.getitem, path[:-1], data), path[-1]
     match detail["type"], parent[key]:
         case "extra_forbidden", value if meant := unknown_key(Topology, path, data).meant:
             entries = {meant if name == key else name: parent[name] for name in parent}
@@ -118,21 +120,11 @@ def _existing(data: Any, path: Path) -> Path:
 
 def _exists(data: Any, path: Path) -> bool:
     for part in path:
-        exists = part in data if isinstance(data, Mapping) else _has_entry(data, part)
-        if not exists:
+        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if not (part in data if isinstance(data, Mapping) else in_list):
             return False
         data = data[part]
     return True
-
-
-def _has_entry(data: Any, part: str | int) -> bool:
-    return isinstance(data, list) and isinstance(part, int) and part < len(data)
-
-
-def _at(data: Any, path: Path) -> Any:
-    for part in path:
-        data = data[part]
-    return data
 
 
 def _divided(given: Mapping[str, Any], unknown: tuple[Path, ...]) -> PartialTopology:

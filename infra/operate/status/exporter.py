@@ -20,7 +20,6 @@ from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PUBLISHED
 from components.flows.resolved import ResolvedFlow
 from infra.operate.status.flow_status import (
-    ConnectorStatus,
     FlowStatus,
     GroupsStatus,
     Kind,
@@ -106,7 +105,9 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         if what != series.DRIFT_QUESTION:
             yield series.UNANSWERED, (what,), what in flow.unasked
     for connector in flow.connectors or ():
-        yield from _of_connector(connector)
+        yield series.CONNECTOR_RUNNING, (connector.name,), connector.state == "RUNNING"
+        yield series.RUNNING_TASKS, (connector.name,), connector.running_tasks
+        yield series.FAILURES, (connector.name,), len(connector.failures)
     if flow.heartbeat_seconds is not None:
         yield series.HEARTBEAT_AGE, (), flow.heartbeat_seconds
     if flow.lag is not None:
@@ -131,12 +132,6 @@ def _of_drift(counts: Mapping[str, int] | None, flow: str) -> Iterator[Sample]:
     yield series.UNANSWERED, (series.DRIFT_QUESTION,), counts is None
     if counts is not None:
         yield series.DRIFT, (), counts.get(flow, 0)
-
-
-def _of_connector(connector: ConnectorStatus) -> Iterator[Sample]:
-    yield series.CONNECTOR_RUNNING, (connector.name,), connector.state == "RUNNING"
-    yield series.RUNNING_TASKS, (connector.name,), connector.running_tasks
-    yield series.FAILURES, (connector.name,), len(connector.failures)
 
 
 def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:

@@ -178,13 +178,11 @@ def await_jobs(
                 f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
                 f"{stack}` again.",
             ) from error
-        return {flow: replace(end, secret=_newest(api, secrets[flow])) for flow, end in ends.items()}
-
-
-def _newest(api: KubernetesApi, secrets: Sequence[Reference]) -> SecretWrite | None:
-    """The last write among these Secrets; None if none exists."""
-    writes = (SecretWrite(secret, _written(body)) for secret in secrets if (body := api.get(secret)) is not None)
-    return max(writes, key=lambda write: write.at, default=None)
+        for flow, end in ends.items():
+            bodies = ((secret, api.get(secret)) for secret in secrets[flow])
+            writes = (SecretWrite(secret, _written(body)) for secret, body in bodies if body is not None)
+            ends[flow] = replace(end, secret=max(writes, key=lambda write: write.at, default=None))
+        return ends
 
 
 def _written(body: Object) -> datetime:

@@ -155,7 +155,9 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
     for line in preview.lines:
         run.echo(line)
     run.confirm(stack)
-    return _deploy(run, settings)
+    run.say(f"{stack}: deploying")
+    deployment.up(settings, run.echo)
+    return _prove(run, settings, datetime.now(UTC))
 
 
 def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
@@ -241,13 +243,6 @@ def _allowed(run: Promotion, settings: StackSettings) -> StackSettings:
     for problem in problems:
         run.say(f"{settings.stack}: skipped by {run.request.who}: {problem}")
     return replace(settings, values={**settings.values, ALLOW_UNPROVEN: run.request.skip})
-
-
-def _deploy(run: Promotion, settings: StackSettings) -> int:
-    stack = settings.stack
-    run.say(f"{stack}: deploying")
-    deployment.up(settings, run.echo)
-    return _prove(run, settings, datetime.now(UTC))
 
 
 def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> int:
