@@ -14,15 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from components.render.job_pods import (
-    API_SERVER,
-    COMMAND,
-    COMPONENT,
-    DRIVER_COMMAND,
-    EXECUTOR,
-    EXECUTOR_COMMAND,
-    VALIDATION,
-)
+from components.render import job_pods
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from infra.local.operator.ledger import PODS, Ledger, PodRecord
 from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, container_status
@@ -36,7 +28,7 @@ from infra.machine.paths import PACKAGES
 #: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
 _NO_FILES = frozenset({"emptyDir"})
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
-_COMMANDS = (COMMAND, DRIVER_COMMAND, EXECUTOR_COMMAND)
+_COMMANDS = (job_pods.COMMAND, job_pods.DRIVER_COMMAND, job_pods.EXECUTOR_COMMAND)
 #: Files in which Spark's submission writes paths of the container.
 _PROPERTIES = ".properties"
 #: The address of every process of this machine.
@@ -103,7 +95,11 @@ class PodPlan:
             for argument in self.container.get("args") or ()
         )
         # There is no cluster DNS here.
-        return [python, *module, *(self.here(argument, folder).replace(API_SERVER, server) for argument in arguments)]
+        return [
+            python,
+            *module,
+            *(self.here(argument, folder).replace(job_pods.API_SERVER, server) for argument in arguments),
+        ]
 
     def environment(self, folder: Path) -> dict[str, str]:
         """Return the container's own variables."""
@@ -209,7 +205,7 @@ class PodProcesses:
 
 log = logging.getLogger(__name__)
 
-_OURS = f"{COMPONENT} in ({VALIDATION},{EXECUTOR})"
+_OURS = f"{job_pods.COMPONENT} in ({job_pods.VALIDATION},{job_pods.EXECUTOR})"
 _ENDED = ("Succeeded", "Failed")
 #: As much of a log as a kubelet writes into the status of a container that failed. Source: FallbackToLogsOnError.
 _SAID = 2048

@@ -9,19 +9,12 @@ from functools import partial
 from typing import Any
 
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
-from infra.local.operator import mirror_maker2
+from infra.local.operator import mirror_maker2, resources
 from infra.local.operator.connect_clusters import ConnectClusters
 from infra.local.operator.connector_reconciler import ConnectorReconciler
 from infra.local.operator.ledger import Component
 from infra.local.operator.mirror_makers import reconcile_mirror_maker
-from infra.local.operator.resources import (
-    API_VERSION,
-    USE_CONNECTOR_RESOURCES,
-    ConnectorResource,
-    ConnectResource,
-    connect_resource,
-    connector_resource,
-)
+from infra.local.operator.resources import ConnectorResource, ConnectResource
 
 #: Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache.
 _ANY_LIST = "/api/v1/events"
@@ -77,10 +70,10 @@ class Operator:
     def _round(self) -> None:
         self.clusters.workers.refresh(time.time())
         self.api.begin_round()
-        connects = [connect_resource(item) for item in self._living("KafkaConnect")]
+        connects = [resources.connect_resource(item) for item in self._living("KafkaConnect")]
         by_cluster: dict[Component, list[ConnectorResource]] = defaultdict(list)
         for item in self._living("KafkaConnector"):
-            connector = connector_resource(item)
+            connector = resources.connector_resource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
         mirror_makers = self._living("KafkaMirrorMaker2")
         wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
@@ -99,7 +92,7 @@ class Operator:
     def _reconcile(self, connect: ConnectResource, connectors: list[ConnectorResource]) -> None:
         rest = self.clusters.reconcile(connect)
         if not connect.uses_connector_resources:
-            told = f"KafkaConnect {connect.name} lacks the annotation {USE_CONNECTOR_RESOURCES}: true"
+            told = f"KafkaConnect {connect.name} lacks the annotation {resources.USE_CONNECTOR_RESOURCES}: true"
             self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
         elif rest is None:
             told = f"KafkaConnect {connect.name} has no worker that is ready"
@@ -117,7 +110,11 @@ class Operator:
             self._complain(f"{target}: {error}")
 
     def _living(self, kind: str) -> list[Object]:
-        return [item for item in self.api.list_all(API_VERSION, kind) if "deletionTimestamp" not in item["metadata"]]
+        return [
+            item
+            for item in self.api.list_all(resources.API_VERSION, kind)
+            if "deletionTimestamp" not in item["metadata"]
+        ]
 
     def _complain(self, complaint: str) -> None:
         if complaint and complaint != self._last_complaint:

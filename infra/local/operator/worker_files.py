@@ -23,15 +23,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
 from components.kafka.connections import LOGIN_MODULES
+from infra.local.operator import resources
 from infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
-from infra.local.operator.resources import (
-    KAFKA_MIRROR_MAKER_2,
-    CertificateLogin,
-    ClusterAccess,
-    ConnectResource,
-    PasswordLogin,
-    SecretEntry,
-)
+from infra.local.operator.resources import ClusterAccess, ConnectResource, SecretEntry
 from infra.local.operator.worker_properties import (
     as_properties_file,
     credential_entries,
@@ -156,19 +150,19 @@ class WorkerFiles:
             path = f"{STORES}/{access.alias}" if access.alias else OWN_STORES
             if access.tls:
                 files[f"{path}.truststore.p12"] = truststore(trusted[access.trust_key], self.store_password)
-            if isinstance(access.authentication, CertificateLogin):
+            if isinstance(access.authentication, resources.CertificateLogin):
                 login = access.authentication
                 where = f"{self.connect.namespace}/{login.key.secret}"
                 pair = (secret_value(self.connect, self.secrets, entry) for entry in (login.certificate, login.key))
                 files[f"{path}.keystore.p12"] = keystore(*pair, self.store_password, where)
-        if self.connect.component is KAFKA_MIRROR_MAKER_2:
+        if self.connect.component is resources.KAFKA_MIRROR_MAKER_2:
             files[CONNECTOR_FILE] = as_properties_file(dict(self._connector_passwords())).encode()
         return files
 
     def _stores(self, access: ClusterAccess) -> dict[str, str]:
         properties: dict[str, str] = {}
         stores = ["truststore"] if access.tls else []
-        if isinstance(access.authentication, CertificateLogin):
+        if isinstance(access.authentication, resources.CertificateLogin):
             stores.append("keystore")
         for store in stores:
             place = {f"ssl.{store}.location": f"{OWN_STORES}.{store}.p12", f"ssl.{store}.password": self.store_password}
@@ -177,7 +171,7 @@ class WorkerFiles:
 
     def _sasl(self, access: ClusterAccess) -> dict[str, str]:
         match access.authentication:
-            case PasswordLogin(mechanism, username, password):
+            case resources.PasswordLogin(mechanism, username, password):
                 value = self._text(password)
                 login = f'{LOGIN_MODULES[mechanism]} required username="{username}" password="{value}";'
                 return {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
@@ -188,9 +182,9 @@ class WorkerFiles:
             if access.tls:
                 yield "ssl.truststore.password", self.store_password
             match access.authentication:
-                case PasswordLogin(password=password):
+                case resources.PasswordLogin(password=password):
                     yield f"{access.alias}.sasl.password", self._text(password)
-                case CertificateLogin():
+                case resources.CertificateLogin():
                     yield "ssl.keystore.password", self.store_password
 
     def _text(self, where: SecretEntry) -> str:

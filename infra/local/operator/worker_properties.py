@@ -11,17 +11,8 @@ from typing import Any
 
 from components.kafka.connections import LOGIN_MODULES
 from infra.kubernetes.api import Object
-from infra.local.operator.resources import (
-    GROUP,
-    KAFKA_CONNECT,
-    Authentication,
-    CertificateLogin,
-    ClusterAccess,
-    ConnectResource,
-    CustomLogin,
-    PasswordLogin,
-    SecretEntry,
-)
+from infra.local.operator import resources
+from infra.local.operator.resources import ClusterAccess, ConnectResource, SecretEntry
 from infra.machine import versions
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
@@ -177,7 +168,7 @@ def dropped_keys(connect: ConnectResource) -> list[str]:
 
 def trust_secret_name(name: str) -> str:
     """Return the name of the operator's copy of the trusted certificates; the same for both kinds of resources."""
-    return f"{name}-{KAFKA_CONNECT.suffix}-tls-trusted-certs"
+    return f"{name}-{resources.KAFKA_CONNECT.suffix}-tls-trusted-certs"
 
 
 def secrets_used(connect: ConnectResource) -> list[str]:
@@ -191,9 +182,9 @@ def credential_entries(connect: ConnectResource) -> list[SecretEntry]:
     entries: list[SecretEntry] = []
     for access in connect.access:
         match access.authentication:
-            case PasswordLogin(password=password):
+            case resources.PasswordLogin(password=password):
                 entries.append(password)
-            case CertificateLogin(certificate, key):
+            case resources.CertificateLogin(certificate, key):
                 entries += [certificate, key]
     return entries
 
@@ -213,7 +204,7 @@ def text(value: Any) -> str:
 
 
 def _is_forbidden(key: str) -> bool:
-    return key not in _ALLOWED_KEYS and (key in GROUP or key.startswith(_FORBIDDEN_PREFIXES))
+    return key not in _ALLOWED_KEYS and (key in resources.GROUP or key.startswith(_FORBIDDEN_PREFIXES))
 
 
 def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
@@ -224,24 +215,24 @@ def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[st
         yield "ssl.truststore.type", "PEM"
 
 
-def credentials(namespace: str, authentication: Authentication | None) -> Iterator[tuple[str, str]]:
+def credentials(namespace: str, authentication: resources.Authentication | None) -> Iterator[tuple[str, str]]:
     """Yield the client properties with which a user logs in."""
     match authentication:
-        case PasswordLogin(mechanism, username, password):
+        case resources.PasswordLogin(mechanism, username, password):
             yield "sasl.mechanism", mechanism
             module, secret = LOGIN_MODULES[mechanism], _placeholder(namespace, password)
             yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
-        case CertificateLogin(certificate, key):
+        case resources.CertificateLogin(certificate, key):
             yield "ssl.keystore.certificate.chain", _placeholder(namespace, certificate)
             yield "ssl.keystore.key", _placeholder(namespace, key)
             yield "ssl.keystore.type", "PEM"
-        case CustomLogin(config=config):
+        case resources.CustomLogin(config=config):
             yield from ((key, text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
 
 
 def security_protocol(access: ClusterAccess) -> str:
     match access.authentication:
-        case PasswordLogin() | CustomLogin(sasl=True):
+        case resources.PasswordLogin() | resources.CustomLogin(sasl=True):
             return "SASL_PLAINTEXT" if access.tls is None else "SASL_SSL"
     return "PLAINTEXT" if access.tls is None else "SSL"
 

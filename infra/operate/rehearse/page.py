@@ -17,20 +17,7 @@ from components.kafka.replication_policy import SIDES, Side
 from components.render.acls import flows_without_addresses
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.job_parameters import flow_parameters
-from components.topology.clusters import (
-    Authentication,
-    Cluster,
-    ConfigValue,
-    CustomAuthentication,
-    KeystoreTrust,
-    SecretKey,
-    SecretPattern,
-    TlsAuthentication,
-    Trust,
-    credentials,
-    kafka_principal,
-    validation_principal,
-)
+from components.topology import clusters
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.move.facts import Mode
 from infra.operate.move.failback import refuse_unsuited_back
@@ -135,42 +122,44 @@ class CredentialPlace(NamedTuple):
 
 def _places(flow: ResolvedFlow, side: Side) -> Iterator[CredentialPlace]:
     cluster, alias = flow.cluster(side), flow.alias(side)
-    user = kafka_principal(cluster) or ""
+    user = clusters.kafka_principal(cluster) or ""
     own_secret = flow.own_secret(side)
     trust = cluster.tls.trust if cluster.tls else None
     for place in (*_login(flow, alias, cluster.authentication, own_secret), *_trust(flow, trust, own_secret)):
         yield CredentialPlace(alias, True, flow.name, user, place)
     if (access := cluster.validation) is None:
         return
-    user = validation_principal(cluster) or user
+    user = clusters.validation_principal(cluster) or user
     own_secret = validation_secret_name(flow.secrets_owner(side), side)
     for place in (*_login(flow, alias, access.authentication, own_secret), *_trust(flow, access.trust, own_secret)):
         yield CredentialPlace(alias, False, flow.name, user, place)
 
 
-def _login(flow: ResolvedFlow, alias: str, login: Authentication | None, own_secret: str) -> Iterator[str]:
-    if isinstance(login, TlsAuthentication):
+def _login(flow: ResolvedFlow, alias: str, login: clusters.Authentication | None, own_secret: str) -> Iterator[str]:
+    if isinstance(login, clusters.TlsAuthentication):
         for key in (login.certificate, login.key):
             yield _in_secret(flow, login.secret, key)
-    if isinstance(login, CustomAuthentication):
+    if isinstance(login, clusters.CustomAuthentication):
         yield f"the Secrets that `clusters.{alias}.authentication.config` names"
-    for key, credential in credentials(login).items():
+    for key, credential in clusters.credentials(login).items():
         yield _place(flow, credential, own_secret, key)
 
 
-def _trust(flow: ResolvedFlow, trust: Trust | None, own_secret: str) -> Iterator[str]:
+def _trust(flow: ResolvedFlow, trust: clusters.Trust | None, own_secret: str) -> Iterator[str]:
     match trust:
-        case KeystoreTrust():
+        case clusters.KeystoreTrust():
             yield _in_secret(flow, trust.secret, trust.key)
             yield _place(flow, trust.password, own_secret, "truststore.password")
-        case SecretPattern():
+        case clusters.SecretPattern():
             yield f"Secret `{flow.namespace}/{trust.secret}`, keys `{trust.pattern}`"
-        case SecretKey() | ConfigValue():
+        case clusters.SecretKey() | clusters.ConfigValue():
             yield _place(flow, trust, own_secret, "ca.crt")
 
 
-def _place(flow: ResolvedFlow, credential: SecretKey | ConfigValue, own_secret: str, own_key: str) -> str:
-    if isinstance(credential, ConfigValue):
+def _place(
+    flow: ResolvedFlow, credential: clusters.SecretKey | clusters.ConfigValue, own_secret: str, own_key: str
+) -> str:
+    if isinstance(credential, clusters.ConfigValue):
         rendered = _in_secret(flow, own_secret, own_key)
         return f"configuration key `replication:{credential.config}`, which becomes {rendered}"
     return _in_secret(flow, credential.secret, credential.key)
@@ -180,13 +169,13 @@ def _in_secret(flow: ResolvedFlow, secret: str, key: str) -> str:
     return f"Secret `{flow.namespace}/{secret}` key `{key}`"
 
 
-def configured_credentials(cluster: Cluster) -> list[str]:
+def configured_credentials(cluster: clusters.Cluster) -> list[str]:
     """Return the configuration keys of the cluster's credentials."""
     address = cluster.bootstrap_servers
     keys = {value.config for value in config_values(cluster)}
-    return sorted(keys - ({address.config} if isinstance(address, ConfigValue) else set()))
+    return sorted(keys - ({address.config} if isinstance(address, clusters.ConfigValue) else set()))
 
 
-def has_own_secrets(cluster: Cluster) -> bool:
+def has_own_secrets(cluster: clusters.Cluster) -> bool:
     """Return whether a credential is in a Secret that the stack does not make."""
     return '"secret":' in cluster.model_dump_json()
