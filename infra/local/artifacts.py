@@ -29,21 +29,14 @@ _COMMON_ENTRIES = ("required", "x-kubernetes-validations")
 def served_definition(newer: Definition, older: Definition) -> Definition:
     """Return one definition of a kind that serves the versions of both and stores the older, as Strimzi 0.49 to 0.51.
 
-    Such an operator converts between `v1` and `v1beta2` by changing nothing but `apiVersion`. If the two schemas do not
-    fit together, the API server silently drops fields:
+    v1 is served as 1.2 generates it. v1beta2 is stored, and has the fields of both, because conversion changes nothing
+    but `apiVersion`:
 
-    - It prunes a request by the schema of the requested version, and what it stores by the schema of the storage
-      version. When it answers, it does the same in reverse order. So the storage version has to declare every field of
-      both. If v1 were stored as it is, `spec.externalConfiguration` of a v1beta2 object would be lost. If v1beta2 were
-      stored as 0.45 has it, `spec.groupId` of a v1 object would be lost.
-    - A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2,
-      and fails on the first field that v1beta2 does not declare. So v1beta2 must also be served with the fields
-      of both.
-
-    So v1 is served as 1.2 generates it. v1beta2 is stored, and has the fields of both: it accepts whatever 0.45 or 1.2
-    accepts. To see what 0.45 alone accepts, use a server with 0.45's own definitions.
-
-    Names, labels and scope are equal in both; they are taken from the newer one.
+    - The API server prunes a request by the schema of its version, then by that of the storage version, and in reverse
+      when it answers. It would silently drop `spec.externalConfiguration` of a v1beta2 object, or `spec.groupId` of a
+      v1 object.
+    - A server-side apply of v1 over what the same manager applied as v1beta2 reads the merged object as v1beta2, and
+      fails on the first field that v1beta2 does not declare.
     """
     (new,), (old,) = (copy.deepcopy(definition["spec"]["versions"]) for definition in (newer, older))
     old["schema"] = {

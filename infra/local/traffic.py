@@ -111,7 +111,7 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
         if error is not None:
             failures.append(error)
 
-    headers = list(record.headers)
+    headers: list[tuple[str, str | bytes | None]] = list(record.headers)
     while True:
         try:
             producer.produce(topic, record.value, record.key, partition, on_delivery=delivered, headers=headers)

@@ -47,10 +47,9 @@ def run_step(
     remedy: str,
     cwd: Path | None = None,
 ) -> None:
-    """Run `command` and print one line with the time that it took.
+    """Run `command` and print one line with the time that it took. A Ctrl-C ends it as well.
 
-    Raises CannotRunError with the last lines of its output if it fails, or if it prints nothing for ten minutes; it is
-    ended then. A Ctrl-C ends the command as well.
+    Raises CannotRunError with its last lines if it fails, or if it prints nothing for ten minutes.
     """
     began = time.monotonic()
     said = _Output()

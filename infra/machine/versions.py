@@ -1,8 +1,4 @@
-"""Every version that the local stack pins outside requirements.txt, in one place.
-
-The Go modules (`go/*/go.mod`) and the Maven sets (`maven/*/pom.xml`, `spark/pom.xml`) pin the same versions for the
-tools that read them; tests/infra/machine/test_versions.py compares the two.
-"""
+"""Every version that the local stack pins outside requirements.txt; a test compares them with go.mod and pom.xml."""
 
 ETCD = "3.6.8"
 KUBERNETES = "1.36.3"

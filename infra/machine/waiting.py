@@ -30,12 +30,10 @@ class DeadlineError(CannotRunError):
 
 
 def wait_for(what: str, probe: Callable[[], T], deadline_seconds: float, interval_seconds: float | None = None) -> T:
-    """Return the first value that `probe` returns instead of raising NotYetError.
+    """Return the first value that `probe`, which is asked at least once, returns instead of raising NotYetError.
 
-    It pauses for `interval_seconds` between two looks; by default for a tenth of the time that has passed, but for 0.1
-    to 1 s. Any other exception of the probe ends the wait at once. The probe is asked at least once.
-
-    Raises DeadlineError after `deadline_seconds`.
+    Between two looks it pauses for `interval_seconds`, by default for a tenth of the time that has passed, but for 0.1
+    to 1 s. Raises DeadlineError after `deadline_seconds`, and any other exception of the probe at once.
     """
     pause = threading.Event()
     began = time.monotonic()

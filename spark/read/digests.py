@@ -131,7 +131,7 @@ def digest_frame(
     *,
     own_names: bool = False,
 ) -> DataFrame:
-    """Return records as side, role (see `guards`), topic (the source's name; with `own_names` that of the cluster),
+    """Return records as side, role, topic (the source's name; with `own_names` that of the cluster),
     partition, offset, time_ms, digest, key_digest (null without a key) and tombstone (whether there is no value).
 
     On the target, topics that end in `prefixed` have `prefix` before the source's name. `changed_headers` are not

@@ -91,7 +91,7 @@ class OpenFlow:
         return self.read(cluster, ranges, "read_uncommitted")
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
-        """`transforms.digests` of one side's records, with the topics named as on the source, unless `own_names`."""
+        """Return the `digest_frame` of one side, with the topics named as on the source, unless `own_names`."""
         return digests.digest_frame(
             records,
             side,

@@ -127,7 +127,7 @@ def _kind() -> Column:
 
 def last_copies(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     """Return where the source records before `proven_end` end on the target: key topic, partition, kind; columns as
-    `differences` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
+    `summed` has them. `records` counts those that both sides hold, `first` and `last` are offsets of the target.
 
     `judged` has topic, partition and proven_end.
     """
@@ -172,7 +172,7 @@ def reordered(pairs: DataFrame) -> DataFrame:
 
 
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
-    """Return the keys whose newest record differs, as `pairing.differences` has them: key topic, partition, kind.
+    """Return the keys whose newest record differs, as `summed` has them: key topic, partition, kind.
 
     `judged` has topic, partition and two offsets. Source records from judged_end on may still be on their way; those
     before started need not be replicated, and null means that the start is unknown. A side that holds a tombstone of a
@@ -232,7 +232,7 @@ MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND = "marked-on-source", "marked-on-
 
 
 def marked_elsewhere(digests: DataFrame, logs: DataFrame) -> DataFrame:
-    """Return records with a mark, by kind, as `pairing.differences` has them: key topic, partition, kind.
+    """Return records with a mark, by kind, as `summed` has them: key topic, partition, kind.
 
     `logs` has topic, partition, source_start and target_start, the starts of both logs. Records from before the first
     one that both sides hold are left out if the other side has removed records. The kinds:

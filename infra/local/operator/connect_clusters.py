@@ -125,7 +125,7 @@ class ConnectClusters:
         """Return the rules of the JMX exporter, if the workers report by it."""
         for config_map in connect.config_maps:
             if config_map.field == "metricsConfig":
-                return self._config_maps(connect)[config_map.name][config_map.key]
+                return str(self._config_maps(connect)[config_map.name][config_map.key])
         return None
 
     def stop(self, key: Component) -> None:

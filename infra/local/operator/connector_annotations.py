@@ -76,8 +76,10 @@ def manage_offsets(api: KubernetesApi, rest: ConnectRest, connector: ConnectorRe
         "alter": lambda: _alter(api, rest, connector, request.key),
         "reset": lambda: _reset(rest, connector.name),
     }
+    listed, altered = ("listOffsets", connector.list_offsets_to), ("alterOffsets", connector.alter_offsets_from)
+    missing, config_map = {"list": listed, "alter": altered, "reset": ("", "none")}[request.verb]
     try:
-        if (missing := _missing(connector, request.verb)) is not None:
+        if not config_map:
             kind = connector.declared_by.kind
             said = f"Failed to {request.verb} the connector offsets due to missing property {missing} in {kind} CR."
             return warning(request.reason, said)
@@ -89,35 +91,22 @@ def manage_offsets(api: KubernetesApi, rest: ConnectRest, connector: ConnectorRe
     return None
 
 
-def _missing(connector: ConnectorResource, verb: str) -> str | None:
-    if verb == "list" and not connector.list_offsets_to:
-        return "listOffsets"
-    if verb == "alter" and not connector.alter_offsets_from:
-        return "alterOffsets"
-    return None
-
-
 def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
     offsets = json.dumps(_called(lambda: rest.offsets(connector.name), "GET", connector.name), indent=2)
     target = Reference("v1", "ConfigMap", connector.namespace, connector.list_offsets_to)
     existing = api.get(target)
     if existing is not None and "data" not in existing:
         raise OffsetsError('Cannot invoke "java.util.Map.putAll(java.util.Map)" because "data" is null')
-    data = {**(existing or {}).get("data", {}), key: offsets}
-    metadata = {"name": target.name, "namespace": target.namespace, "ownerReferences": _owners(connector, existing)}
+    resource, data = connector.declared_by, {**(existing or {}).get("data", {}), key: offsets}
+    owners = list(((existing or {}).get("metadata") or {}).get("ownerReferences") or [])
+    if all((owner["kind"], owner["name"]) != (resource.kind, resource.name) for owner in owners):
+        owners.append(owner_reference(resource, connector.uid))
+    metadata = {"name": target.name, "namespace": target.namespace, "ownerReferences": owners}
     item: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
     if existing is None:
         api.create(item)
     else:
         api.replace(item)
-
-
-def _owners(connector: ConnectorResource, existing: Object | None) -> list[Object]:
-    """Return the existing owners of the ConfigMap, and the resource."""
-    resource = connector.declared_by
-    owners = list(((existing or {}).get("metadata") or {}).get("ownerReferences") or [])
-    ours = any((owner["kind"], owner["name"]) == (resource.kind, resource.name) for owner in owners)
-    return owners if ours else [*owners, owner_reference(resource, connector.uid)]
 
 
 def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:

@@ -53,9 +53,8 @@ Component = tuple[str, str]
 class WorkerRecord(OperatedProcess):
     """One started worker, called namespace/component/index; `connect` is the component.
 
-    `failures` counts how often in a row it ended without having served. `ended` is when its end was noticed, in epoch
-    seconds. It serves its metrics at `metrics_port`, if at all. `archive` is the file of its classes that it writes
-    when it ends, unless the file exists.
+    `failures` counts how often in a row it ended without having served, and `ended` is when that was noticed, in epoch
+    seconds. `archive` is the file of its classes that it writes when it ends, unless the file exists.
     """
 
     namespace: str

@@ -149,8 +149,7 @@ class ConnectResource:
     """A KafkaConnect, or the workers of a KafkaMirrorMaker2, which has `clusters` for its connectors.
 
     `group` holds the properties that name the workers' group and its internal topics. `has_values_in_files` stands for
-    an operator before 0.46 (v1beta2), whose workers write secret values into files that connectors may read. `metrics`
-    is the spec's `metricsConfig`, empty if the workers report none.
+    an operator before 0.46 (v1beta2), whose workers write secret values into files that connectors may read.
     """
 
     namespace: str

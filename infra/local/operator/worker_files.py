@@ -153,8 +153,10 @@ class WorkerFiles:
             if isinstance(access.authentication, resources.CertificateLogin):
                 login = access.authentication
                 where = f"{self.connect.namespace}/{login.key.secret}"
-                pair = (secret_value(self.connect, self.secrets, entry) for entry in (login.certificate, login.key))
-                files[f"{path}.keystore.p12"] = keystore(*pair, self.store_password, where)
+                certificate, key = (
+                    secret_value(self.connect, self.secrets, entry) for entry in (login.certificate, login.key)
+                )
+                files[f"{path}.keystore.p12"] = keystore(certificate, key, self.store_password, where)
         if self.connect.component is resources.KAFKA_MIRROR_MAKER_2:
             files[CONNECTOR_FILE] = as_properties_file(dict(self._connector_passwords())).encode()
         return files

@@ -83,11 +83,10 @@ def pod_name(connect: ConnectResource, index: int) -> str:
 
 
 def worker_pod(connect: ConnectResource, index: int, digest: str, metrics_port: int | None = None) -> Object:
-    """Return the Pod of one worker. It runs nothing and represents the worker's process.
+    """Return the Pod that represents a worker's process, at whose `metrics_port` Prometheus scrapes it.
 
-    There is no kubelet and no image; the worker is a process of the operator. Admission (ResourceQuota, LimitRange)
-    judges the Pod before the process may start. The Pod has no node, so the API server deletes it at once; for a Pod
-    with a node it would wait until a kubelet confirms the end. Prometheus finds `metrics_port` in it.
+    Admission (ResourceQuota, LimitRange) judges the Pod before the process may start. It has no node, so the API server
+    deletes it at once, and does not wait until a kubelet confirms the end.
     """
     name = pod_name(connect, index)
     container: Object = {"name": connect.component_name, "image": IMAGE}

@@ -1,8 +1,4 @@
-"""Decides which Connect workers to start and stop, and runs them as processes, each on the jars of its Kafka version.
-
-A ledger lets a restarted operator find them again. The jars of the stack's own Kafka are always on this machine; those
-of another version are fetched when workers first ask for it.
-"""
+"""Decides which Connect workers to start and stop, and runs them as processes on the jars of their Kafka version."""
 
 import contextlib
 import logging

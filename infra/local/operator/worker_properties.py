@@ -138,8 +138,7 @@ def user_config(connect: ConnectResource) -> dict[str, str]:
 def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, folder: Path) -> dict[str, str]:
     """Return the properties of a worker that shares the loopback address with others, and has no /opt/kafka.
 
-    A pod also has its own /tmp: here those files are in `folder`, and every provider that is limited to some paths may
-    read that folder, too. `plugin.discovery` only avoids scanning every jar.
+    What a pod has in /tmp is in `folder`, which every provider may read. `plugin.discovery` avoids scanning every jar.
     """
     local = {
         key: f"{in_folder(value, folder)},{folder}" if _ALLOWED_PATHS.fullmatch(key) else in_folder(value, folder)

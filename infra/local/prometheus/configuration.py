@@ -1,9 +1,7 @@
 """Turns PodMonitors and PrometheusRules into the configuration of Prometheus, as the Prometheus operator does.
 
-The operator lets Prometheus discover Pods in the API server. Not every build of Prometheus can (Debian's cannot), so
-here the Pods are selected before, and Prometheus reads their addresses and labels from files that it watches.
-
-Source: Prometheus operator pkg/prometheus/promcfg.go.
+Not every build of Prometheus can discover Pods in the API server (Debian's cannot), so here the Pods are selected
+before, and Prometheus watches files with their addresses. Source: Prometheus operator pkg/prometheus/promcfg.go.
 """
 
 import re

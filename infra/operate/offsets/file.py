@@ -25,8 +25,7 @@ _FORM = "write a list of entries such as `{topic: orders, partition: 0, offset: 
 class Entry:
     """One entry of a file: where a partition, or every partition of a topic, should continue.
 
-    `offset` is that of the next record, or `earliest` or `latest`; `time_ms` is in ms since 1970. One of them is set.
-    `source` is the alias of the source cluster, or "".
+    Either `offset` (of the next record, `earliest` or `latest`) or `time_ms` (since 1970) is set; `source` may be "".
     """
 
     file: "OffsetsFile"

@@ -1,8 +1,4 @@
-"""What a drill measured, in a JSON file beside the stack files.
-
-The file belongs to the project: the runbook needs no cluster, the whole team has the durations even when Kubernetes
-does not answer, and git keeps the earlier ones.
-"""
+"""What a drill measured, in a file beside the stack files: the team has it even when Kubernetes does not answer."""
 
 from pathlib import Path
 

@@ -108,10 +108,7 @@ def _refusal(refuse: Callable[[], None]) -> RefusedError | None:
 
 
 class CredentialPlace(NamedTuple):
-    """A place with a credential of a cluster, and who logs in with it: a flow's connectors, or the commands for it.
-
-    `user` is empty if only the cluster knows it. `place` is Markdown.
-    """
+    """A place (as Markdown) with a credential of a cluster; `user` is empty if only the cluster knows who logs in."""
 
     cluster: str
     by_connectors: bool
