@@ -9,19 +9,10 @@ from pathlib import Path
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from components.clients.errors import ClusterError
+from components.contract import report
 from components.contract.parameters import FlowParameters, Parameters
 from components.contract.problems import CannotRunError
-from components.contract.report import (
-    CheckName,
-    CheckOutcome,
-    Depth,
-    Finding,
-    FindingSeverity,
-    FlowOutcome,
-    Report,
-    TopicIds,
-    accepting,
-)
+from components.contract.report import CheckOutcome, Finding, FlowOutcome
 from spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from spark.checks.parity.proven import positions_to_publish
 from spark.read.credentials import Resolve, resolver
@@ -45,12 +36,12 @@ class Options:
     session: SessionOptions = field(default_factory=SessionOptions)
     catch_up_seconds: float = 30
     kubeconfig: Path | None = None
-    depth: Depth = Depth.FULL
+    depth: report.Depth = report.Depth.FULL
     progress: Progress = field(default=lambda _: None, repr=False)
     secrets: Path | None = None
 
 
-def run(document: Parameters, flows: Sequence[FlowParameters], options: Options) -> Report:
+def run(document: Parameters, flows: Sequence[FlowParameters], options: Options) -> report.Report:
     """Check `flows` of the document in one JVM. The report says what could not be checked, and why."""
     began = time.monotonic()
     resolve = resolver(options.kubeconfig, options.secrets)
@@ -68,7 +59,7 @@ def run(document: Parameters, flows: Sequence[FlowParameters], options: Options)
     except (Py4JError, ConnectionError) as error:
         failure = _finding(_spark_lost(error, options.session))
     others = tuple(flow.name for flow in document.flows if flow not in flows)
-    return Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure, others)
+    return report.Report(document.stack, _now(), time.monotonic() - began, () if failure else outcomes, failure, others)
 
 
 def check_flow(
@@ -79,7 +70,7 @@ def check_flow(
     why_not = {check.name: reason for check in CHECKS if (reason := check.why_not(flow)) is not None}
     checks: list[CheckOutcome] = []
     failure: Finding | None = None
-    topic_ids: TopicIds = {}
+    topic_ids: report.TopicIds = {}
     depth = options.depth
     try:
         with (
@@ -91,7 +82,9 @@ def check_flow(
             if not readings.without_loops.partitions:
                 why_not |= {check.name: "every topic of the flow loops" for check in CHECKS if check.needs_topics}
             reasons = {acceptance.finding: acceptance.reason for acceptance in flow.accepted}
-            checks = [accepting(_outcome(check, readings), reasons) for check in CHECKS if check.name not in why_not]
+            checks = [
+                report.accepting(_outcome(check, readings), reasons) for check in CHECKS if check.name not in why_not
+            ]
             depth = readings.reached_depth
     except (CannotRunError, ClusterError) as error:
         checks, failure = [], _finding(error)
@@ -104,15 +97,15 @@ def check_flow(
         target=flow.target.alias,
         policy=flow.policy,
         checked_at=checked_at,
-        checks=tuple(sorted(checks, key=lambda check: list(CheckName).index(CheckName(check.name)))),
+        checks=tuple(sorted(checks, key=lambda check: list(report.CheckName).index(report.CheckName(check.name)))),
         error=failure,
-        not_run={name.value: why_not[name] for name in CheckName if why_not.get(name)},
+        not_run={name.value: why_not[name] for name in report.CheckName if why_not.get(name)},
         replication=flow.replication,
         shape=flow.shape,
         advice=advice(flow),
         topic_ids=topic_ids,
         depth=depth,
-        positions=positions_to_publish(flow.digest, checked_at, checks) if depth is not Depth.QUICK else None,
+        positions=positions_to_publish(flow.digest, checked_at, checks) if depth is not report.Depth.QUICK else None,
         began_at=began_at,
     )
 
@@ -142,7 +135,7 @@ def _spark_lost(error: Exception, session: SessionOptions) -> CannotRunError:
 
 def _finding(error: CannotRunError | ClusterError) -> Finding:
     return Finding(
-        error.code, FindingSeverity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}"
+        error.code, report.FindingSeverity.ERROR, f"{error.what}, at {error.where}. {error.why} Remedy: {error.remedy}"
     )
 
 

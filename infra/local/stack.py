@@ -211,7 +211,13 @@ def down(console: Console, purge: bool = False) -> None:
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
                 # Only now, because the operator would start them again; even if nothing but the workers is left.
-                _stop_workers(console)
+                began = time.monotonic()
+                with console.status("stopping Connect workers"):
+                    stopped = processes.stop_all(operator_part.workers(), grace_seconds=15)
+                    processes.stop_all(operator_part.pods(), grace_seconds=15)
+                if stopped:
+                    took = f"{time.monotonic() - began:.1f} s"
+                    console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {took}")
         if purge:
             _purge()
             console.print("  data, logs, certificates and passwords removed", highlight=False)
@@ -260,15 +266,6 @@ def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, 
         memory_bytes=memory_bytes,
         log=None if record is None else record.log,
     )
-
-
-def _stop_workers(console: Console) -> None:
-    began = time.monotonic()
-    with console.status("stopping Connect workers"):
-        stopped = processes.stop_all(operator_part.workers(), grace_seconds=15)
-        processes.stop_all(operator_part.pods(), grace_seconds=15)
-    if stopped:
-        console.print(f"  [green]✓[/] {stopped} Connect workers stopped in {time.monotonic() - began:.1f} s")
 
 
 def _site(artifacts: Artifacts, state: State) -> StackFacts:

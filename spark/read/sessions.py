@@ -282,9 +282,11 @@ def spark_jvm(options: SessionOptions, starting: Callable[[], None] = lambda: No
         starting()
         return started.enter_context(session(options))
 
+    archive = _ARCHIVE.search(os.environ.get("SPARK_SUBMIT_OPTS", ""))
+    writes_archive = options.local and archive is not None and not Path(archive[1]).exists()
     with ExitStack() as started:
         spark = Spark(start)
-        if _submitted() or not (options.local or options.executor_pods) or (options.local and _keeps_classes()):
+        if _submitted() or not (options.local or options.executor_pods) or writes_archive:
             _ = spark.session
         else:
             _await_own_jvm(options)
@@ -320,12 +322,6 @@ def session(options: SessionOptions) -> Iterator[SparkSession]:
 
 def _submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
-
-
-def _keeps_classes() -> bool:
-    """Return whether the JVM will write an archive of the classes that it has loaded, because there is none yet."""
-    archive = _ARCHIVE.search(os.environ.get("SPARK_SUBMIT_OPTS", ""))
-    return archive is not None and not Path(archive[1]).exists()
 
 
 def _await_own_jvm(options: SessionOptions) -> None:

@@ -12,7 +12,7 @@ from secrets import token_urlsafe
 
 from components.contract.problems import CannotRunError
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import conditions, worker_files, worker_objects
+from infra.local.operator import conditions, worker_files, worker_objects, worker_processes
 from infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
 from infra.local.operator.connect_rest import ConnectRest
 from infra.local.operator.connector_plan import connector_on_one_machine
@@ -20,16 +20,7 @@ from infra.local.operator.ledger import Component, WorkerRecord
 from infra.local.operator.resources import ConnectorResource, ConnectResource
 from infra.local.operator.worker_files import WorkerFiles
 from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, is_there, token_in
-from infra.local.operator.worker_processes import (
-    KafkaJars,
-    Start,
-    Stop,
-    Worker,
-    WorkerProcesses,
-    WorkerSpec,
-    WorkerState,
-    next_steps,
-)
+from infra.local.operator.worker_processes import WorkerProcesses, WorkerSpec, WorkerState
 from infra.local.operator.worker_properties import jvm_arguments, port_of
 from infra.local.parts.control_plane import kubeconfig
 from infra.local.state import write_private
@@ -59,7 +50,7 @@ class ConnectClusters:
     api: KubernetesApi
     kubeconfig: Path
     workers: WorkerProcesses
-    jars: KafkaJars
+    jars: worker_processes.KafkaJars
     _applied: dict[Component, tuple[str, float]] = field(default_factory=dict)
     _kept: dict[Component, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
@@ -202,19 +193,21 @@ class ConnectClusters:
         key, now = connect.key, time.time()
         records = {record.index: record for record in self.workers.of(key)}
         seen = [
-            Worker(index, record.digest, states[index], record.may_start_again(now), is_there(pods.get(index)))
+            worker_processes.Worker(
+                index, record.digest, states[index], record.may_start_again(now), is_there(pods.get(index))
+            )
             for index, record in records.items()
         ]
         refused: dict[int, str] = {}
-        for step in next_steps(connect.replicas, wanted.digest, seen):
+        for step in worker_processes.next_steps(connect.replicas, wanted.digest, seen):
             match step:
-                case Start(index):
+                case worker_processes.Start(index):
                     admitted = worker_objects.admit(self.api, connect, index, wanted.digest, pods.get(index))
                     if isinstance(admitted, str):
                         refused[index] = admitted
                         continue
                     self.workers.start(key, index, wanted, port_of(admitted))
-                case Stop(index):
+                case worker_processes.Stop(index):
                     self.workers.stop(records[index])
         return refused
 

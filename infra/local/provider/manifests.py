@@ -165,10 +165,6 @@ class InputChanges:
     changes: tuple[InputChange, ...]
     delete_before_replace: bool
 
-    @property
-    def replaces(self) -> bool:
-        return any(change.replaces for change in self.changes)
-
 
 IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
