@@ -27,10 +27,8 @@ _TOPICS_WITH_IDS = 5_000
 
 @dataclass(frozen=True)
 class Options:
-    """How the job runs.
-
-    `catch_up_seconds`: how long a target that is behind may take to catch up before the check fails. `secrets`: the
-    folder in which Secrets are mounted; None if the Kubernetes API is asked for them.
+    """How the job runs: `catch_up_seconds` is how long a target that is behind may take to catch up, `secrets` the
+    folder of mounted Secrets; without it the Kubernetes API is asked for them.
     """
 
     session: SessionOptions = field(default_factory=SessionOptions)

@@ -253,19 +253,15 @@ def status() -> list[PartStatus]:
 
 
 def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, ready: bool) -> PartStatus:
-    process, memory_bytes = None if record is None else processes.find(record), None
+    process = None if record is None else processes.find(record)
+    memory_bytes = None
     if process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
             memory_bytes = int(process.memory_info().rss)
-    return PartStatus(
-        name=name,
-        running=memory_bytes is not None,
-        ready=memory_bytes is not None and ready,
-        pid=None if process is None else process.pid,
-        ports=ports,
-        memory_bytes=memory_bytes,
-        log=None if record is None else record.log,
-    )
+    running = memory_bytes is not None
+    pid = None if process is None else process.pid
+    log = None if record is None else record.log
+    return PartStatus(name, running, running and ready, pid, ports, memory_bytes, log)
 
 
 def _site(artifacts: Artifacts, state: State) -> StackFacts:

@@ -17,6 +17,7 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 NULL_KEY_SHARE = 0.05
 NULL_VALUE_SHARE = 0.05
 DISTINCT_KEYS = 500
+VALUE_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -32,25 +33,20 @@ class Record:
         return (number if self.key is None else zlib.crc32(self.key)) % partitions
 
 
-def records(
-    topic: str, count: int, seed: int, value_bytes: int = 100, first: int = 0, header: str | None = None
-) -> Iterator[Record]:
+def records(topic: str, count: int, seed: int, first: int = 0, header: str | None = None) -> Iterator[Record]:
     """Yield `count` records of the topic's endless sequence for this seed; every seventh also carries `header`."""
     for number in range(first, first + count):
         # Each record has its own generator, so any part of the sequence can be produced without the part before it.
         chance = random.Random(f"{seed}/{topic}/{number}")
         key = None if chance.random() < NULL_KEY_SHARE else f"key-{chance.randrange(DISTINCT_KEYS)}".encode()
-        value = None if chance.random() < NULL_VALUE_SHARE else _value(topic, number, value_bytes, chance)
+        text = f"{topic} {number} ".encode().ljust(VALUE_BYTES - 8, b".")[: VALUE_BYTES - 8]
+        value = None if chance.random() < NULL_VALUE_SHARE else text + chance.randbytes(8)
         headers: list[tuple[str, bytes | None]] = [("trace", chance.randbytes(8)), ("seed", str(seed).encode())]
         if number % 10 == 0:
             headers += [("empty", b""), ("null", None), ("trace", b"again")]
         if header is not None and number % 7 == 0:
             headers.append((header, b"true"))
         yield Record(key, value, tuple(headers))
-
-
-def _value(topic: str, number: int, size: int, chance: random.Random) -> bytes:
-    return f"{topic} {number} ".encode().ljust(size, b".")[: max(size - 8, 0)] + chance.randbytes(min(8, size))
 
 
 T = TypeVar("T")

@@ -109,10 +109,9 @@ def archive_file(jdk: Jdk, program: str, *class_path: str | Path) -> Path:
 
 
 def class_archive(jdk: Jdk, program: str, *class_path: str | Path, writes: bool = True) -> tuple[str, ...]:
-    """Options of a JVM that runs `program`, which names the archive.
+    """Return the options of a JVM that runs `program`, which writes the archive when it first ends.
 
-    The JVM writes the archive when it first ends, and starts without it if it cannot read it. A JVM with an agent must
-    not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
+    A JVM with an agent must not write it: it would not even start. Source: JDK-8261455, in JDK 19 and later.
     """
     file = archive_file(jdk, program, *class_path)
     file.parent.mkdir(parents=True, exist_ok=True)

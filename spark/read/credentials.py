@@ -60,10 +60,8 @@ KeystoreToPem = Callable[[bytes, str, str, str], str]
 
 
 def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Resolve:
-    """Return a function that resolves references.
-
-    It reads Secrets from the folder `secrets`, where a pod mounts them at NAMESPACE/NAME/KEY. Without that folder it
-    reads them from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
+    """Return a function that resolves references. It reads Secrets from NAMESPACE/NAME/KEY in the folder `secrets`, or
+    else from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
     """
 
     def resolve(reference: CredentialReference) -> Secret:

@@ -1,9 +1,7 @@
 """Makes the files that the container of a worker writes when it starts, and reads Secrets for them. Pure.
 
-In Strimzi 0.45 (v1beta2) the files contain secret values, and connectors read credentials from them, as in
-`${file:/tmp/strimzi-connect.properties:sasl.jaas.config}`. In later versions they contain placeholders. Kafka resolves
-only once, so a connector that reads such a file gets a placeholder instead of a password, and fails. No error contains
-a secret value.
+In Strimzi 0.45 (v1beta2) the files contain secret values, which connectors read. In later versions they contain
+placeholders: Kafka resolves only once, so a connector that reads such a file gets a placeholder and fails.
 
 Source: Strimzi 0.45 kafka_connect_config_generator.sh, kafka_connect_tls_prepare_certificates.sh,
 kafka_mirror_maker_2_run.sh, kafka_mirror_maker_2_connector_config_generator.sh, KafkaConnectConfiguration; Strimzi 1.2

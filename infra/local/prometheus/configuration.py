@@ -29,10 +29,7 @@ class UnsupportedError(ValueError):
 
 
 def prometheus_config(monitors: Iterable[Object], folder: Path) -> Config:
-    """Return the configuration; `folder` has the folders of targets and rules. Raises UnsupportedError.
-
-    `replicate exporter` is scraped at its default address, because no object declares it.
-    """
+    """Return the configuration, with `replicate exporter`, which no object declares. Raises UnsupportedError."""
     exporter: Config = {"job_name": "mirror-exporter", "static_configs": [{"targets": [ADDRESS]}]}
     return {
         "global": {"scrape_interval": f"{INTERVAL_SECONDS}s", "evaluation_interval": f"{INTERVAL_SECONDS}s"},

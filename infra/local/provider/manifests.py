@@ -193,7 +193,9 @@ def _is_replacing(path: Path, old: Properties, new: Properties) -> bool:
 
 
 def _walk(path: Path, old: object, new: object) -> Iterator[tuple[Path, Edit]]:
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
+    if isinstance(old, list) and isinstance(new, list):
+        yield from _walk(path, dict(enumerate(old)), dict(enumerate(new)))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted(old.keys() | new.keys()):
             if key not in old:
                 yield (*path, key), Edit.ADD
@@ -201,14 +203,6 @@ def _walk(path: Path, old: object, new: object) -> Iterator[tuple[Path, Edit]]:
                 yield (*path, key), Edit.DELETE
             else:
                 yield from _walk((*path, key), old[key], new[key])
-    elif isinstance(old, list) and isinstance(new, list):
-        for index in range(max(len(old), len(new))):
-            if index >= len(old):
-                yield (*path, index), Edit.ADD
-            elif index >= len(new):
-                yield (*path, index), Edit.DELETE
-            else:
-                yield from _walk((*path, index), old[index], new[index])
     elif old != new or new == UNKNOWN:
         yield path, Edit.UPDATE
 

@@ -1,7 +1,4 @@
-"""Rehearses a failover with a group that nobody uses, on live data. Nothing but that group is changed.
-
-Its name is always the same, so a drill begins by removing what an earlier drill left, even if that was killed.
-"""
+"""Rehearses a failover on live data with a group that nobody uses, first removing what an earlier drill left of it."""
 
 import time
 from collections import Counter

@@ -31,10 +31,7 @@ from infra.stack.validation_job import in_cluster
 
 @dataclass(frozen=True)
 class RunbookFlow:
-    """A flow as the templates use it. `facts` have sentences in the place of unknown addresses.
-
-    `drill` is the last one. The refusals say why groups of the flow cannot be moved.
-    """
+    """A flow as the templates use it: `facts` have sentences for unknown addresses, refusals say why not to move."""
 
     resolved: ResolvedFlow
     facts: FlowParameters
