@@ -90,6 +90,29 @@ class SyncHistory:
             return below.upstream + downstream - below.downstream
         return below.upstream + (downstream > below.downstream)
 
+    def first_copy(self, upstream: int, *, markers: bool) -> int:
+        """Return an offset of the target that the first copy of a source record at or after `upstream` is not below.
+
+        With `markers`, the target also holds transaction markers, so the sync after that record does not count.
+        """
+        current = self._since_last_fall(_downstream)
+        later = next((index for index, sync in enumerate(current) if sync.upstream > upstream), len(current))
+        if not later:
+            return 0
+        below = current[later - 1]
+        least = below.downstream + (upstream > below.upstream)
+        if later == len(current) or markers or _advance(below, current[later]) < 0:
+            return least
+        return max(least, current[later].downstream - (current[later].upstream - upstream))
+
+    def oldest_source(self, downstream: int) -> int:
+        """Return an offset that the source record of a target record at or after `downstream` is not below, unless a
+        restarted task sent it again and its sync was dropped.
+        """
+        lowest = self.lowest_source_offset(downstream)
+        sent = [sync.upstream for sync in self._since_last_fall(_downstream) if sync.downstream >= downstream]
+        return min([0 if lowest is None else lowest, *sent])
+
     def _around(self, downstream: int) -> tuple[OffsetSync | None, OffsetSync | None]:
         """Return the last sync at or before `downstream` and the first one after it.
 
@@ -118,6 +141,11 @@ class SyncHistory:
 
 def _downstream(sync: OffsetSync) -> int:
     return sync.downstream
+
+
+def _advance(before: OffsetSync, after: OffsetSync) -> int:
+    """Return by how many offsets the source advanced further than the target."""
+    return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 
 
 def sync_histories(

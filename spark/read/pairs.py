@@ -49,7 +49,7 @@ def differing_records(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
     - before-start, missing-head, missing-hole, missing-tail: only on the source
     - missing: only on the source, and the two sides have no record in common
-    - duplicated: the source has the record, but fewer times
+    - duplicated: the source has the record, but fewer times; or only the target has it, and more than once
     - extra-head, extra: only on the target; aborted: the source has it in an aborted transaction
     - unmarked: the target has it, but without the guard's mark
     """
@@ -88,11 +88,11 @@ def _unmatched(pairs: DataFrame, judged: DataFrame) -> DataFrame:
     equal record), first_source, last_source and first_target (offsets of paired records), start.
     """
     whole, same = Window.partitionBy("topic", "partition"), Window.partitionBy("topic", "partition", "digest")
-    where_else = ("unmarked_offset", "uncommitted_offset")
+    key, where_else = ("topic", "partition", "digest", "occurrence"), ("unmarked_offset", "uncommitted_offset")
     source, target = F.col("source_offset"), F.col("target_offset")
     both = source.isNotNull() & target.isNotNull()
     return (
-        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", *where_else, "time_ms")
+        pairs.select(*key, "source_offset", "target_offset", *where_else, "time_ms")
         .withColumn("known", F.max(source.isNotNull()).over(same))
         .withColumn("first_source", F.min(F.when(both, source)).over(whole))
         .withColumn("last_source", F.max(F.when(both, source)).over(whole))
@@ -119,7 +119,7 @@ def _kind() -> Column:
         .when(source > F.col("last_source"), "missing-tail")
         .when(source.isNotNull(), "missing-hole")
         .when(F.col("uncommitted_offset").isNotNull(), "aborted")
-        .when(F.col("known"), "duplicated")
+        .when(F.col("known") | (F.col("occurrence") > 1), "duplicated")
         .when(target < F.col("first_target"), "extra-head")
         .otherwise("extra")
     )

@@ -13,14 +13,15 @@ from components.contract.report import FindingSeverity, Verdict, worst
 from components.kafka.mirror_records import OffsetSync
 from spark.checks.parity.causes import (
     by_newest,
+    records_sent_again,
     source_was_recreated,
-    times_sent_again,
     with_expired,
     with_late,
     with_replaced,
 )
 from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.excuses import with_surplus
 from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.sums import Sums, same_places
 from spark.checks.retention import Replicated, judge, unequal, with_proven
@@ -50,6 +51,7 @@ class Logs(Partition):
     filtered: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     times_anew: int = 0
+    cleaned: bool = False
     lost: set[int] = field(default_factory=set)
 
     def produce(self, records: int) -> None:
@@ -84,7 +86,7 @@ class Logs(Partition):
         self._before = self._last_sync = None
 
     def make_target_anew(self) -> None:
-        self.target, self.target_start = [], 0
+        self.target, self.target_start, self.written = [], 0, set()
         self.times_anew += 1
 
     def cut(self, records: int) -> None:
@@ -96,6 +98,7 @@ class Logs(Partition):
 
     def compact(self, side: str, before: int, *, tombstones: bool) -> None:
         """What the log cleaner does before this offset. With `tombstones`, it also removes the tombstones there."""
+        self.cleaned = True
         log = self.source if side == "source" else self.target
         newest = {key_of(number): at for at, number in self.held(side) if at < before}
         for at, number in self.held(side):
@@ -177,9 +180,9 @@ def differences(source: Log, target: Log) -> list[Difference]:
         for at in offsets[len(there.get(number, [])) :]:
             found[_missing(at, first_source, last_source)].append(at)
     for number, offsets in there.items():
-        for at in offsets[len(here.get(number, [])) :]:
+        for again, at in enumerate(offsets[len(here.get(number, [])) :]):
             head = first_target is not None and at < first_target
-            found["duplicated" if number in here else "extra-head" if head else "extra"].append(at)
+            found["duplicated" if number in here or again else "extra-head" if head else "extra"].append(at)
     found["reordered"] = turned(both)
     return [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items()) if each]
 
@@ -222,7 +225,7 @@ def compared(logs: Logs) -> RecordComparison | None:
         compacted=logs.compacted,
         written_end=latest.downstream + 1 if latest else 0,
         source_anew=source_was_recreated(logs.history, logs.source_log, here.oldest_ms),
-        sent_again=times_sent_again(logs.history),
+        sent_again=records_sent_again(logs.history),
     )
     keys = by_key(source, target) if logs.compacted else []
     if logs.evaluated:
@@ -231,6 +234,7 @@ def compared(logs: Logs) -> RecordComparison | None:
     kinds = by_newest([*differences(source, target), *keys], {ORDERS: side})
     kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
     kinds = with_late(kinds, {ORDERS: side}, {ORDERS: logs.history})
+    kinds = with_surplus(kinds, {ORDERS: side}, {ORDERS: logs.history})
     return RecordComparison(kinds, with_replaced(kinds, {ORDERS: side}))
 
 
@@ -264,16 +268,18 @@ def verdict_of(found: Mapping[str, FindingSeverity]) -> Verdict:
 
 
 def missing(logs: Logs) -> set[int]:
-    """The source's records that should be in the current target log and never were.
+    """The source's records that were never on the target, whatever either side has removed since.
 
-    Records that would come before the target's oldest record may have expired there, except those that the connector
-    has not read.
+    If a topic was created again, records that would come before the target's oldest record may have expired there. So
+    may as many records as somebody else wrote and the target has removed.
     """
-    there = set(logs.target) | logs.filtered
     held = {number for _, number in logs.held("target")}
     places = [at for at, number in logs.held("source") if number in held]
-    begins = min(places, default=len(logs.source)) if logs.target_start else 0
-    return {number for at, number in logs.held("source") if number not in there and at >= min(begins, logs.position)}
+    begins = min(places, default=len(logs.source)) if logs.target_start and logs.times_anew else 0
+    came = logs.written | logs.filtered
+    never = {number for at, number in logs.held("source") if number not in came and at >= min(begins, logs.position)}
+    foreign = sum(number is not None and number < 0 for number in logs.target[: logs.target_start])
+    return never if len(never) > foreign else set()
 
 
 def out_of_order(logs: Logs) -> bool:
@@ -290,11 +296,11 @@ def out_of_order(logs: Logs) -> bool:
 def strays(logs: Logs) -> set[int]:
     """Records on the target that the source never had; they have negative numbers.
 
-    If the source has removed records, target records before all that the source still has may have been its own.
+    Each may stand for an offset that the source has removed and whose record never came, or that held none.
     """
-    held, here = logs.held("target"), {number for _, number in logs.held("source")}
-    begins = min((at for at, number in held if number in here), default=len(logs.target)) if logs.source_start else 0
-    return {number for at, number in held if number < 0 and at >= begins}
+    held = {number for _, number in logs.held("target") if number < 0}
+    never_came = [number for number in logs.source[: logs.source_start] if number is None or number in logs.filtered]
+    return held if len(held) > len(never_came) else set()
 
 
 def keys_that_differ(logs: Logs) -> set[int]:

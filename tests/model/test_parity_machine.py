@@ -8,7 +8,7 @@ import pytest
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange
 from spark.checks import retention
-from spark.checks.parity import differences, meanings
+from spark.checks.parity import excuses, meanings
 from spark.checks.parity.differences import Sides
 from spark.checks.retention import Replicated, Unequal
 from tests.model import logs
@@ -33,13 +33,7 @@ def everything_that_follows(*_: Any) -> int:
 
 #: The replaced function, its replacement, and the kind of history that shows the bug.
 BUGS: dict[str, tuple[object, str, object, str]] = {
-    "a restart is a second connector": (Sides, "restarted", property(lambda _: False), "none"),
-    "a missing head counts as expired": (
-        differences,
-        "_missing_head",
-        lambda *_: meanings.EXPIRED_ON_TARGET,
-        "dropped",
-    ),
+    "a restart is a second connector": (Sides, "resent", property(lambda _: 0), "none"),
     "a stray record counts as expired": (meanings, "EXTRA", meanings.EXPIRED_ON_SOURCE, "stray"),
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
     "keys of a compacted topic always agree": (logs, "by_key", lambda *_: [], "dropped"),
@@ -53,6 +47,32 @@ BUGS: dict[str, tuple[object, str, object, str]] = {
     ),
     "a recreated remote topic counts as expired": (meanings, "REMADE", meanings.EXPIRED_ON_TARGET, "target anew"),
 }
+
+
+def unbounded(*_: Any) -> int:
+    return sys.maxsize
+
+
+#: The excuse, whether only the target holds the records that it explains, and the fault that it must not hide.
+EXCUSES: dict[str, tuple[meanings.Meaning, bool, str]] = {
+    "expired on the target": (meanings.EXPIRED_ON_TARGET, False, "dropped"),
+    "expired on the source": (meanings.EXPIRED_ON_SOURCE, True, "stray"),
+    "compacted on the target": (meanings.COMPACTED_APART, False, "dropped"),
+    "compacted on the source": (meanings.COMPACTED_APART, True, "stray"),
+}
+
+
+@pytest.mark.parametrize("excuse", EXCUSES)
+def test_an_excuse_without_a_bound_hides_a_fault_that_is_found(excuse: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each history has what the excuse needs, such as retention, and one real fault."""
+    *bound, fault = EXCUSES[excuse]
+
+    class OfThisFault(Parity):
+        kinds = (fault,)
+
+    monkeypatch.setattr(excuses, "BOUNDS", {**excuses.BOUNDS, tuple(bound): unbounded})
+    with pytest.raises(AssertionError):
+        run(OfThisFault, UNTIL_FOUND)
 
 
 def test_no_verdict_on_records_is_wrong_whatever_happens_to_the_partition() -> None:

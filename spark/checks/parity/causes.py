@@ -154,14 +154,15 @@ def _is_outdated(difference: Difference) -> bool:
     return difference.kind == "newest-outdated"
 
 
-def times_sent_again(history: SyncHistory) -> int:
-    """Return how often the flow went back to an offset that it had already replicated, as a restarted task does: the
-    target then advances further than the source.
+def records_sent_again(history: SyncHistory) -> list[int]:
+    """Return how many records the flow sent again each time it went back to an offset that it had already replicated,
+    as a restarted task does: the target then advances further than the source.
     """
-    return sum(
-        after.upstream - before.upstream < after.downstream - before.downstream
+    advanced = (
+        (after.downstream - before.downstream) - (after.upstream - before.upstream)
         for before, after in itertools.pairwise(history.syncs)
     )
+    return [records for records in advanced if records > 0]
 
 
 def known_starts(

@@ -22,7 +22,16 @@ from spark.checks import division
 from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
 from spark.checks.parity import meanings
 from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.differences import BEFORE_START, NEWEST, NOT_BEGUN, REORDERED, UNPROVEN, Difference, Sides
+from spark.checks.parity.differences import (
+    BEFORE_START,
+    NEWEST,
+    NOT_BEGUN,
+    ON_TARGET_ONLY,
+    REORDERED,
+    UNPROVEN,
+    Difference,
+    Sides,
+)
 from spark.checks.parity.evidence import TopicIdentity
 from spark.checks.parity.findings import (
     counted_partitions,
@@ -214,10 +223,10 @@ def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
 
 
 _COUNTS = {
-    "missing": ("missing", "missing-hole", "missing-head"),
+    "missing": ("missing", "missing-hole", "missing-head", "missing-surplus"),
     "lagging": ("missing-tail",),
     "duplicated": ("duplicated",),
-    "extra": ("extra", "extra-head"),
+    "extra": tuple(ON_TARGET_ONLY),
     "aborted": ("aborted",),
     "unmarked": ("unmarked",),
     "reordered": (REORDERED,),

@@ -15,8 +15,8 @@ from spark.checks.parity.causes import (
     by_newest,
     known_starts,
     owed_ends,
+    records_sent_again,
     source_was_recreated,
-    times_sent_again,
     with_expired,
     with_late,
     with_replaced,
@@ -24,6 +24,7 @@ from spark.checks.parity.causes import (
 )
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.evidence import OVERLAP
+from spark.checks.parity.excuses import with_surplus
 from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, committed_logs, logs_on_target, unread
 from spark.checks.parity.sums import both_clusters, both_sides
 from spark.read import digests, frames
@@ -66,7 +67,7 @@ def compared(
         partition: replace(
             side,
             written_end=written.get(partition, 0),
-            sent_again=times_sent_again(syncs.get(partition, SyncHistory())),
+            sent_again=records_sent_again(syncs.get(partition, SyncHistory())),
             source_anew=side.source_unread is None
             and source_was_recreated(
                 syncs.get(partition, SyncHistory()), side.source, first_pass.source[partition].oldest_ms
@@ -77,6 +78,7 @@ def compared(
     synced = sides if flow.parameters.offset_syncs.enabled else ()
     histories = {partition: syncs.get(partition, SyncHistory()) for partition in synced}
     differences = with_late(with_expired(differences, known, syncs), known, histories)
+    differences = with_surplus(differences, known, histories)
     return comparison._replace(differences=differences, sides=with_replaced(differences, known))
 
 

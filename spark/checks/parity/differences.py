@@ -1,6 +1,6 @@
 """What a difference between the two sides of a partition means. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,8 +46,8 @@ class Sides:
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
     offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one from
     which records were replicated. `replaced`: the target has as many surplus records as missing ones, in the same
-    place. `sent_again`: how often the flow started again from an earlier offset. `guarded`: the records of the target
-    that are compared carry the flow's mark.
+    place. `sent_again`: how many records the flow sent again each time it went back to an earlier offset. `guarded`:
+    the records of the target that are compared carry the flow's mark.
     """
 
     source: OffsetRange
@@ -63,15 +63,15 @@ class Sides:
     written_end: int = 0
     source_anew: bool = False
     replaced: bool = False
-    sent_again: int = 0
+    sent_again: Sequence[int] = ()
     guarded: bool = False
 
     @property
-    def restarted(self) -> bool:
-        """Return whether a restart explains duplicates, however many. A second connector that writes the flow's offset
-        syncs seems to begin again constantly.
+    def resent(self) -> int:
+        """Return how many duplicates restarts explain. A second connector that writes the flow's offset syncs seems to
+        begin again constantly, and explains none.
         """
-        return 0 < self.sent_again <= RESTARTS
+        return sum(self.sent_again) if len(self.sent_again) <= RESTARTS else 0
 
     @property
     def held(self) -> int:
@@ -100,10 +100,11 @@ _IN_GUARDED: Mapping[meanings.Meaning, meanings.Meaning] = {
     meanings.EXTRA: meanings.MARKED_ELSEWHERE,
     meanings.EXPIRED_ON_TARGET: meanings.EXPIRED_OR_LOST,
 }
-ON_TARGET_ONLY = frozenset({"extra", "extra-head"})
+#: `…-surplus`: more than an excuse explains (see `excuses`).
+ON_TARGET_ONLY = frozenset({"extra", "extra-head", "extra-surplus"})
 #: Kinds of target records that no record of the source is paired with.
 SURPLUS = ON_TARGET_ONLY | {"duplicated", "aborted"}
-REPLACED = frozenset({"missing", "missing-head", "missing-hole"})
+REPLACED = frozenset({"missing", "missing-head", "missing-hole", "missing-surplus"})
 
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 #: Kinds of keys of a compacted topic, by the newest record of each key (see `newest`).
@@ -113,16 +114,26 @@ NEWEST: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
     "newest-undeleted": lambda _: meanings.NEWEST_UNDELETED,
     "newest-foreign": lambda sides: meanings.COMPACTED if sides.source.start > 0 else meanings.NEWEST_FOREIGN,
     "newest-unproven": lambda _: meanings.COMPACTED,
+    "newest-lost": lambda _: meanings.NEWEST_MISSING,
+    "newest-stray": lambda _: meanings.NEWEST_FOREIGN,
 }
-_NEWEST_ON_TARGET = NEWEST.keys() - {"newest-missing"}
+#: What such keys are if an excuse does not explain them.
+NEWEST_SURPLUS: Mapping[str, str] = {"newest-missing": "newest-lost", "newest-foreign": "newest-stray"}
+NEWEST_ON_TARGET = NEWEST.keys() - {"newest-missing", "newest-lost"}
 # Compaction keeps the newest record of each key, so it does not explain these kinds.
-_JUDGED_WHEN_COMPACTED = UNREPLICATED | {"missing", "missing-tail", "duplicated", "aborted", "unmarked", REORDERED}
+_JUDGED_WHEN_COMPACTED = UNREPLICATED | {
+    *("missing", "missing-tail", "duplicated", "aborted", "unmarked", "missing-surplus", "extra-surplus"),
+    REORDERED,
+}
 
 _MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
     BEFORE_START: lambda sides: meanings.BEFORE_START_OR_EXPIRED if sides.target.start > 0 else meanings.BEFORE_START,
     NOT_BEGUN: lambda _: meanings.NOT_BEGUN,
     UNPROVEN: lambda _: meanings.UNPROVEN,
     "missing-hole": lambda _: meanings.MISSING,
+    "missing-surplus": lambda _: meanings.MISSING,
+    "extra-surplus": lambda _: meanings.EXTRA,
+    "missing-head": lambda sides: meanings.EXPIRED_ON_TARGET if sides.target.start > 0 else meanings.MISSING,
     "missing-tail": lambda sides: meanings.REMADE if sides.remade else meanings.LAGGING,
     "missing": lambda sides: _nothing_equal(sides),
     "duplicated": lambda _: meanings.DUPLICATED,
@@ -136,13 +147,6 @@ _MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
 }
 
 
-def _missing_head(difference: Difference, sides: Sides) -> meanings.Meaning:
-    """Return whether the missing records have expired on the target: each took one of the offsets before its log
-    start.
-    """
-    return meanings.EXPIRED_ON_TARGET if difference.records <= sides.target.start else meanings.MISSING
-
-
 def _nothing_equal(sides: Sides) -> meanings.Meaning:
     """In a guarded flow, the target may still hold records of its own."""
     if sides.target_records:
@@ -154,7 +158,7 @@ def _nothing_equal(sides: Sides) -> meanings.Meaning:
 
 
 def _of_newest(difference: Difference, sides: Sides) -> meanings.Meaning:
-    if sides.source_unread is not None and difference.kind in _NEWEST_ON_TARGET:
+    if sides.source_unread is not None and difference.kind in NEWEST_ON_TARGET - {"newest-stray"}:
         return meanings.UNDECIDED
     if sides.remade and difference.kind == "newest-missing":
         return meanings.REMADE
@@ -176,13 +180,15 @@ def _of_both_logs(difference: Difference, sides: Sides) -> meanings.Meaning:
         return _of_newest(difference, sides)
     if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
         return meanings.COMPACTED_APART
-    if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY:
+    if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY - {"extra-surplus"}:
         return meanings.UNDECIDED
-    if difference.kind == "missing-head":
-        return _missing_head(difference, sides)
-    if difference.kind == "duplicated" and 2 * difference.records >= sides.held and not sides.restarted:
+    if difference.kind == "duplicated" and 2 * (difference.records - sides.resent) >= sides.held:
         return meanings.REPEATED
-    if difference.kind == REORDERED and sides.restarted and (sides.compacted or sides.target.start > 0):
+    if (
+        difference.kind == REORDERED
+        and difference.records <= sides.resent
+        and (sides.compacted or sides.target.start > 0)
+    ):
         return meanings.ORDER_NOT_PROVEN
     if difference.kind == "duplicated" and sides.exactly_once:
         return meanings.DUPLICATED_EXACTLY_ONCE
