@@ -473,8 +473,9 @@ def _without_offset(flow: FlowParameters, facts: FailoverFacts, names: set[str])
 def _start(flow: FlowParameters, group: Group, partition: TopicPartition) -> str:
     remote = flow.replication_policy.remote_partition(partition)
     there = group.on_target.get(remote)
-    start = "its `auto.offset.reset`" if there is None else f"{there}, its offset on {flow.target.alias}"
-    return f"in {remote} at {start}"
+    if there is None:
+        return f"in {remote} at its `auto.offset.reset`"
+    return f"in {remote} at {there}, its offset on {flow.target.alias}, and skips what is before it"
 
 
 def verdict_precondition(verdict: VerdictFacts | NoAnswer | None, now_ms: int) -> Precondition:

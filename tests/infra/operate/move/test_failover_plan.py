@@ -176,7 +176,7 @@ def test_the_plan_says_where_a_group_without_an_offset_starts() -> None:
     assert [(each.value, each.met) for each in found.preconditions if each.name == "no offset"] == [
         (
             "checkout-web begins in useast.orders-1 at its `auto.offset.reset`, in useast.orders-2 at 7, its offset on "
-            "uswest",
+            "uswest, and skips what is before it",
             None,
         )
     ]
