@@ -143,22 +143,34 @@ def _gap_reason(
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [entry for entry in about if entry.permission == "DENY" and _denies(entry, operation)]
     grants = [entry for entry in about if entry.permission == "ALLOW" and _gives(entry, operation)]
-    if _covered(denials, need):
-        return _by_hosts(denials, need, GapReason.DENIED), []
-    if denied := [name for name in concerned if _covered(denials, need.of(name))]:
+    if _covered(_anywhere(denials), need):
+        return GapReason.DENIED, []
+    if denied := [name for name in concerned if _covered(_anywhere(denials), need.of(name))]:
         return GapReason.DENIED, denied
-    if _covered(grants, need):
-        return _by_hosts(grants, need, None), []
     without = [name for name in concerned if not _covered(grants, need.of(name))]
-    if concerned and not without:
-        return GapReason.NARROW, []
-    return GapReason.MISSING, without
+    if not _covered(grants, need) and (without or not concerned):
+        return GapReason.MISSING, without
+    return _doubt(need, concerned, denials, grants)
 
 
-def _by_hosts(entries: Sequence[AclEntry], need: Need, plainly: GapReason | None) -> GapReason | None:
-    """An ACL for certain hosts is not judged, because the workers' hosts are not known here."""
-    anywhere = [entry for entry in entries if entry.host == "*"]
-    return plainly if _covered(anywhere, need) else GapReason.OF_HOSTS
+def _doubt(
+    need: Need, concerned: Sequence[str], denials: Sequence[AclEntry], grants: Sequence[AclEntry]
+) -> tuple[GapReason | None, list[str]]:
+    """Return what remains open where every existing name is granted from some hosts at least, and none denied from all.
+
+    An ACL for certain hosts is not judged, because the workers' hosts are not known here.
+    """
+    granted = _anywhere(grants)
+    if _covered(denials, need) or not (concerned or _covered(granted, need)):
+        return GapReason.OF_HOSTS, []
+    doubtful = [name for name in concerned if _covered(denials, need.of(name)) or not _covered(granted, need.of(name))]
+    if doubtful:
+        return GapReason.OF_HOSTS, doubtful
+    return (None if _covered(granted, need) else GapReason.NARROW), []
+
+
+def _anywhere(entries: Iterable[AclEntry]) -> list[AclEntry]:
+    return [entry for entry in entries if entry.host == "*"]
 
 
 def _gives(entry: AclEntry, operation: str) -> bool:

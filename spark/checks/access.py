@@ -160,7 +160,7 @@ def _finding(side: ClusterAccess, gap: Gap) -> Finding:
         case GapReason.OF_HOSTS:
             return error(
                 "acl-of-hosts",
-                f"ACLs allow {may} only from some hosts, and the job does not know the workers' hosts",
+                f"ACLs allow {may} from some hosts but not from others, and the job does not know the workers' hosts",
                 len(need.operations),
             )
         case GapReason.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(

@@ -48,7 +48,7 @@ REMEDIES: Mapping[str, str] = {
     "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
     "acl-narrower": "if these ACLs will not cover all topics and groups that the flow selects, create the ACLs that "
     "`replicate acls {stack} --commands` prints",
-    "acl-of-hosts": "make sure that the hosts of the ACLs include those of the Connect workers",
+    "acl-of-hosts": "make sure that the ACLs allow it from the hosts of the Connect workers",
     "acls-not-visible": "allow the validation user DESCRIBE on the cluster, or compare the ACLs yourself with those of "
     "`replicate acls {stack} --commands`",
     "aborted-records": "set `exactlyOnce`, or `source.consumer.isolation.level: read_committed` in the source "

@@ -119,6 +119,19 @@ def test_an_acl_for_some_hosts_only_is_not_judged(permission: str) -> None:
     assert found == [Gap(a_need(), GapReason.OF_HOSTS)]
 
 
+@pytest.mark.parametrize("permission", ["ALLOW", "DENY"])
+def test_an_acl_for_some_hosts_is_not_judged_for_one_name_of_a_prefix(permission: str) -> None:
+    """Another host may be denied a topic, and the workers may still read it; or only that host is allowed to."""
+    plain = [an_acl("*")] if permission == "DENY" else [an_acl("orders-eu")]
+    entries = [*plain, an_acl("orders-us", host="10.0.0.1", permission=permission)]
+    found = gaps(a_need("orders-", pattern="prefixed"), entries, ["orders-eu", "orders-us"])
+    assert found == [Gap(a_need("orders-us"), GapReason.OF_HOSTS)]
+
+
+def test_a_need_that_no_acl_grants_is_missing_whatever_hosts_are_denied() -> None:
+    assert gaps(a_need(), [an_acl(host="10.0.0.1", permission="DENY")], []) == [Gap(a_need(), GapReason.MISSING)]
+
+
 def test_only_the_missing_operations_are_reported() -> None:
     need = a_need("orders", "DESCRIBE_CONFIGS", "READ", "WRITE")
     assert gaps(need, [an_acl()], []) == [Gap(a_need("orders", "DESCRIBE_CONFIGS", "WRITE"), GapReason.MISSING)]
