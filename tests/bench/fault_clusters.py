@@ -62,10 +62,12 @@ def _wrong_password(world: World, _: Place) -> Iterator[None]:
         core.patch_namespaced_secret(secret, "mirror-orders", {"data": {key: before}})
 
 
-def _acl(kind: str, pattern: str, name: str, operation: str, *, allow: bool, user: str) -> AclBinding:
+def acl(
+    kind: str, pattern: str, name: str, operation: str, *, allow: bool, user: str = "mirror", host: str = "*"
+) -> AclBinding:
     permission = AclPermissionType.ALLOW if allow else AclPermissionType.DENY
     pattern_type = ResourcePatternType[pattern]
-    return AclBinding(ResourceType[kind], name, pattern_type, f"User:{user}", "*", AclOperation[operation], permission)
+    return AclBinding(ResourceType[kind], name, pattern_type, f"User:{user}", host, AclOperation[operation], permission)
 
 
 def _create(region: Region, binding: AclBinding) -> None:
@@ -85,7 +87,7 @@ def _delete(region: Region, each: AclBinding) -> None:
 
 
 @contextmanager
-def _acl_changed(world: World, alias: str, binding: AclBinding, *, created: bool) -> Iterator[None]:
+def acl_changed(world: World, alias: str, binding: AclBinding, *, created: bool) -> Iterator[None]:
     """An ACL that somebody creates, or deletes."""
     region = world.deployed.endpoints.regions[alias]
     (_create if created else _delete)(region, binding)
@@ -97,13 +99,13 @@ def _acl_changed(world: World, alias: str, binding: AclBinding, *, created: bool
 
 def denied(alias: str, kind: str, name: str, operation: str) -> Making:
     """An ACL that denies this to the connectors."""
-    binding = _acl(kind, "LITERAL", name, operation, allow=False, user="mirror")
-    return lambda world, _: _acl_changed(world, alias, binding, created=True)
+    binding = acl(kind, "LITERAL", name, operation, allow=False)
+    return lambda world, _: acl_changed(world, alias, binding, created=True)
 
 
 def _without(alias: str, kind: str, pattern: str, name: str, operation: str, user: str = "mirror") -> Making:
-    binding = _acl(kind, pattern, name, operation, allow=True, user=user)
-    return lambda world, _: _acl_changed(world, alias, binding, created=False)
+    binding = acl(kind, pattern, name, operation, allow=True, user=user)
+    return lambda world, _: acl_changed(world, alias, binding, created=False)
 
 
 def _garbage(topic: str) -> Making:

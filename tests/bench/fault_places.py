@@ -100,20 +100,27 @@ class Place:
         """Remove the records before an offset, as retention does."""
         remove_records(region, self.remote if region is self.world.west else self.topic, 0, before)
 
-    def forge_checkpoint(self, upstream: int, downstream: int) -> None:
-        key = forging.checkpoint_key(self.group, self.remote, 0)
-        row = (key, forging.checkpoint_value(upstream, downstream), int(time.time() * 1000), Headers())
+    def checkpoint_key(self, ending: str = "") -> bytes:
+        return forging.checkpoint_key(self.group + ending, self.remote, 0)
+
+    def forge_checkpoint(self, upstream: int, downstream: int, ending: str = "") -> None:
+        row = (
+            self.checkpoint_key(ending),
+            forging.checkpoint_value(upstream, downstream),
+            int(time.time() * 1000),
+            Headers(),
+        )
         produce(self.world.west, "useast.checkpoints.internal", 0, [row])
 
     def commit(self, offset: int, ending: str = "") -> None:
         commit(self.world.east, self.group + ending, {(self.topic, 0): offset})
 
-    def commit_there(self, offset: int) -> None:
-        commit(self.world.west, self.group, {(self.remote, 0): offset})
+    def commit_there(self, offset: int, ending: str = "", partition: int = 0) -> None:
+        commit(self.world.west, self.group + ending, {(self.remote, partition): offset})
 
-    def translated(self) -> int:
+    def translated(self, ending: str = "") -> int:
         """The group's offset on the target; -1 without one."""
-        return committed(self.world.west, self.group, self.remote).get(0, -1)
+        return committed(self.world.west, self.group + ending, self.remote).get(0, -1)
 
     def remove(self) -> None:
         delete_topics(self.world.east, [self.topic])
@@ -145,8 +152,8 @@ def prepare(
             wait_for(f"{place.group} to be translated", partial(expect_synced, place, 0), ARRIVAL_SECONDS)
 
 
-def expect_synced(place: Place, offset: int) -> None:
-    found = place.translated()
+def expect_synced(place: Place, offset: int, ending: str = "") -> None:
+    found = place.translated(ending)
     if found < offset:
         raise NotYetError(f"its offset on the target is {found}")
 
@@ -182,15 +189,16 @@ def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, s
     wait_for(f"{topic} to be ready", ready, WAIT_SECONDS)
 
 
-def expect_ends(region: Region, ends: Mapping[str, int]) -> None:
-    """Wait until partition 0 of each topic ends at this offset or later."""
+def expect_ends(region: Region, ends: Mapping[str, int], partition: int = 0) -> None:
+    """Wait until this partition of each topic ends at this offset or later."""
 
     def probe() -> None:
         try:
             found = end_offsets(region, ends)
         except KeyError as error:
             raise NotYetError(f"no topic {error}") from error
-        if missing := {topic: found[topic, 0] for topic, end in ends.items() if found[topic, 0] < end}:
+        at = {topic: found.get((topic, partition), -1) for topic in ends}
+        if missing := {topic: at[topic] for topic, end in ends.items() if at[topic] < end}:
             raise NotYetError(str(missing))
 
     wait_for("records to arrive", probe, ARRIVAL_SECONDS)

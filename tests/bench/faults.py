@@ -39,10 +39,12 @@ from tests.bench.fault_clusters import CLUSTER_FAULTS
 from tests.bench.fault_connectors import CONNECTOR_FAULTS, stopped_connectors
 from tests.bench.fault_groups import GROUP_FAULTS
 from tests.bench.fault_makers import two_of_each
+from tests.bench.fault_oddities import ODDITIES
 from tests.bench.fault_page import VARIANTS, line, write_table
 from tests.bench.fault_places import EVERY, Place, prepare
 from tests.bench.fault_records import RECORD_FAULTS
 from tests.bench.fault_rows import Fault, Row, append, compared, judged, not_made, read
+from tests.bench.fault_semantics import SEMANTIC_FAULTS
 from tests.bench.fault_shapes import shape_faults
 from tests.bench.fault_stack import Variant, World, deployed
 from tests.bench.fault_transforms import TRANSFORM_FAULTS
@@ -102,7 +104,8 @@ def chosen(world: World, pattern: str, missing: bool) -> list[Fault]:
 
 def faults_of(variant: Variant) -> list[Fault]:
     """The faults that can be made on all flows, and those of one flow, which are made once."""
-    once = (*RECORD_FAULTS, *GROUP_FAULTS, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS)
+    common = (*RECORD_FAULTS, *GROUP_FAULTS, *ODDITIES, *SEMANTIC_FAULTS)
+    once = (*common, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS)
     every = [*shape_faults(variant), *(once if variant.plain else ())]
     return [each for each in every if each.flow.startswith(variant.only)]
 
