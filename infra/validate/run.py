@@ -6,9 +6,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import yaml
@@ -30,6 +33,7 @@ from infra.kubernetes.api import reference
 from infra.machine import toolchain
 from infra.machine.jdk import Jdk, class_archive, find_jdk
 from infra.machine.paths import PACKAGES
+from infra.machine.waiting import try_lock
 from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack
 from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
@@ -155,6 +159,14 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     raise_errors(placed(spark_problems(run.settings.validation), file))
     document = run.document()
     folder.mkdir(parents=True, exist_ok=True)
+    with _noting_others(run, folder, console), TemporaryDirectory(prefix="run-", dir=folder) as own:
+        return _run_validation(run, console, access, document, Path(own))
+
+
+def _run_validation(
+    run: ValidationRun, console: Console, access: KubernetesAccess, document: JsonObject, folder: Path
+) -> int:
+    """Run the job on this document, with its files in a folder of this run's own."""
     parameters = folder / "parameters.json"
     parameters.write_text(json.dumps(document, indent=2) + "\n")
     if run.settings.without_stack is not None:
@@ -171,6 +183,25 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     if code != 0:
         _say(console, (sentence for sentence in _about_connectors(run, access) if sentence not in known))
     return code
+
+
+@contextmanager
+def _noting_others(run: ValidationRun, folder: Path, console: Console) -> Iterator[None]:
+    """Print whether another validation of the same stack runs on this machine: they share its processors."""
+    with (folder / "running").open("a+") as running:
+        # The kernel releases the lock even after a kill -9.
+        if try_lock(running):
+            running.truncate(0)
+            running.write(f"since {datetime.now(UTC):%H:%M:%SZ} (process {os.getpid()})")
+            running.flush()
+        else:
+            running.seek(0)
+            console.print(
+                f"[yellow]![/] another validation of {escape(run.name)} has been running {running.read()}; they share "
+                "this machine, so each takes longer",
+                soft_wrap=True,
+            )
+        yield
 
 
 def run_job(command: Sequence[str], variables: Mapping[str, str]) -> int:

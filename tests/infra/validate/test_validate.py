@@ -1,8 +1,12 @@
 """The validation job uses the Kubernetes cluster of its stack, whatever the current context is."""
 
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from infra.kubernetes.access import current_context
 from infra.stack.settings import KubernetesAccess, read_settings
 from infra.validate import run as validation
 from infra.validate.run import ValidationRun, kubernetes_variables, run_validation
+from tests.builders import a_topology
 from tests.infra.stacks import write_stack
 
 
@@ -79,3 +84,44 @@ def test_there_is_no_current_context_without_a_valid_kubeconfig(
     assert current_context() is None
     (tmp_path / "nothing").write_text("- no mapping")
     assert current_context() is None
+
+
+def test_a_second_validation_of_a_stack_says_that_another_runs_and_leaves_its_parameters_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first reads its document only once its JVM has started, and would otherwise validate that of the second."""
+    monkeypatch.setenv("KUBECONFIG", str(a_kubeconfig(tmp_path)))
+    monkeypatch.setattr(validation, "find_jdk", lambda: SimpleNamespace(home=tmp_path))
+    monkeypatch.setattr(validation.toolchain, "ensure_jars", lambda *_: tmp_path)
+    monkeypatch.setattr(validation, "quick_start", lambda *_: {})
+    monkeypatch.setattr(validation, "_about_connectors", lambda *_: [])
+    for name in ("orders", "ledger"):
+        (tmp_path / name).mkdir()
+    first, second = (
+        ValidationRun(
+            replace(read_settings("test", write_stack(tmp_path / name, a_topology(name=name))), context="west"),
+            tmp_path / "report.json",
+            declared=True,
+        )
+        for name in ("orders", "ledger")
+    )
+    read: list[str] = []
+    printed = StringIO()
+    console = Console(file=printed, width=200)
+
+    def job(command: Sequence[str], _: Mapping[str, str]) -> int:
+        if not read:
+            read.append("")
+            assert run_validation(second, console) == 0
+        parameters = Path(command[command.index("--parameters") + 1])
+        read.append(json.loads(parameters.read_text())["flows"][0]["name"])
+        return 0
+
+    monkeypatch.setattr(validation, "run_job", job)
+    assert run_validation(first, console) == 0
+    assert read == ["", "ledger", "orders"]
+    assert re.fullmatch(
+        r"! another validation of stack test has been running since \d\d:\d\d:\d\dZ \(process \d+\); they share this "
+        r"machine, so each takes longer\n",
+        printed.getvalue(),
+    )
