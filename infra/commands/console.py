@@ -1,9 +1,11 @@
 """The consoles that commands print to, and how they print problems."""
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import typer
@@ -12,6 +14,7 @@ from rich.markup import escape
 
 from components.contract.problems import CannotRunError, Problem, Severity
 from components.contract.wording import agreeing
+from infra.stack.yaml_files import shown
 
 #: Width for a file or a pipe, wider than any table: a search does not find a name that is broken over two lines.
 _UNFOLDED = 1000
@@ -75,3 +78,11 @@ def print_idle(connectors: Sequence[str]) -> None:
 def print_changes(changes: Mapping[str, int]) -> None:
     """Print how many objects were created, updated, deleted, …, on one line."""
     out.print(f"Changes: {', '.join(f'{count} {kind}' for kind, count in sorted(changes.items())) or 'nothing'}")
+
+
+def print_next(folder: Path, commands: Iterable[str]) -> None:
+    """Print what to do next with a new project."""
+    where = shown(folder)
+    out.print("\nWhat to do next:")
+    for line in (*([] if where == "." else [f"cd {shlex.quote(where)}"]), *commands):
+        out.print(f"  {line}", markup=False, soft_wrap=True)

@@ -1,8 +1,7 @@
 """The command `replicate import`. A message that applies to several resources is printed once."""
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.contract.wording import number
 from components.flows.operators import strimzi
 from components.topology.clusters import is_label
-from infra.commands.console import err, out, print_problems
+from infra.commands.console import err, out, print_next, print_problems
 from infra.onboard.importing.cluster import objects_of
 from infra.onboard.importing.deployment_changes import ImportChanges, changes_of_imports, heartbeat_warning
 from infra.onboard.importing.flows import Imported, why_named
@@ -30,27 +29,14 @@ from infra.stack.yaml_files import shown
 
 def print_names(imported: Sequence[Imported]) -> None:
     """Print the names of replications that differ from those in the input."""
-    lines = [
-        why_named(replication.name, replication.wanted, _what(replication), _aliases(replication))
-        for replication in imported
-        if replication.wanted not in ("", replication.name)
-    ]
-    if lines:
+    renamed = [replication for replication in imported if replication.wanted not in ("", replication.name)]
+    if renamed:
         out.print("\nNames that differ from the input:")
-    for line in lines:
-        _print(f"  {line}")
-
-
-def _aliases(imported: Imported) -> list[str]:
-    sources = imported.replication.get("sources") or [imported.replication["source"]]
-    return [*sources, imported.replication["target"]]
-
-
-def _what(imported: Imported) -> str:
-    *sources, target = _aliases(imported)
-    return (
-        f"{', '.join(f'{source}->{target}' for source in sources)} of {imported.read[0].label or imported.read[0].file}"
-    )
+    for replication in renamed:
+        sources = list(replication.replication.get("sources") or [replication.replication["source"]])
+        target, read = replication.replication["target"], replication.read[0]
+        what = f"{', '.join(f'{source}->{target}' for source in sources)} of {read.label or read.file}"
+        _print(f"  {why_named(replication.name, replication.wanted, what, [*sources, target])}")
 
 
 def print_left_out(left_out: Sequence[LeftOut]) -> None:
@@ -223,13 +209,21 @@ def import_(
     if validation_login is not None:
         add_logins(topologies, logins, validation_login)
     if topologies:
-        _write(project_files(topologies, environment, folder, requirement(), context), folder)
+        files = project_files(topologies, environment, folder, requirement(), context)
+        write_files(files, folder)
+        for name in sorted(files):
+            out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
+        if said := advice(requirement()):
+            out.print(f"\n{escape(said)}", soft_wrap=True)
     print_names([replication for topology in topologies for replication in topology.imported])
     print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
     proven = [_proven(topology, read.of("ConfigMap")) for topology in topologies]
-    _print_values(needed_values(topologies, environment))
+    if values := needed_values(topologies, environment):
+        out.print("\nSet these values. They were in the input, but are not in the project:")
+    for line in values:
+        _print(f"  {line}")
     wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
     runs = all(imported.runs_as_read for imported in topologies)
     if topologies:
@@ -241,14 +235,6 @@ def import_(
         _refuse_to_validate(environment, wrong=wrong or not topologies, runs=runs)
         code = max(_validated(stack, stacks) for stack in environments(environment, len(topologies)))
     raise typer.Exit(max(code, int(refused)))
-
-
-def _write(files: Mapping[str, str], folder: Path) -> None:
-    write_files(files, folder)
-    for name in sorted(files):
-        out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
-    if said := advice(requirement()):
-        out.print(f"\n{escape(said)}", soft_wrap=True)
 
 
 def _refuse_to_validate(stack: str, *, wrong: bool, runs: bool) -> None:
@@ -328,13 +314,6 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bo
     return not any(proof.changes_records or proof.properties for proof in proofs)
 
 
-def _print_values(values: Sequence[str]) -> None:
-    if values:
-        out.print("\nSet these values. They were in the input, but are not in the project:")
-    for line in values:
-        out.print(f"  {line}", markup=False, soft_wrap=True)
-
-
 def _moved(topology: ImportedTopology) -> str:
     """Return the options that name the KafkaMirrorMaker2s that become flows of a stack; "" if there are none."""
     read = [replication.read[0] for replication in topology.imported if replication.mirror_index is not None]
@@ -347,16 +326,10 @@ def _moved(topology: ImportedTopology) -> str:
 def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool, moved: Sequence[str]) -> None:
     """Print the commands that work now. What already `runs` under the project's names can be validated first; `moved`
     has the options that move mirrors to each stack."""
-    where, stack = shown(folder), stacks[0]
-    adopted = [f"replicate adopt {each} {names}" for each, names in zip(stacks, moved, strict=True) if names]
-    out.print("\nWhat to do next:")
-    for line in (
-        *([] if where == "." else [f"cd {shlex.quote(where)}"]),
-        "replicate check",
-        *([] if wrong or not runs else [f"replicate validate {stack} --declared", f"replicate adopt {stack}"]),
-        *([] if wrong else adopted),
-        *([] if wrong else [f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]),
-    ):
-        out.print(f"  {line}", markup=False, soft_wrap=True)
+    stack = stacks[0]
+    validated = [f"replicate validate {stack} --declared", f"replicate adopt {stack}"] if runs else []
+    adopted = [f"replicate adopt {name} {options}" for name, options in zip(stacks, moved, strict=True) if options]
+    further = [*validated, *adopted, f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]
+    print_next(folder, ["replicate check", *([] if wrong else further)])
     if len(stacks) > 1 and not wrong:
         out.print(f"The other stacks need the same commands: {escape(', '.join(stacks[1:]))}.", soft_wrap=True)

@@ -1,7 +1,6 @@
 """The command `replicate init`."""
 
 import re
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import interruptible, out
+from infra.commands.console import interruptible, out, print_next
 from infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
 from infra.onboard.new_project.files import advice, require_empty, requirement, write_project
 from infra.stack.yaml_files import shown
@@ -89,15 +88,8 @@ def init(
         )
     if said := advice(answers.package):
         out.print(f"\n{escape(said)}", soft_wrap=True)
-    where = shown(folder)
-    out.print("\nWhat to do next:")
-    for line in (
-        *([] if where == "." else [f"cd {shlex.quote(where)}"]),
-        "replicate check",
-        f"replicate render {answers.stack} --out rendered/{answers.stack}",
-        "replicate local demo      # try it on this machine",
-    ):
-        out.print(f"  {line}", markup=False, soft_wrap=True)
+    rendering = f"replicate render {answers.stack} --out rendered/{answers.stack}"
+    print_next(folder, ["replicate check", rendering, "replicate local demo      # try it on this machine"])
 
 
 def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:

@@ -129,17 +129,12 @@ def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     None if `before` is known only by its objects."""
     if before.others and not before.deployments:
         return ()
-    declared = {alias for alias, user in _kafka_users(after) if user}
+    flows = [flow for deployment in after.deployments.values() for flow in deployment.flows]
+    declared = {flow.settings.source for flow in flows if flow.source.kafka_user is not None}
+    declared |= {flow.settings.target for flow in flows if flow.target.kafka_user is not None}
     added = [acl for acl in added_acls(_acls(before), _acls(after)) if acl.cluster not in declared]
     return tuple(grant_commands(added))
 
 
 def _acls(snapshot: Snapshot) -> list[Acl]:
     return [acl for deployment in snapshot.deployments.values() for flow in deployment.flows for acl in user_acls(flow)]
-
-
-def _kafka_users(snapshot: Snapshot) -> Iterator[tuple[str, bool]]:
-    for deployment in snapshot.deployments.values():
-        for flow in deployment.flows:
-            yield flow.settings.source, flow.source.kafka_user is not None
-            yield flow.settings.target, flow.target.kafka_user is not None

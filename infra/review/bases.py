@@ -208,7 +208,8 @@ def touched_stacks(
     """Return stacks whose file or topology is among `paths`, also removed ones; all if a path belongs to the program.
     Paths are relative to the project. A topology is None if the stack's file does not say."""
     changed = [PurePosixPath(path) for path in paths]
-    touched = {name for path in changed if (name := _stack_of(path, stacks)) is not None}
+    files = [path.name for path in changed if path.parent == stacks and path.match("Pulumi.*yaml")]
+    touched = {name.removeprefix("Pulumi.").removesuffix(".yaml") for name in files}
     read = {path.stem for path in changed if path.parent == stacks / "topologies"}
     everything = touches_program(map(str, changed), stacks)
     touched |= {stack for stack, topology in topologies.items() if everything or topology is None or topology in read}
@@ -219,28 +220,18 @@ def touches_program(paths: Iterable[str], stacks: PurePosixPath) -> bool:
     """Return whether a path belongs to the program, which may change the objects of any stack."""
     changed = [PurePosixPath(path) for path in paths]
     return any(
-        path.parts[0] not in _WITHOUT_EFFECT and path.suffix != ".md" and not _is_of_stacks(path, stacks)
+        path.parts[0] not in _WITHOUT_EFFECT
+        and path.suffix != ".md"
+        and not (path.is_relative_to(stacks) and path.suffix in (".yaml", ".json"))
         for path in changed
     )
 
 
-def _is_of_stacks(path: PurePosixPath, stacks: PurePosixPath) -> bool:
-    return path.is_relative_to(stacks) and path.suffix in (".yaml", ".json")
-
-
-def _stack_of(path: PurePosixPath, stacks: PurePosixPath) -> str | None:
-    is_stack_file = path.parent == stacks and path.name.startswith("Pulumi.") and path.suffix == ".yaml"
-    return path.name.removeprefix("Pulumi.").removesuffix(".yaml") if is_stack_file else None
-
-
 def read_topologies(stacks: Path) -> dict[str, str | None]:
     """Return the topology of each stack with a file; None if the file does not say."""
-    return {stack: _topology_of(stack_file(stack, stacks)) for stack in stack_names(stacks)}
-
-
-def _topology_of(file: Path) -> str | None:
-    name = (readable_config(file) or {}).get(f"{PROJECT}:topology")
-    return name if isinstance(name, str) else None
+    configs = {stack: readable_config(stack_file(stack, stacks)) or {} for stack in stack_names(stacks)}
+    names = {stack: config.get(f"{PROJECT}:topology") for stack, config in configs.items()}
+    return {stack: name if isinstance(name, str) else None for stack, name in names.items()}
 
 
 def changed_paths(since: str, root: Path) -> tuple[str, ...]:

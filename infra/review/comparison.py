@@ -179,15 +179,12 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
         current = current_snapshot(stack, stacks, like_rendered=base.rendered)
         return compare(stack, base.label, earlier, current)
     comparison = compare(stack, base.label, earlier, Snapshot())
-    return replace(comparison, effects=(_without_file(stack), *comparison.effects))
-
-
-def _without_file(stack: str) -> Effect:
     what = (
         f"the stack file was removed, which leaves everything running: only `replicate destroy {stack}` removes the "
         "objects, and it needs the file, so run it before this change"
     )
-    return Effect(Impact.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
+    removed = Effect(Impact.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
+    return replace(comparison, effects=(removed, *comparison.effects))
 
 
 def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Comparison:

@@ -329,14 +329,11 @@ def undeleted_replications(
     undeleted = {}
     for name, objects in sorted(groups.items()):
         servers = frozenset(server for body in objects for server in _servers(_address(body)))
+        by_pulumi = any(owner.manager.startswith(PULUMI) for body in objects for owner in owners(body))
         elsewhere = any(name in other.names and servers & other.servers for other in others)
-        if servers & own.servers and not elsewhere and not any(map(_by_pulumi, objects)):
+        if servers & own.servers and not elsewhere and not by_pulumi:
             undeleted[name] = _by_key(objects)
     return undeleted
-
-
-def _by_pulumi(live: Manifest) -> bool:
-    return any(owner.manager.startswith(PULUMI) for owner in owners(live))
 
 
 def _address(live: Manifest) -> str:

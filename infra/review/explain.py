@@ -101,7 +101,9 @@ class Explanation:
 def explanation(settings: StackSettings, flow: str, name: str | None = None, *, defaults: bool = False) -> Explanation:
     """Return every property of a flow, or the one of this name (its prefix may be left out) wherever it is read; with
     `defaults` also what only Kafka sets. Raises CannotRunError and ReplicationError."""
-    known = _flow(settings, flow)
+    raise_mistakes(settings)
+    addresses = {key: f"{{config: {key}}}" for key in config_keys(settings.topology)} | dict(settings.values)
+    known = flow_named(flow, resolve_flows(settings.topology, settings.region, addresses), settings.stack)
     version = known.expanded.kafka
     readers = tuple(_readers(known, version, defaults=defaults or name is not None))
     if name is not None:
@@ -110,12 +112,6 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
             raise _unknown_property(readers, flow, name)
         readers = chosen
     return Explanation(settings.stack, flow, version, readers)
-
-
-def _flow(settings: StackSettings, name: str) -> ResolvedFlow:
-    raise_mistakes(settings)
-    addresses = {key: f"{{config: {key}}}" for key in config_keys(settings.topology)} | dict(settings.values)
-    return flow_named(name, resolve_flows(settings.topology, settings.region, addresses), settings.stack)
 
 
 def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Reader]:
@@ -130,7 +126,9 @@ def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Re
         of_connector = (*layers, connector_fields_layer(runs, role, part, name))
         yield Reader(name, "", "", _of_layers(of_connector, Owner(role), version, defaults=defaults))
         for client in flow_clients(runs.settings, role):
-            if _exists(client, runs, layers):
+            # A layer may set a property of a client that the connector does not create otherwise.
+            is_set = any(key.startswith(client.prefixes) for level in layers for key in level.properties)
+            if not client.only_with or is_set or runs.settings.exactly_once is ExactlyOnce.ENABLED:
                 properties = _of_client(client, layers, _worker_layers(runs), version, defaults=defaults)
                 yield Reader(name, client.name, client.only_with, properties)
     yield _workers(WORKERS, flow, version, defaults=defaults)
@@ -153,12 +151,6 @@ def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
     return tuple(
         Layer(level.name, {key: value for key, value in level.properties.items() if key in given}) for level in layers
     )
-
-
-def _exists(client: Client, flow: ResolvedFlow, layers: Iterable[Layer]) -> bool:
-    """Return whether a connector creates this client, or a layer sets a property of it."""
-    is_set = any(key.startswith(client.prefixes) for layer in layers for key in layer.properties)
-    return not client.only_with or is_set or flow.settings.exactly_once is ExactlyOnce.ENABLED
 
 
 def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:

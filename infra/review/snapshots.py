@@ -106,10 +106,12 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
         ) from error
     except (ReplicationError, ValueError, TypeError, KeyError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
+        name = (readable_config(stack_file(stack, base.folder)) or {}).get(f"{PROJECT}:topology")
+        file = f"stacks/topologies/{name}.yaml" if name else f"stacks/Pulumi.{stack}.yaml"
         what = f"this version cannot read the topology of stack `{stack}` as it was at {base.label}"
         why = f"It says: {reason}."
         remedy = "compare with a later ref, or with a folder of an earlier `replicate render`."
-        raise UnreadableBaseError("base-unreadable", what, _topology_file(stack, base), why, remedy) from error
+        raise UnreadableBaseError("base-unreadable", what, file, why, remedy) from error
 
 
 def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
@@ -163,8 +165,3 @@ def _required_secrets(data: list[dict[str, Any]], name: str) -> Iterator[tuple[s
         body = manifest("v1", "Secret", secret["name"], secret["namespace"], name, type="Opaque")
         keys = {key: str(value).removeprefix("configuration key ") for key, value in secret["keys"].items()}
         yield f"secret {secret['name']}", {**body, "values": keys}
-
-
-def _topology_file(stack: str, base: Base) -> str:
-    name = (readable_config(stack_file(stack, base.folder)) or {}).get(f"{PROJECT}:topology")
-    return f"stacks/topologies/{name}.yaml" if name else f"stacks/Pulumi.{stack}.yaml"

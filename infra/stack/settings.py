@@ -84,11 +84,7 @@ def stack_file(stack: str, stacks: Path) -> Path:
 
 def topology_file(name: str, stacks: Path) -> Path:
     """Return the file of a topology."""
-    return _topologies(stacks) / f"{name}.yaml"
-
-
-def _topologies(stacks: Path) -> Path:
-    return stacks / "topologies"
+    return stacks / "topologies" / f"{name}.yaml"
 
 
 def read_settings(stack: str, stacks: Path) -> StackSettings:
@@ -123,22 +119,18 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
     if not file.is_file():
         what, remedy = "there is no such topology file", "name a topology file, such as `stacks/topologies/prod.yaml`."
         raise CannotRunError("no-such-file", what, shown(file), "It declares what to validate.", remedy)
-    try:
-        topology = parse_topology(_without_object(load_yaml(file), file))
-    except ReplicationError as error:
-        raise ReplicationError(placed(error.problems, file)) from None
-    own = StackSettings(file.stem, file.parent, topology, None, False, {}, frozenset(), context=context)
-    return replace(own, without_stack=file)
-
-
-def _without_object(document: object, file: Path) -> object:
-    """Return a document, unless it is a Kubernetes object."""
+    document = load_yaml(file)
     if isinstance(document, Mapping) and {"apiVersion", "kind"} <= document.keys():
         what = f"it is a Kubernetes object of the kind {document['kind']}, not a topology"
         why = "A topology has `clusters` and `replications`."
         remedy = "write a topology for it with `replicate import FILE --out DIR`, and name that."
         raise CannotRunError("kubernetes-object", what, shown(file), why, remedy)
-    return document
+    try:
+        topology = parse_topology(document)
+    except ReplicationError as error:
+        raise ReplicationError(placed(error.problems, file)) from None
+    own = StackSettings(file.stem, file.parent, topology, None, False, {}, frozenset(), context=context)
+    return replace(own, without_stack=file)
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
@@ -225,7 +217,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     path = topology_file(name, stacks)
     if not path.is_file():
         own = stack_file(stack, stacks)
-        known = ", ".join(sorted(file.stem for file in _topologies(stacks).glob("*.yaml"))) or "none"
+        known = ", ".join(sorted(file.stem for file in (stacks / "topologies").glob("*.yaml"))) or "none"
         raise CannotRunError(
             "unknown-topology",
             f"topology `{name}` has no file",

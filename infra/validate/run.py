@@ -50,33 +50,30 @@ Object = Mapping[str, Any]
 def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
     """Yield a sentence for each failed connector or task, and for each connector without a task. A refused login leaves
     a source connector without a task, so a login refused in the same flow is the likely reason."""
-    seen = list(objects)
-    refused = {_flow(live): failed for live in seen for failed in _failed(live) if _is_refused_login(failed[1])}
-    for live in seen:
-        for name, failure in _failed(live):
-            yield (
-                _login_refused(f"{name} is deployed", failure.reason)
-                if _is_refused_login(failure)
-                else failure.of(name)
-            )
-        yield from (_without_task(name, refused.get(_flow(live))) for name in _idle(live))
+    reported = [
+        (_flow(live), connector.get("name", live["metadata"]["name"]), connector)
+        for live in objects
+        for connector in reported_connectors(live)
+    ]
+    refused = {
+        flow: (name, failure)
+        for flow, name, connector in reported
+        for failure in failures(connector)
+        if _is_refused_login(failure)
+    }
+    for flow, name, connector in reported:
+        found = list(failures(connector))
+        for failure in found:
+            refusal = _login_refused(f"{name} is deployed", failure.reason)
+            yield refusal if _is_refused_login(failure) else failure.of(name)
+        runs = (connector.get("connector") or {}).get("state") == "RUNNING"
+        if runs and not connector.get("tasks") and not found:
+            yield _without_task(name, refused.get(flow))
 
 
 def _flow(live: Object) -> str:
     metadata = live["metadata"]
     return str((metadata.get("labels") or {}).get(PART_OF, metadata["name"]))
-
-
-def _failed(live: Object) -> Iterator[tuple[str, Failure]]:
-    for connector in reported_connectors(live):
-        yield from ((connector.get("name", live["metadata"]["name"]), failure) for failure in failures(connector))
-
-
-def _idle(live: Object) -> Iterator[str]:
-    for connector in reported_connectors(live):
-        runs = (connector.get("connector") or {}).get("state") == "RUNNING"
-        if runs and not connector.get("tasks") and not any(failures(connector)):
-            yield connector.get("name", live["metadata"]["name"])
 
 
 def _is_refused_login(failure: Failure) -> bool:
