@@ -30,7 +30,7 @@ from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
 from spark.checks.parity.first_pass import FirstPass, read_first_pass
 from spark.checks.parity.quick import Ends, check_newest, read_ends
 from spark.checks.retention import check_retention
-from spark.checks.topics import known_ids, recreated_findings, topic_setting_findings
+from spark.checks.topics import known_ids, recreated_findings, recreated_topics, topic_setting_findings
 from spark.read.flows import OpenFlow
 from spark.read.kubernetes import Before, published_before, read_objects
 
@@ -117,7 +117,8 @@ class SharedReadings:
         if not flow.parameters.comparable:
             return None
         try:
-            return compared(flow, self.first_pass, self.catch_up_seconds, self.syncs)
+            anew = recreated_topics(self.before.topic_ids, flow.topic_ids, flow.parameters.source.alias)
+            return compared(flow, self.first_pass, self.catch_up_seconds, self.syncs, anew)
         except (CannotRunError, ClusterError) as error:
             return error
 

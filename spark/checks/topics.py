@@ -276,14 +276,19 @@ def known_ids(before: TopicIds, now: TopicIds) -> int:
     return sum(len(ids.keys() & before.get(alias, {}).keys()) for alias, ids in now.items())
 
 
+def recreated_topics(before: TopicIds, now: TopicIds, alias: str) -> list[str]:
+    """Return the topics of a cluster that have another id than in the last published verdict, sorted."""
+    known = before.get(alias, {})
+    return sorted(topic for topic, topic_id in now.get(alias, {}).items() if known.get(topic, topic_id) != topic_id)
+
+
 def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
     """Return one note per cluster, which gives a cause. Other checks say whether records are missing or offsets are
     wrong.
     """
     findings = []
-    for alias, ids in now.items():
-        known = before.get(alias, {})
-        anew = sorted(topic for topic, topic_id in ids.items() if known.get(topic, topic_id) != topic_id)
+    for alias in now:
+        anew = recreated_topics(before, now, alias)
         if anew:
             what = agreeing(len(anew), "[was|were] deleted and created again")
             since = f"on {alias} since the last validation. Offsets from before belong to other records"

@@ -94,7 +94,7 @@ _ANEW = (
     ),
     _stopped(
         "source-anew-longer", "the source topic is deleted and recreated with 150 records; the connector skips 100",
-        FAIL, running(again_on_source(150)), ("source-topic-recreated",), ("{topic}", "deleted and created again"),
+        FAIL, running(again_on_source(150)), ("records-differ",), ("{topic}", "deleted and created again"),
     ),
     _fault(
         "remote-deleted", "somebody deletes the remote topic; the connector creates it again, empty", FAIL,

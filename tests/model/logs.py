@@ -224,7 +224,7 @@ def compared(logs: Logs) -> RecordComparison | None:
         len(target),
         compacted=logs.compacted,
         written_end=latest.downstream + 1 if latest else 0,
-        source_anew=source_was_recreated(logs.history, logs.source_log, here.oldest_ms),
+        source_anew=source_was_recreated(logs.history, logs.source_log),
         sent_again=records_sent_again(logs.history),
     )
     keys = by_key(source, target) if logs.compacted else []

@@ -37,24 +37,20 @@ def test_differences_in_a_recreated_source_topic_are_not_reported_as_extra_recor
 
 
 @pytest.mark.parametrize(
-    ("syncs", "log", "oldest_ms", "anew"),
+    ("syncs", "log", "anew"),
     [
-        pytest.param(
-            [(0, 0, 1_000), (99, 99, 2_000)], (0, 30), 500, True, id="the log ends before what was replicated"
-        ),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 150), 60_000, True, id="every record is newer"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 900, False, id="the same topic"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (0, 100), 5_500, False, id="clocks differ"),
-        pytest.param([(0, 0, 1_000), (99, 99, 2_000)], (100, 150), 60_000, False, id="those records have expired"),
-        pytest.param([], (0, 150), 60_000, False, id="nothing was replicated"),
-        pytest.param([(0, 0, 1_000)], (0, 5), None, False, id="no record"),
+        pytest.param([(0, 0), (99, 99)], (0, 30), True, id="the log ends before what was replicated"),
+        pytest.param([(0, 0), (99, 99)], (0, 100), False, id="the same topic"),
+        pytest.param([(0, 0), (99, 99)], (100, 150), False, id="those records have expired"),
+        pytest.param([], (0, 150), False, id="nothing was replicated"),
     ],
 )
 def test_offset_syncs_show_that_a_source_topic_was_recreated(
-    syncs: list[tuple[int, int, int]], log: tuple[int, int], oldest_ms: int | None, anew: bool
+    syncs: list[tuple[int, int]], log: tuple[int, int], anew: bool
 ) -> None:
+    """The times of records show nothing: producers' clocks may be ahead."""
     history = SyncHistory(tuple(OffsetSync(*each) for each in syncs))
-    assert source_was_recreated(history, OffsetRange(*log), oldest_ms) is anew
+    assert source_was_recreated(history, OffsetRange(*log)) is anew
 
 
 def test_records_sent_again_that_have_expired_on_the_source_are_not_reported_as_extra() -> None:

@@ -27,9 +27,6 @@ from spark.checks.parity.differences import (
     meaning,
 )
 
-#: How far the clocks of producers and of the Connect workers may differ.
-_CLOCKS_MS = 5_000
-
 
 def with_replaced(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
@@ -56,16 +53,13 @@ def is_replaced(difference: Difference, sides: Sides) -> bool:
     return sides.replaced and meaning(difference, replace(sides, guarded=False)) == meanings.EXTRA
 
 
-def source_was_recreated(history: SyncHistory, log: OffsetRange, oldest_ms: int | None) -> bool:
-    """Return whether a source log is not the one from which records were replicated, because the topic was deleted and
-    created again. It then ends before an offset that was replicated, or all its records are younger than an offset sync
-    of an offset that it still holds. The syncs were read before the log.
+def source_was_recreated(history: SyncHistory, log: OffsetRange) -> bool:
+    """Return whether a source log cannot be the one from which records were replicated, because it ends before an
+    offset that was replicated. The syncs were read before the log.
+
+    Timestamps show nothing: a producer sets them, and its clock may differ by any time.
     """
-    return any(
-        sync.upstream >= log.end
-        or (sync.upstream >= log.start and oldest_ms is not None and sync.written_ms + _CLOCKS_MS < oldest_ms)
-        for sync in history.syncs
-    )
+    return any(sync.upstream >= log.end for sync in history.syncs)
 
 
 def with_expired(

@@ -53,9 +53,11 @@ def compared(
     first_pass: FirstPass,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory] = MappingProxyType({}),
+    recreated: Collection[str] = (),
 ) -> RecordComparison:
     """Return the comparison of the partitions that disagree, with both their logs afterwards. The syncs were read
-    before, so a target log that ends before the newest of them was recreated.
+    before, so a target log that ends before the newest of them was recreated. `recreated` source topics have another
+    id than when they were last validated.
     """
     if not first_pass.disagreeing:
         return RecordComparison([], {})
@@ -69,8 +71,8 @@ def compared(
             written_end=written.get(partition, 0),
             sent_again=records_sent_again(syncs.get(partition, SyncHistory())),
             source_anew=side.source_unread is None
-            and source_was_recreated(
-                syncs.get(partition, SyncHistory()), side.source, first_pass.source[partition].oldest_ms
+            and (
+                partition.topic in recreated or source_was_recreated(syncs.get(partition, SyncHistory()), side.source)
             ),
         )
         for partition, side in sides.items()

@@ -73,19 +73,20 @@ DIFFERENT = Meaning(
     "records-differ",
     FindingSeverity.FAIL,
     "record[|s] of {source} [differs|differ] on {target} in key, value, headers or timestamp: a converter or a "
-    "transform changes [it|them], the remote topic sets the timestamp on arrival, or somebody replaced [it|them]",
+    "transform changes [it|them], the remote topic or Connect sets the timestamp, somebody replaced [it|them], or the "
+    "topic was deleted and created again on {source}. Connect sets the time of a record that has no timestamp (-1)",
 )
 NOT_OF_NEW_SOURCE = Meaning(
     "source-topic-recreated",
     FindingSeverity.FAIL,
     "record[|s] of {source} [is|are] missing on {target}: the topic was deleted and created again on "
-    "{source}, and the connector continued at the offset where it had stopped",
+    "{source}, or lost its newest records there, and the connector continued at the offset where it had stopped",
 )
 OF_OLD_SOURCE = Meaning(
     "source-topic-recreated",
     FindingSeverity.FAIL,
-    "record[|s] on {target} [is|are] from before the topic was deleted and created again on {source}: a "
-    "consumer that moves reads [it|them] before the new ones",
+    "record[|s] on {target} [is|are] from before the topic was deleted and created again on {source}, or lost its "
+    "newest records there: a consumer that moves reads [it|them] before the new ones",
 )
 ABORTED = Meaning(
     "aborted-records",
