@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from components.clients.reader import KafkaReader
-from components.clients.streams import RecordStream
+from components.clients.streams import KafkaRecord, RecordStream
 from components.kafka.positions import OffsetRange, TopicPartition
 from infra.operate.partition_logs import PartitionLog
 from tests.model.partition import ORDERS
@@ -19,33 +19,23 @@ class Written(NamedTuple):
     time_ms: int
     marks: tuple[str, ...] = ()
 
-    def offset(self) -> int:
-        return self.at
-
-    def key(self) -> None:
-        return None
-
-    def value(self) -> bytes:
-        return b"%d" % self.number
-
-    def headers(self) -> list[tuple[str, None]] | None:
-        return [(each, None) for each in self.marks] or None
-
-    def timestamp(self) -> tuple[int, int]:
-        return (1, self.time_ms)
+    @property
+    def record(self) -> KafkaRecord:
+        headers = [(mark, None) for mark in self.marks]
+        return KafkaRecord(ORDERS, self.at, self.time_ms, None, b"%d" % self.number, headers)
 
 
 @dataclass(frozen=True)
 class Broker:
     """Answers for one partition as a broker does."""
 
-    records: Sequence[Written]
+    held: Sequence[Written]
 
     def offset_at(self, _: TopicPartition, time_ms: int) -> int | None:
-        return next((each.at for each in self.records if each.time_ms >= time_ms), None)
+        return next((written.at for written in self.held if written.time_ms >= time_ms), None)
 
-    def messages(self, _: TopicPartition, offsets: OffsetRange) -> Iterator[Written]:
-        return (each for each in self.records if offsets.start <= each.at < offsets.end)
+    def records(self, _: TopicPartition, offsets: OffsetRange) -> Iterator[KafkaRecord]:
+        return (written.record for written in self.held if offsets.start <= written.at < offsets.end)
 
 
 def partition_log(records: Sequence[Written], log: OffsetRange) -> PartitionLog:

@@ -28,7 +28,7 @@ from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader
-from tests.infra.operate.move.night import Acls, Operator, a_call
+from tests.infra.operate.move.night import Acls, Operator, Writer, a_call
 from tests.infra.stacks import write_stack
 
 GROUP, ORDERS, REMOTE = "checkout-app", TopicPartition("orders", 0), TopicPartition("useast.orders", 0)
@@ -76,7 +76,7 @@ class CountingStack(OpenStack):
 
     def _writer(self, alias: str, _: ClientConfig) -> GroupWriter:
         self.clients["writer"] += 1
-        return GroupWriter(alias, self.brokers[alias].config)
+        return Writer(alias, self.brokers[alias].config)
 
     def _acls(self, alias: str, _: ClientConfig) -> TopicAcls:
         self.clients["acls"] += 1

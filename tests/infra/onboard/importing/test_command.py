@@ -136,7 +136,7 @@ def test_nothing_is_validated_without_the_option(tmp_path: Path, validated: list
             "mm2.properties",
             "clusters = a, b\na.bootstrap.servers = a:9092\nb.bootstrap.servers = b:9092\n"
             "a->b.enabled = true\na->b.topics = orders\n",
-            "and nothing runs under those names yet. Remedy: deploy the project, then run `replicate validate STACK`.",
+            "and nothing runs under those names yet. Remedy: deploy the project, then run `replicate validate prod`.",
             id="a dedicated MirrorMaker",
         ),
     ],
