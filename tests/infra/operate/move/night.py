@@ -101,7 +101,7 @@ class Writer(GroupWriter):
     """Commits until it is killed. Its brokers know no rights: it lacks those that are `missing`."""
 
     killed_before: str = ""
-    missing: MissingReads
+    missing: MissingReads = MissingReads()
 
     def missing_reads(self, *_: Iterable[str]) -> MissingReads:
         return self.missing
