@@ -53,7 +53,8 @@ COMMANDS = {
 #: Where a command is that shares a module with others, or whose name is a Python keyword.
 MODULES = {
     **dict.fromkeys(("pause", "resume", "stop", "restart"), "connectors"),
-    **{"preview": "up", "destroy": "up", "failback": "failover", "touched": "review", "import": "import_"},
+    **dict.fromkeys(("preview", "destroy"), "up"),
+    **{"failback": "failover", "touched": "review", "environments": "promote", "import": "import_"},
 }
 
 

@@ -1,6 +1,7 @@
-"""The command `replicate promote`."""
+"""The commands `replicate promote|environments`."""
 
 import getpass
+import json
 from typing import Annotated
 
 import typer
@@ -18,7 +19,9 @@ from infra.commands.options import (
     Yes,
     chosen_spark,
 )
-from infra.deploy.promotion.rule.plan import required_plan
+from infra.deploy.promotion.rule.plan import read_plan, required_plan
+from infra.stack.environment import stack_environment
+from infra.stack.settings import read_settings
 
 #: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 _INTERRUPTED = 130
@@ -93,3 +96,20 @@ def promote(
         run.say("interrupted; what was deployed stays. Run it again to continue from there")
         raise typer.Exit(_INTERRUPTED) from None
     raise typer.Exit(code)
+
+
+def environments(project: InProject) -> None:
+    """Print the environments of the promotion plan in order, as a JSON list; an empty list without a plan.
+
+    Environments with a stack on the local stack are left out, because only the machine that runs the local stack can
+    deploy them.
+
+    Example: `replicate environments`
+    """
+    plan = read_plan(project.stacks)
+    names = []
+    for environment in plan.environments if plan is not None else ():
+        stacks = [stack for wave in environment.waves for stack in wave.stacks]
+        if not any(stack_environment(read_settings(stack, project.stacks)).on_this_machine for stack in stacks):
+            names.append(environment.name)
+    typer.echo(json.dumps(names))

@@ -118,14 +118,12 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Says what a change does to one stack, or to one folder of YAML, which `stack` then names.
-
-    `against` names what it is compared with. `known` is False if the two states could not be compared. Only a
-    comparison with a cluster has `drift`: what no longer matches the stack. `grants` are commands that have to run
-    before the deployment; `required` are the objects that the stack needs and does not create. `not_asked` says what
-    the comparison leaves open, and what answers it. `unjudged` are changes whose effect is not known, and
-    `unjudged_before` is what was not judged before and has not changed.
-    """
+    """Says what a change does to one stack, or to one folder of YAML, which `stack` then names. `against` names what it
+    is compared with. `known` is False if the two states could not be compared. Only a comparison with a cluster has
+    `drift`: what no longer matches the stack. `grants` are commands that have to run before the deployment; `required`
+    are the objects that the stack needs and does not create. `not_asked` says what the comparison leaves open, and what
+    answers it. `unjudged` are changes whose effect is not known, and `unjudged_before` is what was not judged before
+    and has not changed."""
 
     stack: str
     against: str = ""

@@ -30,12 +30,10 @@ class UnreadableBaseError(CannotRunError):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A stack at one point in time.
-
-    `deployments` are those of the topology, by the name of their workers. `others` has what is known only as objects:
-    rendered files, Kafka users and monitoring. `states` has what workers run that were read from a folder of YAML. An
-    empty snapshot means a stack that does not exist. `by_gitops`: another tool applies the objects.
-    """
+    """A stack at one point in time. `deployments` are those of the topology, by the name of their workers. `others` has
+    what is known only as objects: rendered files, Kafka users and monitoring. `states` has what workers run that were
+    read from a folder of YAML. An empty snapshot means a stack that does not exist. `by_gitops`: another tool applies
+    the objects."""
 
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
     others: Mapping[str, Objects] = field(default_factory=dict)

@@ -34,13 +34,11 @@ class KubernetesAccess:
 
 @dataclass(frozen=True)
 class StackSettings:
-    """One stack: its topology, its region (None means all regions), and the configuration in its file.
-
-    `values` are the plain values by key without the project's prefix; `secret_keys` are the keys of the encrypted ones.
+    """One stack: its topology, its region (None means all regions), and the configuration in its file. `values` are the
+    plain values by key without the project's prefix; `secret_keys` are the keys of the encrypted ones.
     `encrypted_access` names the parts of the access to Kubernetes that are encrypted, so only Pulumi's engine can read
     them. `validation` is what the file says about the validation job, in any form. `without_stack` is the file of a
-    topology that is read without any stack file.
-    """
+    topology that is read without any stack file."""
 
     stack: str
     stacks: Path

@@ -27,12 +27,10 @@ TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat":
 
 @dataclass
 class Imported:
-    """One replication of a topology, with its clusters by alias, and the objects that it was made of.
-
-    `parts` names the parts of several source connectors, by the names of their KafkaConnectors. `mirror_index` is the
-    place of the mirror that becomes this flow in the KafkaMirrorMaker2 that was read; None if the replication is what
-    was read. `wanted` is the name that it would have if Kubernetes accepted it and nothing else had it.
-    """
+    """One replication of a topology, with its clusters by alias, and the objects that it was made of. `parts` names the
+    parts of several source connectors, by the names of their KafkaConnectors. `mirror_index` is the place of the mirror
+    that becomes this flow in the KafkaMirrorMaker2 that was read; None if the replication is what was read. `wanted` is
+    the name that it would have if Kubernetes accepted it and nothing else had it."""
 
     name: str
     strimzi: str

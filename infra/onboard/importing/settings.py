@@ -284,9 +284,7 @@ def flow_keys(
     notes: Mapping[ConnectorRole, Notes],
 ) -> dict[str, Any]:
     """Return the keys of a flow that its connectors' properties set, and take these properties out of `configs`.
-
-    `workers` is the configuration of the workers, `converters` has those that they use if it names none.
-    """
+    `workers` is the configuration of the workers, `converters` has those that they use if it names none."""
     converters = {**converters, **{key: str(value) for key, value in workers.items() if ".converter" in key}}
     transforms = taken_transforms(configs["source"], converters, notes["source"])
     for role in configs.keys() - {"source"}:

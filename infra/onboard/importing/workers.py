@@ -191,10 +191,8 @@ def _template(spec: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 def connector_keys(spec: Mapping[str, Any], passed: Mapping[str, str], notes: Notes, tasks: int) -> dict[str, Any]:
-    """Return a connector's tasks, state, restarts and `config`, with the properties that are `passed` on.
-
-    `tasks` is the project's number of tasks.
-    """
+    """Return a connector's tasks, state, restarts and `config`, with the properties that are `passed` on. `tasks` is
+    the project's number of tasks."""
     config = _passed_config(passed, notes)
     number = _tasks(spec.get("tasksMax") or (spec.get("config") or {}).get("tasks.max") or 1, notes)
     fields: dict[str, Any] = {"tasksMax": number} if number != tasks else {}

@@ -52,13 +52,11 @@ _REPLICATING, _OTHERS = "replicating", "others"
 
 @dataclass(frozen=True)
 class FolderReview(Comparison):
-    """A comparison of a folder of YAML, with what only a folder has.
-
-    `left_out` is what the checks do not cover, and `failed` says why they could not run. The replications in `apart`
-    were not checked against each other; `because` says why. `existed` says whether the base has the folder. `beside`
-    counts the changed objects of kinds that replication does not depend on, `ignored` all objects of kinds that are
-    not checked. `unread` are changed files that are not YAML.
-    """
+    """A comparison of a folder of YAML, with what only a folder has. `left_out` is what the checks do not cover, and
+    `failed` says why they could not run. The replications in `apart` were not checked against each other; `because`
+    says why. `existed` says whether the base has the folder. `beside` counts the changed objects of kinds that
+    replication does not depend on, `ignored` all objects of kinds that are not checked. `unread` are changed files that
+    are not YAML."""
 
     left_out: tuple[LeftOut, ...] = ()
     apart: tuple[tuple[str, ...], ...] = ()

@@ -38,5 +38,5 @@ def test_environments_on_the_local_stack_are_not_listed_for_workflows(monkeypatc
     plan = PromotionPlan(
         environments=tuple(Environment(name=key, waves=(Wave(stacks=value),)) for key, value in stacks.items())
     )
-    monkeypatch.setattr("infra.commands.environments.read_plan", lambda _: plan)
+    monkeypatch.setattr("infra.commands.promote.read_plan", lambda _: plan)
     assert json.loads(CliRunner().invoke(app, ["environments"]).stdout) == ["production"]
