@@ -214,7 +214,7 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
     connect = flow.settings.connect
     limit = (connect.resources or {}).get("limits", {}).get("memory")
-    options = connect.jvm_options or {}
+    options = {str(option): value for option, value in (connect.jvm_options or {}).items()}
     sizes = {option: _JVM_SIZE.fullmatch(str(options.get(option))) for option in ("-Xmx", "-Xms")}
     for option, size in sizes.items():
         given = options.get(option)

@@ -200,5 +200,8 @@ def _read(version: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _definition(name: str, entry: Mapping[str, Any], origin: Origin) -> Definition:
-    given = {_FIELDS.get(key, key): tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return Definition(**given | {"name": name, "type": PropertyType(entry["type"]), "origin": origin})
+    fields: dict[str, Any] = {
+        _FIELDS.get(key, key): tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+    }
+    fields |= {"name": name, "type": PropertyType(entry["type"]), "origin": origin}
+    return Definition(**fields)

@@ -96,7 +96,7 @@ def metrics_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     metrics = flow.settings.connect.metrics
     if not isinstance(metrics, JmxMetrics) or metrics.config_map is not None:
         return []
-    fields = {"immutable": True, "data": _data(metrics)}
+    fields: Manifest = {"immutable": True, "data": _data(metrics)}
     return [flow_object(flow, ObjectRole.METRICS_CONFIG, "v1", "ConfigMap", _config_map(flow), **fields)]
 
 

@@ -40,9 +40,14 @@ NonNegativeInt = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_no_bo
 PositiveInt = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_no_boolean)]
 
 
+def setting(default: Any, description: str, **constraints: Any) -> Any:
+    """Return the field of a key that has a default."""
+    return Field(default=default, description=description, **constraints)
+
+
 def optional(description: str, **constraints: Any) -> Any:
     """Return the field of a key that may be left out, which is then None."""
-    return Field(None, description=description, **constraints)
+    return setting(None, description, **constraints)
 
 
 class Model(BaseModel):
@@ -168,8 +173,8 @@ class TlsAuthentication(Model):
 
     type: Literal["tls"]
     secret: SecretReference
-    certificate: DataKey = Field("user.crt", description="Key of the certificate chain in the Secret.")
-    key: DataKey = Field("user.key", description="Key of the private key in the Secret.")
+    certificate: DataKey = setting("user.crt", "Key of the certificate chain in the Secret.")
+    key: DataKey = setting("user.key", "Key of the private key in the Secret.")
     principal: str | None = optional(
         "Principal that the cluster derives from the certificate, such as `CN=mirror`; it gets the ACLs.", min_length=1
     )
@@ -201,7 +206,7 @@ class CustomAuthentication(Model):
     """
 
     type: Literal["custom"]
-    sasl: bool = Field(True, description="Whether the mechanism uses SASL.")
+    sasl: bool = setting(True, "Whether the mechanism uses SASL.")
     config: Mapping[str, str] = Field(description="Client properties that begin with `sasl.` or `ssl.keystore.`.")
     principal: str | None = optional("Principal of the user in the cluster; it gets the ACLs.", min_length=1)
 
@@ -238,8 +243,8 @@ class KafkaUserDeclaration(Model):
     cluster: str = Field(min_length=1, description="Name of the Strimzi `Kafka` that the user belongs to.")
     namespace: str = Field(min_length=1, description="Namespace that its User Operator watches.")
     name: str | None = optional("Name of the KafkaUser; default: the user or the certificate's owner.", min_length=1)
-    external_certificate: bool = Field(
-        False, description="Whether someone other than the User Operator issues the client certificate."
+    external_certificate: bool = setting(
+        False, "Whether someone other than the User Operator issues the client certificate."
     )
 
 
@@ -250,8 +255,8 @@ class Cluster(Model):
     bootstrap_servers: Address = Field(description="Address, or the key of the stack's configuration that holds it.")
     tls: Tls | None = optional("TLS; connections are not encrypted without it.")
     authentication: Authentication | None = optional("How workers and connectors log in.")
-    credentials_revision: NonNegativeInt = Field(
-        0, description="Raise it after a Secret is rotated: connectors then restart and read the new value."
+    credentials_revision: NonNegativeInt = setting(
+        0, "Raise it after a Secret is rotated: connectors then restart and read the new value."
     )
     validation: ValidationAccess | None = optional("The validation job's login and trust, if not the connectors'.")
     kafka_user: KafkaUserDeclaration | None = optional("Create the user as a KafkaUser, with the ACLs that it needs.")

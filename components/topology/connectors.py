@@ -16,6 +16,7 @@ from components.topology.clusters import (
     Properties,
     ResourceName,
     optional,
+    setting,
 )
 
 #: The full name of a class, even if the short name of one of Kafka's classes is given.
@@ -35,7 +36,7 @@ class Transform(Model):
     type: PluginClass = Field(description="Java class of the transform.")
     config: Properties = Field(default_factory=dict, description="Properties of the transform.")
     predicate: TransformPredicate | None = optional("Transform only records that meet this condition.")
-    negate: bool = Field(False, description="Transform only records that do not meet the condition.")
+    negate: bool = setting(False, "Transform only records that do not meet the condition.")
 
 
 class Converter(Model):
@@ -93,7 +94,7 @@ class ConnectorState(StrEnum):
 class AutoRestart(Model):
     """Whether the operator restarts a failed connector or task. Source: Strimzi AutoRestart."""
 
-    enabled: bool = Field(True, description="Restart a connector or task that fails.")
+    enabled: bool = setting(True, "Restart a connector or task that fails.")
     max_restarts: PositiveInt | None = optional("Restarts after which the operator gives up; by default it never does.")
 
 
@@ -107,8 +108,8 @@ class Connector(Model):
     labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnector.")
     annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the KafkaConnector.")
     tasks_max: TasksMax = 1
-    state: ConnectorState = Field(ConnectorState.RUNNING, description="Whether the connector runs.")
-    auto_restart: AutoRestart = Field(AutoRestart(), description="Restarts of a failed connector or task.")
+    state: ConnectorState = setting(ConnectorState.RUNNING, "Whether the connector runs.")
+    auto_restart: AutoRestart = setting(AutoRestart(), "Restarts of a failed connector or task.")
     plugin_version: str | None = optional(
         "Version of the connector's plugin, or a range such as `[4.2,5)`; default: the newest.",
         alias="version",
@@ -129,7 +130,7 @@ class SourceConnector(Connector):
 class OptionalConnector(Connector):
     """MirrorCheckpointConnector or MirrorHeartbeatConnector."""
 
-    enabled: bool = Field(True, description="Run this connector.")
+    enabled: bool = setting(True, "Run this connector.")
 
     def emits(self, switch: str) -> bool:
         """Return whether the connector runs and the property `switch` does not make it idle."""

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from components.contract.spark_conf import why_not_memory
-from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName, optional
+from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName, optional, setting
 from components.topology.workers import Quantity
 
 _SIZE = re.compile(r"([0-9.]+)(.*)")
@@ -40,12 +40,11 @@ IMAGE_BY_DIGEST = re.compile(r"[a-z0-9][\w.:/-]*@sha256:[0-9a-f]{64}")
 class JobResources(Model):
     """Resources of the job's container."""
 
-    requests: Mapping[str, Quantity] = Field(
-        {"cpu": "500m", "memory": "2Gi"}, description="What the pod requests; default: 500m CPU, 2Gi memory."
+    requests: Mapping[str, Quantity] = setting(
+        {"cpu": "500m", "memory": "2Gi"}, "What the pod requests; default: 500m CPU, 2Gi memory."
     )
-    limits: Mapping[str, Quantity] = Field(
-        {"memory": "2Gi"},
-        description="What the pod may use at most; default: 2Gi memory. It must hold the heap and 384 MiB.",
+    limits: Mapping[str, Quantity] = setting(
+        {"memory": "2Gi"}, "What the pod may use at most; default: 2Gi memory. It must hold the heap and 384 MiB."
     )
 
 
@@ -60,10 +59,10 @@ def _heap(value: Any) -> Any:
 class Executors(Model):
     """Pods in which Spark reads and compares, besides the job's, which is the driver."""
 
-    instances: PositiveInt = Field(2, description="How many executors a run starts.")
-    cores: PositiveInt = Field(1, description="How many tasks an executor runs at the same time.")
-    memory: Annotated[str, BeforeValidator(_heap)] = Field(
-        "1g", description="Heap of an executor; its pod gets a tenth more, at least 384 MiB."
+    instances: PositiveInt = setting(2, "How many executors a run starts.")
+    cores: PositiveInt = setting(1, "How many tasks an executor runs at the same time.")
+    memory: Annotated[str, BeforeValidator(_heap)] = setting(
+        "1g", "Heap of an executor; its pod gets a tenth more, at least 384 MiB."
     )
     cpu: Quantity | None = optional("CPU that an executor requests. Default: as many as `cores`.")
 
@@ -71,8 +70,8 @@ class Executors(Model):
 class JobHistory(Model):
     """How many finished runs of the schedule stay, with their logs."""
 
-    successful: NonNegativeInt = Field(1, description="How many scheduled runs that passed stay.")
-    failed: NonNegativeInt = Field(3, description="How many scheduled runs that did not pass stay.")
+    successful: NonNegativeInt = setting(1, "How many scheduled runs that passed stay.")
+    failed: NonNegativeInt = setting(3, "How many scheduled runs that did not pass stay.")
 
 
 class Workload(StrEnum):
@@ -85,21 +84,18 @@ class Workload(StrEnum):
 class InCluster(Model):
     """What validates each flow after each deployment, and between deployments."""
 
-    workload: Workload = Field(
-        Workload.JOB,
-        description="What runs the job: `Job`, or `SparkApplication` for the Spark operator, which needs `executors`.",
+    workload: Workload = setting(
+        Workload.JOB, "What runs the job: `Job`, or `SparkApplication` for the Spark operator, which needs `executors`."
     )
     image: str = Field(description="The job's image, by digest: `NAME@sha256:…`.")
     image_pull_secret: SecretName | None = optional("Secret in the flow's namespace with the login of the registry.")
-    schedule: str = Field("17 */6 * * *", description="When the job runs between deployments.")
-    time_zone: str = Field("Etc/UTC", min_length=1, description="Time zone of the schedule.")
+    schedule: str = setting("17 */6 * * *", "When the job runs between deployments.")
+    time_zone: str = setting("Etc/UTC", "Time zone of the schedule.", min_length=1)
     resources: JobResources = Field(default=JobResources())
-    deadline_seconds: PositiveInt = Field(3600, description="How long one run may take; of a Job with its retries.")
-    retries: NonNegativeInt = Field(1, description="How often a run that does not pass is tried again.")
-    ready_seconds: NonNegativeInt = Field(
-        600, description="How long the job waits for connectors before it judges them."
-    )
-    catch_up_seconds: NonNegativeInt = Field(30, description="How long a target that is behind may take.")
+    deadline_seconds: PositiveInt = setting(3600, "How long one run may take; of a Job with its retries.")
+    retries: NonNegativeInt = setting(1, "How often a run that does not pass is tried again.")
+    ready_seconds: NonNegativeInt = setting(600, "How long the job waits for connectors before it judges them.")
+    catch_up_seconds: NonNegativeInt = setting(30, "How long a target that is behind may take.")
     history: JobHistory = Field(default=JobHistory())
     executors: Executors | None = optional(
         "Executors as pods. Default: one process in the job's pod is driver and executor."

@@ -9,7 +9,16 @@ from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from components.kafka.replication_policy import Policy
-from components.topology.clusters import Cluster, Model, NonNegativeInt, OwnLabels, PositiveInt, SecretName, optional
+from components.topology.clusters import (
+    Cluster,
+    Model,
+    NonNegativeInt,
+    OwnLabels,
+    PositiveInt,
+    SecretName,
+    optional,
+    setting,
+)
 from components.topology.connectors import (
     Connectors,
     MirrorConnectors,
@@ -70,7 +79,7 @@ class Preset(StrEnum):
 class Tuning(Model):
     """Client settings by preset, and the rate that they must reach: a warning says if they cannot."""
 
-    preset: Preset = Field(Preset.DEFAULT, description="Client settings to use for the flow.")
+    preset: Preset = setting(Preset.DEFAULT, "Client settings to use for the flow.")
     round_trip_milliseconds: PositiveInt | None = optional("Round trip between source and target.")
     acknowledge_milliseconds: PositiveInt | None = optional(
         "Time until the target acknowledges a batch from the workers; default: round trip."
@@ -81,21 +90,19 @@ class Tuning(Model):
 class OffsetSyncs(Model):
     """How offsets on the source are mapped to offsets on the target."""
 
-    enabled: bool = Field(True, description="Record which offset on the target belongs to one on the source.")
-    location: OffsetSyncsLocation = Field(
-        OffsetSyncsLocation.SOURCE, description="Cluster with the offset-syncs topic."
-    )
-    lag_max: NonNegativeInt = Field(100, description="Most records of a partition between two syncs; 0 is exact.")
+    enabled: bool = setting(True, "Record which offset on the target belongs to one on the source.")
+    location: OffsetSyncsLocation = setting(OffsetSyncsLocation.SOURCE, "Cluster with the offset-syncs topic.")
+    lag_max: NonNegativeInt = setting(100, "Most records of a partition between two syncs; 0 is exact.")
 
 
 class Intervals(Model):
     """Intervals of a flow in seconds, with Kafka's own defaults. Source: the connectors' configuration."""
 
-    refresh_topics_seconds: PositiveInt = Field(600, description="Time between searches for new topics.")
-    refresh_groups_seconds: PositiveInt = Field(600, description="Time between searches for new groups.")
-    emit_checkpoints_seconds: PositiveInt = Field(60, description="Time between checkpoints of a group.")
-    sync_group_offsets_seconds: PositiveInt = Field(60, description="Time between commits of translated offsets.")
-    emit_heartbeats_seconds: PositiveInt = Field(1, description="Time between heartbeats.")
+    refresh_topics_seconds: PositiveInt = setting(600, "Time between searches for new topics.")
+    refresh_groups_seconds: PositiveInt = setting(600, "Time between searches for new groups.")
+    emit_checkpoints_seconds: PositiveInt = setting(60, "Time between checkpoints of a group.")
+    sync_group_offsets_seconds: PositiveInt = setting(60, "Time between commits of translated offsets.")
+    emit_heartbeats_seconds: PositiveInt = setting(1, "Time between heartbeats.")
 
 
 class AcceptedFinding(Model):
@@ -108,7 +115,7 @@ class AcceptedFinding(Model):
 class Validation(Model):
     """Findings that the validation job accepts."""
 
-    accept: tuple[AcceptedFinding, ...] = Field((), description="Findings that prevent no pass, each with a reason.")
+    accept: tuple[AcceptedFinding, ...] = setting((), "Findings that prevent no pass, each with a reason.")
 
 
 class Objectives(Model):
@@ -124,13 +131,13 @@ class Delivery(Model):
     """What every kind of replication can set about its records."""
 
     separator: Separator = "."
-    exactly_once: ExactlyOnce = Field(ExactlyOnce.DISABLED, description="Write records and offsets in one transaction.")
-    start_from: StartFrom = Field(StartFrom.EARLIEST, description="Where to start a partition never replicated before.")
-    transforms: Transforms = Field(Transforms(), description="Transforms of the replicated records.")
-    tuning: Tuning = Field(Tuning(), description="Client settings, and the rate that they must reach.")
-    intervals: Intervals = Field(Intervals(), description="How often connectors look, sync and report.")
-    validation: Validation = Field(Validation(), description="Findings that the validation job accepts.")
-    objectives: Objectives = Field(Objectives(), description="Objectives that alerts check.")
+    exactly_once: ExactlyOnce = setting(ExactlyOnce.DISABLED, "Write records and offsets in one transaction.")
+    start_from: StartFrom = setting(StartFrom.EARLIEST, "Where to start a partition never replicated before.")
+    transforms: Transforms = setting(Transforms(), "Transforms of the replicated records.")
+    tuning: Tuning = setting(Tuning(), "Client settings, and the rate that they must reach.")
+    intervals: Intervals = setting(Intervals(), "How often connectors look, sync and report.")
+    validation: Validation = setting(Validation(), "Findings that the validation job accepts.")
+    objectives: Objectives = setting(Objectives(), "Objectives that alerts check.")
 
 
 class FromSourceToTarget(Delivery):
@@ -139,25 +146,25 @@ class FromSourceToTarget(Delivery):
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
-    policy: Policy = Field(Policy.DEFAULT, description="How topics are named on the target.")
+    policy: Policy = setting(Policy.DEFAULT, "How topics are named on the target.")
     policy_class: ClassName = optional("Replication policy of your own that names topics as `policy` does.")
     topic_filter_class: ClassName = optional("Topic filter of your own.")
     group_filter_class: ClassName = optional("Group filter of your own.")
-    sync_group_offsets: bool = Field(
-        True, description="Commit translated offsets on the target for groups that have no active member there."
+    sync_group_offsets: bool = setting(
+        True, "Commit translated offsets on the target for groups that have no active member there."
     )
-    sync_topic_acls: bool = Field(
-        False, description="Copy topic ACLs to the target; not possible if the Strimzi User Operator manages them."
+    sync_topic_acls: bool = setting(
+        False, "Copy topic ACLs to the target; not possible if the Strimzi User Operator manages them."
     )
-    offset_syncs: OffsetSyncs = Field(OffsetSyncs(), description="How source offsets are mapped to target offsets.")
+    offset_syncs: OffsetSyncs = setting(OffsetSyncs(), "How source offsets are mapped to target offsets.")
 
 
 class OnKubernetes(Model):
     """Where a replication runs, and with which workers."""
 
-    namespace: NamespaceChoice = Field(NamespaceChoice(), description="Kubernetes namespace of the objects.")
+    namespace: NamespaceChoice = setting(NamespaceChoice(), "Kubernetes namespace of the objects.")
     quota: Quota | None = optional("ResourceQuota and LimitRange of the namespace.")
-    connect: ConnectCluster = Field(ConnectCluster(), description="Connect workers.")
+    connect: ConnectCluster = setting(ConnectCluster(), "Connect workers.")
 
 
 class Flow(FromSourceToTarget, OnKubernetes):
@@ -167,9 +174,9 @@ class Flow(FromSourceToTarget, OnKubernetes):
     source: Source
     target: Target
     topics: Topics = ()
-    replicate_heartbeats: bool = Field(True, description="Replicate the heartbeats of the source.")
-    loop_guard: bool = Field(False, description="Mark replicated records by a header, and drop those from the target.")
-    connectors: Connectors = Field(Connectors(), description="Connectors; `sources` divides the topics.")
+    replicate_heartbeats: bool = setting(True, "Replicate the heartbeats of the source.")
+    loop_guard: bool = setting(False, "Mark replicated records by a header, and drop those from the target.")
+    connectors: Connectors = setting(Connectors(), "Connectors; `sources` divides the topics.")
 
 
 class PrefixlessPair(Delivery):
@@ -179,9 +186,9 @@ class PrefixlessPair(Delivery):
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")
     topics: Topics
     topics_exclude: TopicsExclude = ()
-    create_namespaces: bool = Field(True, description="Create the namespaces of both halves.")
-    connect: ConnectCluster = Field(ConnectCluster(), description="Connect workers of each half.")
-    connectors: PairConnectors = Field(PairConnectors(), description="Connectors of each half.")
+    create_namespaces: bool = setting(True, "Create the namespaces of both halves.")
+    connect: ConnectCluster = setting(ConnectCluster(), "Connect workers of each half.")
+    connectors: PairConnectors = setting(PairConnectors(), "Connectors of each half.")
 
 
 class SplitPart(OnKubernetes):
@@ -189,7 +196,7 @@ class SplitPart(OnKubernetes):
 
     topics: Topics
     transforms: OwnTransforms = None
-    connectors: Connectors = Field(Connectors(), description="Connectors; `sources` divides the topics.")
+    connectors: Connectors = setting(Connectors(), "Connectors; `sources` divides the topics.")
 
 
 class Split(FromSourceToTarget):
@@ -209,7 +216,7 @@ class MirrorSource(Model):
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
     transforms: OwnTransforms = None
-    connectors: MirrorConnectors = Field(MirrorConnectors(), description="Connectors of this source's mirror.")
+    connectors: MirrorConnectors = setting(MirrorConnectors(), "Connectors of this source's mirror.")
 
 
 class MirrorMaker2(FromSourceToTarget, OnKubernetes):
@@ -225,7 +232,7 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
     between: tuple[str, str] | None = optional("Aliases of two clusters that replicate to each other.")
     sources: Mapping[str, MirrorSource] = Field(default_factory=dict, description="Several sources, by alias.")
     topics: Topics = ()
-    connectors: MirrorConnectors = Field(MirrorConnectors(), description="Connectors of each mirror.")
+    connectors: MirrorConnectors = setting(MirrorConnectors(), "Connectors of each mirror.")
 
 
 Replication = Annotated[Flow | PrefixlessPair | Split | MirrorMaker2, Field(discriminator="kind")]
@@ -239,15 +246,14 @@ class MonitoringSettings(Model):
         default_factory=dict,
         description="More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.",
     )
-    dashboard_labels: OwnLabels = Field(
-        {"grafana_dashboard": "1"},
-        description="Labels of the dashboard's ConfigMap, by which Grafana's sidecar finds it.",
+    dashboard_labels: OwnLabels = setting(
+        {"grafana_dashboard": "1"}, "Labels of the dashboard's ConfigMap, by which Grafana's sidecar finds it."
     )
     runbooks: str | None = optional(
         "Address of a page with a section for each alert, to which alerts link.", pattern=r"^https?://\S+$"
     )
-    exporter: bool = Field(
-        False, description="Add the alerts and panels on the series of `replicate exporter`, which you run yourself."
+    exporter: bool = setting(
+        False, "Add the alerts and panels on the series of `replicate exporter`, which you run yourself."
     )
 
 

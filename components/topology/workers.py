@@ -18,6 +18,7 @@ from components.topology.clusters import (
     ResourceName,
     SecretName,
     optional,
+    setting,
 )
 
 #: A fragment of a Kubernetes object that is passed on unchanged.
@@ -45,7 +46,7 @@ class NamespaceChoice(Model):
     """Kubernetes namespace of a replication's objects."""
 
     name: str | None = optional("Name of the namespace; default: `mirror-<replication>`.")
-    create: bool = Field(True, description="Create the namespace; otherwise it must exist.")
+    create: bool = setting(True, "Create the namespace; otherwise it must exist.")
 
 
 class Quota(Model):
@@ -96,8 +97,8 @@ class ReporterMetrics(Model):
     """Metrics from Strimzi's own reporter. Source: StrimziMetricsReporter."""
 
     type: Literal["strimziMetricsReporter"]
-    allow_list: tuple[str, ...] = Field(
-        (), description="Patterns of the names to report; default: MirrorMaker's, Connect's and the JVM's."
+    allow_list: tuple[str, ...] = setting(
+        (), "Patterns of the names to report; default: MirrorMaker's, Connect's and the JVM's."
     )
 
 
@@ -193,12 +194,12 @@ class ConnectCluster(Model):
 
     name: ResourceName | None = optional("Name of the KafkaConnect or KafkaMirrorMaker2; default: the replication's.")
     group_id: str | None = optional("Worker group; default: `mirror-<replication>`.", min_length=1)
-    storage_topics: StorageTopics = Field(
-        StorageTopics(), description="Storage topics; default: `mirror-<replication>-<role>-internal`."
+    storage_topics: StorageTopics = setting(
+        StorageTopics(), "Storage topics; default: `mirror-<replication>-<role>-internal`."
     )
     labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnect or KafkaMirrorMaker2.")
     annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same resource.")
-    replicas: PositiveInt = Field(3, description="Number of workers.")
+    replicas: PositiveInt = setting(3, "Number of workers.")
     version: str | None = optional(
         "Kafka version of the workers, such as 4.2.0; default: the operator's.", pattern=r"^\d+\.\d+\.\d+"
     )

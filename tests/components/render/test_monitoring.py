@@ -103,7 +103,7 @@ def test_an_alert_names_its_flow_and_the_next_command() -> None:
 
 def test_alerts_read_only_metrics_that_kafka_or_the_exporter_has() -> None:
     """`alerts.yaml` names them literally; an alert on a misspelt metric would never fire."""
-    flow = {"objectives": {"lagSeconds": 30, "readAgain": 1000}}
+    flow: dict[str, Any] = {"objectives": {"lagSeconds": 30, "readAgain": 1000}}
     expressions = [rule["expr"] for rule in rules(monitoring={"exporter": True}, **flow).values()]
     read = {name for expression in expressions for name in re.findall(r"\b([a-z_]\w+)\{", expression)}
     assert read <= {*READ, *(exported.name for exported in ABOUT_FLOWS)}
