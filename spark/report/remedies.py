@@ -110,6 +110,7 @@ REMEDIES: Mapping[str, str] = {
     "group-past-translation": _GROUP,
     "groups-not-visible": "allow the validation user DESCRIBE on the groups of {source}",
     "headers-not-compared": "",
+    "timestamps-not-compared": "",
     "heartbeat-gap": "",
     "heartbeat-stale": _RUNS,
     "heartbeat-topic-missing": _RUNS,

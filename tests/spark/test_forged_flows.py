@@ -208,6 +208,24 @@ def test_each_difference_between_two_sides_has_its_own_finding(check: Check, end
     assert all(set(sample) == shown for sample in outcome.samples)
 
 
+def test_records_without_a_timestamp_are_compared_but_for_the_time_that_connect_sets(
+    check: Check, endpoints: Endpoints
+) -> None:
+    scene = Scene(endpoints, "untimed")
+    for topic, held in (("untimed.whole", range(20)), ("untimed.hole", [*range(10), *range(11, 20)])):
+        create_topics(scene.source, {topic: 1, scene.syncs_topic: 1})
+        create_topics(scene.target, {scene.remote(topic): 1, scene.checkpoints_topic: 1})
+        produce(scene.source, topic, 0, [(None, b"%d" % number, -1, []) for number in range(20)])
+        produce(scene.target, scene.remote(topic), 0, [(None, b"%d" % number, scene.began_ms, []) for number in held])
+        scene.sync(topic, 0, (0, 0))
+    parity = named(check(scene.parameters()), "parity")
+    assert {(each.code, each.count) for each in parity.findings} == {
+        ("timestamps-not-compared", 2),
+        ("missing-records", 1),
+    }
+    assert "untimed.hole: 1 record of useast is missing on uswest (partition 0 offset 10)" in failures(parity).values()
+
+
 LOST = ("lost.stands", "lost.went-on", "lost.dropped", "lost.unsynced")
 
 

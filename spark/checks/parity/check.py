@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, note
+from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error, note
 from components.contract.wording import agreeing, numbered
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks import division
@@ -83,6 +83,7 @@ def check_parity(
         findings += not_compared(first_pass)
     else:
         findings += _headers_apart(flow.parameters.changed_headers)
+        findings += times_not_compared(first_pass.untimed, flow.parameters.source.alias)
         findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
         findings += parity_findings(
             comparison.differences, comparison.sides, division.labels(flow.parameters, flow.partitions)
@@ -186,6 +187,18 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
     which = agreeing(len(changed), "[this header|these headers]")
     what = f"{', '.join(changed)}: not compared, because the flow's transforms insert or remove {which}"
     return [note("headers-not-compared", what, len(changed))]
+
+
+def times_not_compared(untimed: Sequence[TopicPartition], source_alias: str) -> list[Finding]:
+    """Return a note that names the partitions in which everything but timestamps was compared."""
+    if not untimed:
+        return []
+    named = ", ".join(map(str, sorted(untimed)[:SAMPLES])) + (", …" if len(untimed) > SAMPLES else "")
+    what = (
+        f"{named}: {source_alias} holds records without a timestamp (-1), which Connect replicates with the time of "
+        "their arrival. Key, value and headers were compared, timestamps were not"
+    )
+    return [note("timestamps-not-compared", what, len(untimed))]
 
 
 def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:

@@ -26,7 +26,7 @@ from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.evidence import OVERLAP
 from spark.checks.parity.excuses import with_surplus
 from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, committed_logs, logs_on_target, unread
-from spark.checks.parity.sums import both_clusters, both_sides
+from spark.checks.parity.sums import both_clusters, both_sides, without_times
 from spark.read import digests, frames
 from spark.read.digests import SOURCE
 from spark.read.flows import OpenFlow
@@ -127,8 +127,9 @@ def _differing(
     )
     # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
     gapped = {partition: log for partition, log in at_source.logs.items() if not first_pass.dense(partition)}
-    aborted = flow.digests(flow.read_uncommitted(flow.source, gapped), SOURCE)
-    sides_read = both_sides(flow, at_source.logs, target_logs).unionByName(digests.uncommitted(aborted))
+    untimed = first_pass.untimed
+    aborted = flow.digests(without_times(flow.read_uncommitted(flow.source, gapped), untimed), SOURCE)
+    sides_read = both_sides(flow, at_source.logs, target_logs, untimed).unionByName(digests.uncommitted(aborted))
     pairs = paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
         frame = differing_records(pairs, judged).unionByName(reordered(pairs))
@@ -139,7 +140,7 @@ def _differing(
     compacted = _compacted(flow, partitions)
     if compacted:
         logs = [{partition: at[partition] for partition in compacted} for at in (at_source.logs, target_logs)]
-        frame = newest_by_key(both_sides(flow, *logs), judged)
+        frame = newest_by_key(both_sides(flow, *logs, untimed), judged)
         rows += frames.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {

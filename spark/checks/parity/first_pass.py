@@ -23,7 +23,7 @@ from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.causes import arrived
 from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
-from spark.checks.parity.sums import Sums, same_places, sums_of_both
+from spark.checks.parity.sums import NO_TIMESTAMP, Sums, same_places, sums_of_both
 from spark.read.digests import SOURCE, TARGET
 from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.waiting import wait_until
@@ -141,6 +141,11 @@ class FirstPass:
             if self.source[source_log] != self.target[source_log]
             or not same_places(self.source[source_log], self.target[source_log])
         ]
+
+    @property
+    def untimed(self) -> list[TopicPartition]:
+        """Return the partitions that disagree and whose source holds a record without a timestamp."""
+        return [partition for partition in self.disagreeing if self.source[partition].oldest_ms == NO_TIMESTAMP]
 
     @property
     def with_other_marks(self) -> list[TopicPartition]:

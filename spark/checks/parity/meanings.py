@@ -73,8 +73,8 @@ DIFFERENT = Meaning(
     "records-differ",
     FindingSeverity.FAIL,
     "record[|s] of {source} [differs|differ] on {target} in key, value, headers or timestamp: a converter or a "
-    "transform changes [it|them], the remote topic or Connect sets the timestamp, somebody replaced [it|them], or the "
-    "topic was deleted and created again on {source}. Connect sets the time of a record that has no timestamp (-1)",
+    "transform changes [it|them], the remote topic sets the timestamp on arrival, somebody replaced [it|them], or the "
+    "topic was deleted and created again on {source}",
 )
 NOT_OF_NEW_SOURCE = Meaning(
     "source-topic-recreated",

@@ -5,13 +5,14 @@ digests differ from Spark's: they are compared only with each other. `target` is
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from components.clients.errors import HEADER_UNREADABLE, ClusterError
 from components.clients.streams import KafkaRecord
@@ -57,6 +58,11 @@ class Sums:
     low_aside: int = field(default=0, compare=False)
     high_aside: int = field(default=0, compare=False)
     filtered: int = field(default=0, compare=False)
+
+
+#: The time of a record that has none, in ms since 1970. Connect replicates it with the time of its arrival.
+#: Source: AbstractWorkerSourceTask.convertTransformedRecord, ConnectUtils.checkAndConvertTimestamp.
+NO_TIMESTAMP = -1
 
 
 def same_places(source: Sums, target: Sums) -> bool:
@@ -181,10 +187,24 @@ def both_clusters(flow: OpenFlow) -> str:
     return f"{flow.source.where} and {flow.target.where}"
 
 
-def both_sides(flow: OpenFlow, source: Ranges, target: Ranges) -> DataFrame:
-    """Return the digests of both sides' records in one frame, so that a single Spark job reads them."""
-    here = flow.digests(flow.read(flow.source, source), SOURCE)
-    return here.unionByName(flow.digests(flow.read(flow.target, _remote(flow, target)), TARGET))
+def both_sides(flow: OpenFlow, source: Ranges, target: Ranges, untimed: Collection[TopicPartition] = ()) -> DataFrame:
+    """Return the digests of both sides' records in one frame, so that a single Spark job reads them.
+
+    In `untimed` source partitions, timestamps are not compared.
+    """
+    remote = [flow.policy.remote_partition(partition) for partition in untimed]
+    here = without_times(flow.read(flow.source, source), untimed)
+    there = without_times(flow.read(flow.target, _remote(flow, target)), remote)
+    return flow.digests(here, SOURCE).unionByName(flow.digests(there, TARGET))
+
+
+def without_times(records: DataFrame, partitions: Collection[TopicPartition]) -> DataFrame:
+    """Return the records, in these partitions as if none had a timestamp."""
+    if not partitions:
+        return records
+    untimed = F.concat_ws("-", "topic", "partition").isin([str(partition) for partition in partitions])
+    none = F.timestamp_millis(F.lit(NO_TIMESTAMP))
+    return records.withColumn("timestamp", F.when(untimed, none).otherwise(F.col("timestamp")))
 
 
 def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
