@@ -1,8 +1,4 @@
-"""Consumer groups, offset syncs and checkpoints: whether committed offsets still translate to the target.
-
-MirrorMaker writes a checkpoint only if it advances, and syncs group offsets only to groups without members on the
-target. Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter.
-"""
+"""Whether committed offsets still translate. Source: MirrorCheckpointTask, OffsetSyncStore, OffsetSyncWriter."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -57,11 +57,7 @@ class Strimzi:
 
     @property
     def keeps_values(self) -> bool:
-        """Whether connectors can read the target's credentials from the worker's own property file.
-
-        Later files contain placeholders, which Kafka does not resolve a second time. Source: Strimzi 0.45
-        kafka_connect_config_generator.sh, 0.46 KafkaConnectConfigurationBuilder.
-        """
+        """Whether connectors can read the target's credentials in the worker's file; later files have placeholders."""
         return self._before(PLACEHOLDERS_SINCE)
 
     @property

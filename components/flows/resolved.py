@@ -100,11 +100,7 @@ def bootstrap_address(cluster: Cluster) -> str:
 
 
 def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str, str]) -> tuple[ResolvedFlow, ...]:
-    """Return the flows whose target is in `region` (None: all flows), with addresses from the stack's configuration.
-
-    Raises ReplicationError for addresses that the configuration does not have. The topology must have passed its
-    checks.
-    """
+    """Return a region's flows (None: all) of a checked topology; raises ReplicationError for missing addresses."""
     operator, flows = strimzi(topology.strimzi), expand(topology)
     chosen = [flow for flow in flows if region is None or topology.clusters[flow.settings.target].region == region]
     aliases = {alias for flow in chosen for alias in (flow.settings.source, flow.settings.target)}

@@ -97,11 +97,7 @@ def excluded_groups(flow: Flow) -> tuple[str, ...]:
 
 
 def topic_selection(flow: Flow, kafka: str, topics: tuple[str, ...] | None = None) -> Selection:
-    """Return what a flow replicates because its topics, or the given subset of them, select it.
-
-    `kafka` is the minor version of its workers. Patterns that the checks refuse (`pattern_error`) are left out, so that
-    each is reported as one problem, not many.
-    """
+    """Return what a flow's topics, or a subset of them, select; patterns that the checks refuse are left out."""
     given = all_topics(flow) if topics is None else topics
     never = (*internal_by_ending(kafka, flow.separator), *replication_policy(flow).never_selected)
     return Selection(_accepted(given), (*_accepted(excluded_topics(flow, kafka)), *never))

@@ -193,11 +193,7 @@ def connector_key_meaning(
     offset_syncs_location: str = "source",
     exactly_once: bool = False,
 ) -> KeyMeaning:
-    """Return what `key` means in a connector's configuration.
-
-    `config` is the connector's whole configuration: a plugin class or an offsets topic in it gives meaning to keys that
-    would have none otherwise. Raises ValueError if `role` is not a connector.
-    """
+    """Return what `key` means in a connector's `config`, whose plugins and offsets topic give more keys a meaning."""
     context = ConnectorContext(role, version, config, offset_syncs_location, exactly_once)
     split = split_prefix(key)
     if split is not None:

@@ -24,11 +24,7 @@ _AS_WRITTEN = {
 
 
 def worker_fields(connect: ConnectCluster, mounts: Manifest) -> Manifest:
-    """Return the workers' fields, apart from their number, cluster, configuration and metrics.
-
-    `mounts` is the part of the pod template that the replication itself needs. The fields have the same names in every
-    API version. Source: Strimzi AbstractKafkaConnectSpec.
-    """
+    """Return the workers' other fields; `mounts` is what the replication adds. Source: AbstractKafkaConnectSpec."""
     fields: Manifest = connect.model_dump(by_alias=True, exclude_none=True, mode="json", include=_AS_WRITTEN)
     match connect.logging:
         case InlineLogging() as logging:

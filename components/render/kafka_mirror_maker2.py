@@ -97,11 +97,7 @@ def _cluster(flow: ResolvedFlow, side: Side) -> Manifest:
 
 
 def mirror_worker_config(flow: ResolvedFlow) -> Config:
-    """Return the configuration of the workers, without what Strimzi writes itself.
-
-    Where workers keep values in files, the connectors' credentials are in a second file, which the same provider reads.
-    Source: Strimzi 0.45 KafkaMirrorMaker2Connectors.
-    """
+    """Return the workers' configuration; old ones read a second file. Source: 0.45 KafkaMirrorMaker2Connectors."""
     config = values(worker_layers(flow))
     if flow.strimzi.keeps_values:
         config[_ALLOWED_FILES] = f"{WORKER_FILE},{_CONNECTORS_FILE}"

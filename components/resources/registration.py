@@ -1,8 +1,4 @@
-"""From a declared replication to registered Pulumi resources: resolve and check it, then register its objects.
-
-Some changes of running workers take two deployments and are refused in one. The model does not know what is deployed;
-the engine does, and calls hooks before it updates a resource. They also apply to a plain `pulumi up`.
-"""
+"""Declared replications -> registered resources, with hooks that refuse changes which take two deployments."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

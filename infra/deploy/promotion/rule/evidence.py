@@ -338,11 +338,7 @@ def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unprov
 
 
 def unproven(settings: StackSettings) -> tuple[Problem, ...]:
-    """Why the stack's model may not be deployed; nothing if no stack comes before it or `allowUnproven` is set.
-
-    Reads the predecessors' clusters, not their Pulumi state, to which it may have no access. Raises CannotRunError if a
-    cluster does not answer.
-    """
+    """Return why the stack's model may not be deployed, by its predecessors' clusters, which may not answer."""
     plan = read_plan(settings.stacks)
     if plan is None or settings.allow_unproven is not None:
         return ()
