@@ -408,10 +408,9 @@ _FAULTS_AND_NOTES = """
     nothing-arrived nothing-of-its-own nothing-since-the-start offset-skips-records open-to-all open-transaction
     order-not-proven own-records-not-judged part-behind part-without-topic partitions-not-replicated
     records-differ records-filtered records-loop records-not-judged records-reordered records-repeated
-    records-unmarked remote-name-too-long remote-topic-recreated share-group-selected source-topic-recreated
-    start-not-proven stored-past-end tail-not-proven timestamps-not-compared topic-in-no-part topic-in-two-parts
-    topic-not-replicated
-    topic-recreated translated-record-differs upstream-clusters
+    records-unmarked remote-name-collides remote-name-too-long remote-topic-recreated share-group-selected
+    source-topic-recreated start-not-proven stored-past-end tail-not-proven timestamps-not-compared topic-in-no-part
+    topic-in-two-parts topic-not-replicated topic-recreated translated-record-differs upstream-clusters
 """
 NOT_ACCEPTABLE = frozenset(_FAULTS_AND_NOTES.split())
 

@@ -23,6 +23,14 @@ def is_topic_name(text: str) -> bool:
     return has_topic_characters_only(text) and len(text) <= LONGEST_NAME and text not in {".", ".."}
 
 
+def collides(topic: str, other: str) -> bool:
+    """Return whether a broker refuses one of two topics, because dots and underscores are the same in metrics.
+
+    Source: Topic.hasCollision.
+    """
+    return topic != other and topic.replace(".", "_") == other.replace(".", "_")
+
+
 def is_name(entry: str) -> bool:
     """Return whether an entry in a list of topics or groups is a name and not a pattern.
 

@@ -15,7 +15,7 @@ from components.kafka.acls import AclEntry, operation_title
 from components.kafka.patterns import Selection, matches
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
-from components.kafka.topic_names import LONGEST_NAME
+from components.kafka.topic_names import LONGEST_NAME, collides
 from components.kafka.topic_sync import ConfigDifference, config_differences, missing_acls
 from spark.checks import division
 from spark.checks.heartbeats import now_ms
@@ -30,6 +30,9 @@ def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
     findings += _too_long(too_long, flow.parameters)
     findings += left_out(flow.parameters, flow.source_topics)
     absent = sorted(topic for topic, count in on_target.items() if count is None and topic not in too_long)
+    colliding = colliding_names(flow.policy, absent, flow.target_topics)
+    findings += _colliding(colliding, flow.parameters)
+    absent = [topic for topic in absent if topic not in colliding]
     named = division.labels(flow.parameters, absent)
     missing = {
         TopicPartition(topic, number)
@@ -64,6 +67,26 @@ def _too_long(topics: Sequence[str], flow: FlowParameters) -> list[Finding]:
         "Kafka refuses. The task that is assigned such a topic fails, and the replication of all its topics stops"
     )
     return [fail("remote-name-too-long", what, len(topics))]
+
+
+def colliding_names(policy: ReplicationPolicy, topics: Collection[str], on_target: Collection[str]) -> dict[str, str]:
+    """Return the topics whose remote topics cannot be created, with the topic of the target that prevents it."""
+    return {topic: other for topic in topics for other in sorted(on_target) if collides(policy.remote(topic), other)}
+
+
+def _colliding(colliding: Mapping[str, str], flow: FlowParameters) -> list[Finding]:
+    if not colliding:
+        return []
+    named = ", ".join(
+        f"{topic} (its remote topic {flow.replication_policy.remote(topic)} collides with {other})"
+        for topic, other in sorted(colliding.items())
+    )
+    what = (
+        f"{named}: {flow.target.alias} refuses to create a topic whose name differs from another only in dots and "
+        "underscores. The task that is assigned such a topic tries again and again and reports RUNNING, while the "
+        "other partitions of the task stand still"
+    )
+    return [fail("remote-name-collides", what, len(colliding))]
 
 
 def left_out(flow: FlowParameters, on_source: Collection[str]) -> list[Finding]:

@@ -169,6 +169,9 @@ REMEDIES: Mapping[str, str] = {
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
     "every Connect cluster that writes to {target}, and stop the second one",
+    "remote-name-collides": "if nobody needs the other topic on {target}, delete it: the task then goes on by itself. "
+    "Otherwise exclude the topic with `topicsExclude` and deploy it with `replicate up {stack}`, or give it another "
+    "name on {source}",
     "remote-name-too-long": "exclude each such topic with `topicsExclude`, deploy it with `replicate up {stack}`, and "
     "restart the tasks that are still failed: `replicate restart {stack} {flow}`. To replicate the topic, give it a "
     "shorter name on {source}",

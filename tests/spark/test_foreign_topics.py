@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.contract.report import FindingSeverity
-from spark.checks.topics import foreign_topic_findings, left_out, long_names
+from spark.checks.topics import colliding_names, foreign_topic_findings, left_out, long_names
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}
@@ -63,3 +63,12 @@ def test_a_topic_whose_remote_name_is_too_long_is_found() -> None:
     longest = "o" * 242
     assert long_names(a_flow().replication_policy, [longest, longest + "o"]) == [longest + "o"]
     assert long_names(a_flow(policy="identity").replication_policy, ["o" * 249]) == []
+
+
+def test_a_topic_whose_remote_name_collides_with_one_on_the_target_is_found() -> None:
+    """A broker treats dots and underscores in names alike."""
+    policy, there = a_flow().replication_policy, ["useast.paid", "useast_orders.eu", "useast.orders_us"]
+    assert colliding_names(policy, ["orders.eu", "orders.us", "paid", "new"], there) == {
+        "orders.eu": "useast_orders.eu",
+        "orders.us": "useast.orders_us",
+    }

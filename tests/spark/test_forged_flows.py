@@ -226,6 +226,16 @@ def test_records_without_a_timestamp_are_compared_but_for_the_time_that_connect_
     assert "untimed.hole: 1 record of useast is missing on uswest (partition 0 offset 10)" in failures(parity).values()
 
 
+def test_a_remote_topic_whose_name_collides_is_reported_with_the_damage(check: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "clash").replicate(partitions=1)
+    create_topics(scene.source, {"clash.a": 1})
+    create_topics(scene.target, {"useast_clash.a": 1})
+    found = failures(named(check(scene.parameters()), "parity"))
+    assert found.keys() == {"remote-name-collides"}
+    assert "clash.a (its remote topic useast.clash.a collides with useast_clash.a)" in found["remote-name-collides"]
+    assert "the other partitions of the task stand still" in found["remote-name-collides"]
+
+
 LOST = ("lost.stands", "lost.went-on", "lost.dropped", "lost.unsynced")
 
 
