@@ -167,8 +167,11 @@ def _group_deleted(place: Place) -> None:
         future.result(CALL_SECONDS)
 
 
-def _odd(name: str, what: str, making: Making, **given: object) -> Fault:
-    return Fault(name, f"no fault: {what}", Verdict.PASS, making, prepares=True, **given)  # type: ignore[arg-type]
+def _odd(name: str, what: str, making: Making, config: Mapping[str, str] | None = None, ending: str = "") -> Fault:
+    return Fault(
+        name, f"no fault: {what}", Verdict.PASS, making, prepares=True, config=config or {},
+        keyed=config == COMPACTED, ending=ending,
+    )  # fmt: skip
 
 
 ODDITIES = (
@@ -188,10 +191,11 @@ ODDITIES = (
     _odd("epoch-times", "records with timestamps of 1970", running(_epoch_times), config={"retention.ms": "-1"}),
     _odd("dots.in_name", "a topic with a dot and an underscore in its name", running(nothing)),
     _odd("group-spaces", "a group with a blank, a slash and an umlaut in its name", running(nothing), ending=" b/ü"),
-    _odd("compacted-there", "only the target has compacted the topic so far", running(_compacted), config=COMPACTED,
-         keyed=True),
+    _odd("compacted-there", "only the target has compacted the topic so far", running(_compacted), config=COMPACTED),
     _odd("offsets-pending", "a group's next offset is in an open transaction", _pending),
     _odd("checkpoint-coarser", "a checkpoint translates 60 to 40, so the group would read records again",
          running(lambda place: place.forge_checkpoint(COMMITTED, 40))),
     _odd("group-deleted", "a group is deleted on the source, but not on the target", running(_group_deleted)),
+    _odd("group-there-only", "a group that does not exist on the source has an offset on the target",
+         running(lambda place: place.commit_there(95, "-there"))),
 )  # fmt: skip

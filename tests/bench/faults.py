@@ -44,7 +44,7 @@ from tests.bench.fault_page import VARIANTS, line, write_table
 from tests.bench.fault_places import EVERY, Place, prepare
 from tests.bench.fault_records import RECORD_FAULTS
 from tests.bench.fault_rows import Fault, Row, append, compared, judged, not_made, read
-from tests.bench.fault_semantics import SEMANTIC_FAULTS
+from tests.bench.fault_semantics import LASTING_FAULTS, SEMANTIC_FAULTS
 from tests.bench.fault_shapes import shape_faults
 from tests.bench.fault_stack import Variant, World, deployed
 from tests.bench.fault_transforms import TRANSFORM_FAULTS
@@ -105,7 +105,7 @@ def chosen(world: World, pattern: str, missing: bool) -> list[Fault]:
 def faults_of(variant: Variant) -> list[Fault]:
     """The faults that can be made on all flows, and those of one flow, which are made once."""
     common = (*RECORD_FAULTS, *GROUP_FAULTS, *ODDITIES, *SEMANTIC_FAULTS)
-    once = (*common, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS)
+    once = (*common, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS, *LASTING_FAULTS)
     every = [*shape_faults(variant), *(once if variant.plain else ())]
     return [each for each in every if each.flow.startswith(variant.only)]
 
