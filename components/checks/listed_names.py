@@ -12,7 +12,7 @@ from components.flows.selections import excluded_groups, excluded_topics, topic_
 from components.kafka.name_prefixes import beginnings
 from components.kafka.patterns import Selection, is_for_everything, pattern_error
 from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.topic_names import LONGEST_NAME, internal_by_ending, internal_topics
+from components.kafka.topic_names import LONGEST_NAME, collision_key, internal_by_ending, internal_topics
 
 #: A shorter common prefix is not evidence of what was meant.
 _SHORTEST_STEM = 3
@@ -85,6 +85,33 @@ def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, Cluste
                 if selected.key != "groups":
                     yield from _check_cycle(flow, selected, known)
                     yield from _check_missed(flow, selected, uncovered)
+    yield from _check_collisions(flows, names)
+
+
+def _check_collisions(flows: Sequence[ExpandedFlow], names: Mapping[str, ClusterNames]) -> Iterator[Problem]:
+    """Remote topics that a target refuses, because it has, or will have, a topic of nearly the same name."""
+    remotes = [
+        (selected.where, flow.settings.target, replication_policy(flow.settings).remote(topic))
+        for flow in flows
+        if flow.settings.source in names
+        for selected in selected_names(flow, names[flow.settings.source])
+        if selected.key != "groups"
+        for topic in selected.names
+    ]
+    alike: dict[tuple[str, str], set[str]] = {}
+    on_targets = [(alias, topic) for alias, known in names.items() for topic in known.topics]
+    for alias, topic in (*on_targets, *((target, remote) for _, target, remote in remotes)):
+        alike.setdefault((alias, collision_key(topic)), set()).add(topic)
+    for where, target, remote in remotes:
+        for other in sorted(alike[target, collision_key(remote)] - {remote}):
+            yield Problem(
+                where,
+                "topic-names-collide",
+                f"the remote topic `{remote}` collides with `{other}` on `{target}`",
+                "Kafka refuses a topic whose name differs from another only in dots and underscores. The task that is "
+                "assigned it tries for ever and reports RUNNING, and its other partitions stand still.",
+                "leave one of the two topics out with `topicsExclude`, or rename it.",
+            )
 
 
 def _check_selected(flow: ExpandedFlow, selected: Selected) -> Iterator[Problem]:

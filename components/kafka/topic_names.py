@@ -23,12 +23,17 @@ def is_topic_name(text: str) -> bool:
     return has_topic_characters_only(text) and len(text) <= LONGEST_NAME and text not in {".", ".."}
 
 
-def collides(topic: str, other: str) -> bool:
-    """Return whether a broker refuses one of two topics, because dots and underscores are the same in metrics.
+def collision_key(topic: str) -> str:
+    """Return what is equal for two topics of which a broker refuses one: metrics treat dots and underscores alike.
 
-    Source: Topic.hasCollision.
+    Source: Topic.unifyCollisionChars.
     """
-    return topic != other and topic.replace(".", "_") == other.replace(".", "_")
+    return topic.replace(".", "_")
+
+
+def collides(topic: str, other: str) -> bool:
+    """Return whether a broker that has one of two topics refuses to create the other. Source: Topic.hasCollision."""
+    return topic != other and collision_key(topic) == collision_key(other)
 
 
 def is_name(entry: str) -> bool:
