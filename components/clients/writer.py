@@ -105,7 +105,15 @@ def _binding(entry: AclEntry) -> AclBinding:
 
 _ACTIVE = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.REBALANCE_IN_PROGRESS})
 _FORBIDDEN = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED})
-_MISSING = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+#: Answers of a cluster that does not say what a login may do with a group or topic.
+_RIGHTS_UNKNOWN = frozenset(
+    {
+        KafkaError.GROUP_ID_NOT_FOUND,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNSUPPORTED_FEATURE,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class GroupWriter:
         except KafkaException as error:
             if error.args[0].code() in _FORBIDDEN:
                 return False
-            if error.args[0].code() in _MISSING:
+            if error.args[0].code() in _RIGHTS_UNKNOWN:
                 return None
             told = error.args[0].str()
         except TimeoutError:

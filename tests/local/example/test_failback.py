@@ -50,12 +50,15 @@ def options() -> list[str]:
 @pytest.mark.usefixtures("groups_on_target")
 def test_groups_go_back_to_exactly_the_record_that_they_had_reached(deployed: Deployed) -> None:
     source, target = deployed.endpoints.regions["useast"], deployed.endpoints.regions["uswest"]
+    for more in (["--dry-run"], []):
+        refused = replicate(deployed, "failback", "orders", *options(), *more)
+        assert (refused.returncode, "precondition-unmet" in refused.stderr) == (1, True)
+        assert "--operation Read --group checkout-fb-all --group checkout-fb-half" in refused.stdout
+        assert "point of no return" not in refused.stdout
+    apply_acls(source, (MAY_COMMIT,))
     tried = replicate(deployed, "failback", "orders", *options(), "--dry-run")
     assert (tried.returncode, "nothing was changed" in tried.stdout) == (0, True)
     assert f"never reached uswest, and groups now read them: {TOPIC}-0, offsets " in tried.stdout
-    refused = replicate(deployed, "failback", "orders", *options())
-    assert (refused.returncode, "commit-refused" in refused.stderr) == (2, True)
-    apply_acls(source, (MAY_COMMIT,))
     answer = replicate(deployed, "failback", "orders", *options())
     assert (answer.returncode, "9 positions committed on useast and read back" in answer.stdout) == (0, True)
     every = Counter(each for partition in contents(source, TOPIC).values() for each in partition)
