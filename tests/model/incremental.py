@@ -33,8 +33,8 @@ def validated(logs: Logs, before: Evidence) -> tuple[Verdict, Evidence]:
     """The verdict, and the evidence from which the next validation may continue."""
     proven = usable(logs, before)
     if proven is not None and (found := going_on(logs, proven)) is not None:
-        comparison = RecordComparison([], {})
-        return verdict_of(retention_codes(logs, comparison, proven)), (found, logs.times_anew)
+        equal = RecordComparison([], {})
+        return verdict_of(retention_codes(logs, equal, proven)), (found, logs.times_anew)
     comparison = compared(logs)
     parity = parity_codes(comparison)
     passed = verdict_of(parity) is Verdict.PASS

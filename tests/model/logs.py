@@ -299,7 +299,7 @@ def strays(logs: Logs) -> set[int]:
     Each may stand for an offset that the source has removed and whose record never came, or that held none.
     """
     held = {number for _, number in logs.held("target") if number < 0}
-    never_came = [number for number in logs.source[: logs.source_start] if number is None or number in logs.filtered]
+    never_came = [number for number in logs.source[: logs.source_start] if number not in logs.written]
     return held if len(held) > len(never_came) else set()
 
 

@@ -65,12 +65,12 @@ EXCUSES: dict[str, tuple[meanings.Meaning, bool, str]] = {
 @pytest.mark.parametrize("excuse", EXCUSES)
 def test_an_excuse_without_a_bound_hides_a_fault_that_is_found(excuse: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each history has what the excuse needs, such as retention, and one real fault."""
-    *bound, fault = EXCUSES[excuse]
+    what, on_target, fault = EXCUSES[excuse]
 
     class OfThisFault(Parity):
         kinds = (fault,)
 
-    monkeypatch.setattr(excuses, "BOUNDS", {**excuses.BOUNDS, tuple(bound): unbounded})
+    monkeypatch.setattr(excuses, "BOUNDS", {**excuses.BOUNDS, (what, on_target): unbounded})
     with pytest.raises(AssertionError):
         run(OfThisFault, UNTIL_FOUND)
 

@@ -140,7 +140,7 @@ def _differing(
     compacted = _compacted(flow, partitions)
     if compacted:
         logs = [{partition: at[partition] for partition in compacted} for at in (at_source.logs, target_logs)]
-        frame = newest_by_key(both_sides(flow, *logs, untimed), judged)
+        frame = newest_by_key(both_sides(flow, *logs, untimed=untimed), judged)
         rows += frames.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {
