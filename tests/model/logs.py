@@ -296,10 +296,11 @@ def out_of_order(logs: Logs) -> bool:
 def strays(logs: Logs) -> set[int]:
     """Records on the target that the source never had; they have negative numbers.
 
-    Each may stand for an offset that the source has removed and whose record never came, or that held none.
+    Each may stand for an offset that the source has removed, or may have compacted, and whose record never came.
     """
     held = {number for _, number in logs.held("target") if number < 0}
-    never_came = [number for number in logs.source[: logs.source_start] if number not in logs.written]
+    end = len(logs.source) if logs.compacted else logs.source_start
+    never_came = [number for number in logs.source[:end] if number not in logs.written]
     return held if len(held) > len(never_came) else set()
 
 

@@ -53,7 +53,7 @@ def compacted_on_target(evidence: Evidence) -> int:
     first = evidence.history.first_copy(sides.source.start, markers=sides.exactly_once)
     arrived = sides.source_records - evidence.records("missing-tail")
     lacking = evidence.records("missing-head", "missing-hole")
-    return lacking - max(0, arrived - (sides.target.end - first))
+    return lacking - max(0, arrived - (sides.target.end - first - evidence.records("duplicated")))
 
 
 def compacted_on_source(evidence: Evidence) -> int:
