@@ -92,7 +92,7 @@ def test_a_second_validation_of_a_stack_says_that_another_runs_and_leaves_its_pa
     """The first reads its document only once its JVM has started, and would otherwise validate that of the second."""
     monkeypatch.setenv("KUBECONFIG", str(a_kubeconfig(tmp_path)))
     monkeypatch.setattr(validation, "find_jdk", lambda: SimpleNamespace(home=tmp_path))
-    monkeypatch.setattr(validation.toolchain, "ensure_jars", lambda *_: tmp_path)
+    monkeypatch.setattr("infra.machine.toolchain.ensure_jars", lambda *_: tmp_path)
     monkeypatch.setattr(validation, "quick_start", lambda *_: {})
     monkeypatch.setattr(validation, "_about_connectors", lambda *_: [])
     for name in ("orders", "ledger"):
