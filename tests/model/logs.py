@@ -270,14 +270,12 @@ def verdict_of(found: Mapping[str, FindingSeverity]) -> Verdict:
 def missing(logs: Logs) -> set[int]:
     """The source's records that were never on the target, whatever either side has removed since.
 
-    If a topic was created again, records that would come before the target's oldest record may have expired there. So
-    may as many records as somebody else wrote and the target has removed.
+    If a topic was created again, which its id would show, they may seem to have expired on the target. So may as many
+    records as somebody else wrote and the target has removed.
     """
-    held = {number for _, number in logs.held("target")}
-    places = [at for at, number in logs.held("source") if number in held]
-    begins = min(places, default=len(logs.source)) if logs.target_start and logs.times_anew else 0
-    came = logs.written | logs.filtered
-    never = {number for at, number in logs.held("source") if number not in came and at >= min(begins, logs.position)}
+    if logs.target_start and logs.times_anew:
+        return set()
+    never = {number for _, number in logs.held("source") if number not in logs.written | logs.filtered}
     foreign = sum(number is not None and number < 0 for number in logs.target[: logs.target_start])
     return never if len(never) > foreign else set()
 
