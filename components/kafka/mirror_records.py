@@ -127,11 +127,14 @@ def connect_offset(record: OwnRecord) -> ConnectOffset | None:
 class Checkpoints:
     """The newest checkpoint of each group and remote partition, with the offset of its own record.
 
-    `undecodable` counts the records of the topic that are no checkpoints.
+    `undecodable` counts the records of the topic that are no checkpoints, and `without_value` the tombstones among
+    them. MirrorMaker does not expect a tombstone: a task that reads one at its start loads no checkpoint at all.
+    Source: `CheckpointStore.readCheckpoints`.
     """
 
     newest: Mapping[tuple[str, TopicPartition], tuple[int, Checkpoint]] = field(default_factory=dict)
     undecodable: int = 0
+    without_value: int = 0
 
     def get(self, group: str, partition: TopicPartition) -> Checkpoint | None:
         newest = self.newest.get((group, partition))
@@ -148,17 +151,18 @@ def latest_checkpoints(records: Iterable[OwnRecord], before: Checkpoints | None 
     follows a group that was reset. `before` has the checkpoints of earlier records.
     """
     known = before or Checkpoints()
-    newest, undecodable = dict(known.newest), known.undecodable
+    newest, undecodable, without_value = dict(known.newest), known.undecodable, known.without_value
     for record in records:
         decoded = checkpoint(record)
         if decoded is None:
             undecodable += 1
+            without_value += record.value is None
             continue
         group, partition, offsets = decoded
         at, _ = newest.get((group, partition), (record.offset, offsets))
         if record.offset >= at:
             newest[group, partition] = record.offset, offsets
-    return Checkpoints(newest, undecodable)
+    return Checkpoints(newest, undecodable, without_value)
 
 
 def stored_offsets(records: Iterable[OwnRecord], source_alias: str) -> dict[tuple[str, TopicPartition], int | None]:

@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from components.contract.report import FindingSeverity
-from components.kafka.mirror_records import Checkpoint
+from components.kafka.mirror_records import Checkpoint, latest_checkpoints
 from components.kafka.positions import TopicPartition
-from spark.checks.offsets.check import unjudged_records, without_copies
+from spark.checks.offsets.check import no_checkpoints, unjudged_records, without_copies
 from spark.checks.offsets.translation import Position
 from tests.spark.documents import a_flow, a_pair
+from tests.spark.forging import written
 
 POSITION = Position("checkout-a", TopicPartition("orders", 0), 105, Checkpoint(105, 101), 101)
 
@@ -34,3 +35,21 @@ def test_the_offsets_of_a_guarded_flow_prove_nothing_of_records_that_came_anothe
     )
     assert unjudged_records(guarded, 0) is None
     assert unjudged_records(a_flow(), 3) is None
+
+
+def test_a_tombstone_among_checkpoints_is_reported_with_what_mirror_maker_cannot_do_after_it() -> None:
+    """MirrorMaker ignores other foreign records, but after a tombstone a restarted connector loads no checkpoint."""
+    garbage, tombstone = (b"who knows", b"what"), (b"a key", None)
+    plain = no_checkpoints(a_flow(), latest_checkpoints(written(garbage)))
+    both = no_checkpoints(a_flow(), latest_checkpoints(written(garbage, tombstone)))
+    alone = no_checkpoints(a_flow(), latest_checkpoints(written(tombstone)))
+    assert (plain.count, both.count) == (1, 2)
+    assert "holds 1 record that is no checkpoint. It has no value: when" in alone.message
+    assert plain.message == "useast.checkpoints.internal holds 1 record that is no checkpoint"
+    assert both.message == (
+        "useast.checkpoints.internal holds 2 records that are no checkpoints. 1 of them has no value: when the "
+        "checkpoint connector is restarted after it, it cannot load its checkpoints, and does not translate offsets of "
+        "records that were replicated before. Remedy: find out what writes other records to the topic, and stop it. "
+        "Then stop the checkpoint connector, delete the topic on uswest, and start the connector: it writes the "
+        "checkpoints of all groups again"
+    )

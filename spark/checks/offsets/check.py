@@ -295,6 +295,22 @@ def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for number in range(flow.target.topics().get(topic, 0))]
 
 
+def no_checkpoints(parameters: FlowParameters, found: Checkpoints) -> Finding:
+    """Return the finding for records of the checkpoints topic that are no checkpoints."""
+    count, empty = found.undecodable, found.without_value
+    message = f"{parameters.checkpoints.topic} holds {numbered(count, 'record[|s] that [is|are] no checkpoint[|s]')}"
+    if empty:
+        which = "It has" if count == 1 else f"{empty} of them {agreeing(empty, '[has|have]')}"
+        message += (
+            f". {which} no value: when the checkpoint connector is restarted "
+            f"after {agreeing(empty, '[it|them]')}, it cannot load its checkpoints, and does not translate offsets of "
+            "records that were replicated before. Remedy: find out what writes other records to the topic, and stop "
+            f"it. Then stop the checkpoint connector, delete the topic on {parameters.target.alias}, and start the "
+            "connector: it writes the checkpoints of all groups again"
+        )
+    return error("checkpoint-undecodable", message, count)
+
+
 def _outcome(
     flow: OpenFlow, groups: list[str], look: Look, findings_of_positions: list[PositionFinding], proven: proofs.Proofs
 ) -> CheckOutcome:
@@ -309,12 +325,8 @@ def _outcome(
         findings.append(not_copied)
     if own := unjudged_records(flow.parameters, len(look.positions)):
         findings.append(own)
-    if undecodable := look.checkpoints.found.undecodable:
-        what = (
-            f"{flow.parameters.checkpoints.topic} holds "
-            f"{numbered(undecodable, 'record[|s] that [is|are] no checkpoint[|s]')}"
-        )
-        findings.append(error("checkpoint-undecodable", what, undecodable))
+    if look.checkpoints.found.undecodable:
+        findings.append(no_checkpoints(flow.parameters, look.checkpoints.found))
     shown = [proof for proof in proven.by_position.values() if proof.proven]
     if (
         not shown

@@ -121,6 +121,7 @@ def test_the_newest_checkpoint_counts_even_when_it_goes_back() -> None:
     )  # fmt: skip
     whole = latest_checkpoints(records)
     assert (whole.get("g", TopicPartition("useast.orders", 0)), whole.undecodable) == (Checkpoint(50, 41), 1)
+    assert whole.without_value == 1
     for cut in range(4):
         assert latest_checkpoints(records[cut:], latest_checkpoints(records[:cut])) == whole
 
