@@ -110,6 +110,22 @@ class Parity(RuleBasedStateMachine):
         """A transform drops the next record that is produced. If the job can evaluate it, it hides no other fault."""
         self.logs.filtered.add(self.logs.number)
 
+    @only_if("lost")
+    @precondition(lambda self: self.logs.synced_since_restart)
+    @rule(records=FEW, more=FEW, sent=st.booleans())
+    def overtake(self, records: int, more: int, sent: bool) -> None:
+        """Retention removes records that have not crossed. Many follow at once, so that all syncs but the newest are
+        dropped; that one is `sent`, or still waits.
+        """
+        self.logs.replicate(len(self.logs.source))
+        self.logs.produce(records + more)
+        self.logs.expire_on_source(self.logs.position + records)
+        self.wrong = True
+        self.logs.congest()
+        self.logs.replicate(len(self.logs.source))
+        if sent:
+            self.logs.clear_congestion()
+
     @only_if("dropped")
     @rule()
     def drop_next(self) -> None:

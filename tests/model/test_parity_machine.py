@@ -45,7 +45,6 @@ BUGS: dict[str, tuple[object, str, object, str]] = {
         everything_that_follows,
         "lost",
     ),
-    "a recreated remote topic counts as expired": (meanings, "REMADE", meanings.EXPIRED_ON_TARGET, "target anew"),
 }
 
 
