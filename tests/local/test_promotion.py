@@ -149,6 +149,9 @@ def test_an_object_that_is_missing_from_the_state_is_taken_over(proven: Regions)
     state["pending_operations"] = [{"type": "creating", "resource": each} for each in (begun, never)]
     # An import through the engine would drop what is pending.
     file.write_text(json.dumps(checkpoint))
+    # Of an object that it imports, the provider knows only the identity, so the next update applies the rest once.
+    changes = deployment.up(settings, lambda _: None)
+    assert (set(changes), changes["update"]) == ({"same", "update"}, 1)
     assert set(deployment.up(settings, lambda _: None)) == {"same"}
     with open_stack(settings) as stack:
         after = dict(stack.export_stack().deployment or {})
