@@ -139,8 +139,8 @@ def _differing(
         pairs.unpersist()
     compacted = _compacted(flow, partitions)
     if compacted:
-        logs = [{partition: at[partition] for partition in compacted} for at in (at_source.logs, target_logs)]
-        frame = newest_by_key(both_sides(flow, *logs, untimed=untimed), judged)
+        here, there = ({one: logs[one] for one in compacted} for logs in (at_source.logs, target_logs))
+        frame = newest_by_key(both_sides(flow, here, there, untimed), judged)
         rows += frames.collected_rows(frame, both_clusters(flow), "comparing the newest record of each key")
     sides = _sides_now(flow, first_pass, compacted, partitions, at_source.unread, target_unread)
     reached = {
