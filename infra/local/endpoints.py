@@ -73,7 +73,9 @@ class Endpoints:
 
 
 def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
-    """Return the endpoints of the stack. Raises CannotRunError if its API server or a `needed` region is down."""
+    """Return the endpoints of the stack. Raises CannotRunError if its API server or a `needed` region is down, or a
+    region has never run.
+    """
     state = load_state()
     never_ran = [alias for alias in REGIONS if part_name(alias) not in state.ports]
     parts = ["kube-apiserver", *(part_name(alias) for alias in (*needed, *never_ran))]

@@ -40,7 +40,9 @@ class Jdk:
 
 
 def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
-    """Return JAVA_HOME, else `java` on PATH, else the oldest JDK that is new enough. Raises CannotRunError."""
+    """Return JAVA_HOME, else `java` on PATH, else the oldest JDK that is new enough. Raises CannotRunError, which lists
+    the JDKs that were found, if none is `minimum` or newer.
+    """
     return choose_jdk(preferred_homes(), usual_homes(), minimum)
 
 

@@ -79,7 +79,9 @@ ALL = (ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, PULUMI)
 
 
 def ensure_go_tool(tool: GoTool, console: Console) -> Path:
-    """Return the program in KUBEBUILDER_ASSETS or on PATH, else one that is built once. Raises CannotRunError."""
+    """Return the program in KUBEBUILDER_ASSETS or on PATH if its version fits, else one that is built once. Raises
+    CannotRunError if there is no such program and it cannot be built.
+    """
     for candidate in _installed(tool):
         if version_fits(tool, _version_of(candidate, tool)):
             return candidate

@@ -37,8 +37,8 @@ class StackSettings:
     """One stack: its topology, its region (None means all regions), and the configuration in its file. `values` are the
     plain values by key without the project's prefix; `secret_keys` are the keys of the encrypted ones.
     `encrypted_access` names the parts of the access to Kubernetes that are encrypted, so only Pulumi's engine can read
-    them. `validation` is what the file says about the validation job, in any form. `without_stack` is the file of a
-    topology that is read without any stack file."""
+    them. `validation` is what the file says about the validation job, not yet checked. `without_stack` is
+    the topology file if no stack file was read."""
 
     stack: str
     stacks: Path
@@ -86,7 +86,9 @@ def topology_file(name: str, stacks: Path) -> Path:
 
 
 def read_settings(stack: str, stacks: Path) -> StackSettings:
-    """Read a stack's file, without Pulumi. Raises CannotRunError, and ReplicationError for a topology's form."""
+    """Read a stack's file and its topology, without Pulumi. Raises CannotRunError if one of them is missing or
+    unreadable, and ReplicationError for mistakes in the form of the topology.
+    """
     path = stack_file(stack, stacks)
     if not path.is_file():
         known = ", ".join(stack_names(stacks)) or "none"
@@ -113,7 +115,9 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
 
 
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:
-    """Return the settings of a topology that no stack deploys. Raises CannotRunError and ReplicationError."""
+    """Return the settings of a topology that no stack deploys. Raises CannotRunError if the file is missing or
+    unreadable, or holds a Kubernetes object, and ReplicationError for mistakes in the form of the topology.
+    """
     if not file.is_file():
         what, remedy = "there is no such topology file", "name a topology file, such as `stacks/topologies/prod.yaml`."
         raise CannotRunError("no-such-file", what, shown(file), "It declares what to validate.", remedy)
@@ -244,7 +248,9 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 class FormError(ReplicationError):
-    """Mistakes in the form of a topology. `left` can still be checked; `settings` have the part that is certain."""
+    """Mistakes in the form of a topology. `left` is the rest of it, which can still be checked; `settings` hold the
+    part of that which does not depend on how the mistakes are corrected.
+    """
 
     def __init__(
         self, problems: Iterable[Problem], left: PartialTopology | None = None, settings: StackSettings | None = None

@@ -137,7 +137,7 @@ def created(
     get: Callable[[Reference], Object | None],
     outliving_seconds: float = _OUTLIVING_SECONDS,
 ) -> list[PendingCreate]:
-    """The creations whose object exists, or is created before the killed deployment's provider must have ended."""
+    """Return the creations whose object exists, or appears before the killed deployment's provider must have ended."""
     present: list[PendingCreate] = []
 
     def look() -> None:

@@ -103,7 +103,9 @@ T = TypeVar("T")
 
 
 def look(stacks: Sequence[OpenStack], listed: int | None = LISTED) -> StatusDocument:
-    """Return the status of every flow, in parallel, with this many partitions and groups (None: all)."""
+    """Return the status of every flow. The stacks are asked in parallel; `listed` limits the partitions and groups of
+    each flow (None: all). Whatever does not answer is part of the status.
+    """
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
         statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed), stacks))

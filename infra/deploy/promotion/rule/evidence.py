@@ -338,7 +338,10 @@ def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unprov
 
 
 def unproven(settings: StackSettings) -> tuple[Problem, ...]:
-    """Return why the stack's model may not be deployed, by its predecessors' clusters, which may not answer."""
+    """Return why the stack's model may not be deployed: what the stacks before it in the plan have not proven, by the
+    evidence in their clusters. Empty without a plan, or if `allowUnproven` gives a reason to deploy anyway. Raises
+    CannotRunError if one of these clusters does not answer.
+    """
     plan = read_plan(settings.stacks)
     if plan is None or settings.allow_unproven is not None:
         return ()

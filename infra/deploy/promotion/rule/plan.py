@@ -66,7 +66,9 @@ class Predecessor:
 
 
 def read_plan(stacks: Path) -> PromotionPlan | None:
-    """Return the checked plan, if there is one; raises ReplicationError, or CannotRunError or OSError if unreadable."""
+    """Return the checked plan; None if there is none. Raises ReplicationError for mistakes in the plan, and
+    CannotRunError or OSError if its file is unreadable.
+    """
     file = stacks / FILE_NAME
     if not os.path.lexists(file):
         return None

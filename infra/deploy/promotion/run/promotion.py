@@ -101,7 +101,9 @@ class Promotion:
 
 
 def promote(run: Promotion) -> int:
-    """Promote every stack in order; return the exit code of the first validation that does not pass, or 0."""
+    """Promote every stack in order; return the exit code of the first validation that does not pass, or 0. Raises
+    CannotRunError if the plan lacks the requested stack.
+    """
     chosen = _chosen(run.plan, run.request)
     for stack in chosen:
         settings = read_settings(stack, run.request.stacks)
