@@ -1,4 +1,6 @@
-"""Lists what an import does not take over. Nothing that is read is dropped without a reason."""
+"""The note on something that an import does not take over, and how notes are grouped. The module that translates a
+field decides that it is left out; nothing that is read is dropped without a note.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
