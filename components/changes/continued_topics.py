@@ -16,7 +16,7 @@ from components.changes.topics import into_existing
 
 
 def source_offset_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield topics that are replicated again because Connect has no offsets for them, and offsets of another source."""
+    """Yield the effects on topics for which Connect has no offsets, or perhaps those of another cluster."""
     running = {(after.workers.group, after.name) for _, after in change.connector_pairs if after is not None}
     for pair in change.matching.continued:
         lost = _lost_offsets(pair, (pair.before.workers.group, pair.before.name) in running)
@@ -33,7 +33,7 @@ def loses_offsets(pair: ContinuedTopics) -> bool:
 
 
 def skips_to_the_end(topics: Sequence[str]) -> str:
-    """Return what happens to topics without offsets in a flow that starts from `latest`."""
+    """Return what happens to topics for which Connect has no offsets, in a flow that starts from `latest`."""
     continues = verb(topics, "continues", "continue")
     return f"{counted(topics, 'topic')} {continues} at the end, skipping records produced in the meantime"
 
@@ -170,12 +170,12 @@ def _orphaned_groups(change: StackChange, pair: ContinuedTopics) -> str:
 
 def _target_alias(pair: ContinuedTopics) -> Effect:
     before, after = pair.before, pair.after
-    severity, consequence = Impact.NONE, "remote topics and Connect's offsets do not depend on it"
+    impact, consequence = Impact.NONE, "remote topics and Connect's offsets do not depend on it"
     if after.guarded:
-        severity = Impact.DATA
+        impact = Impact.DATA
         consequence = (
             "the loop guard drops records marked with the new alias, so records that are still marked with the old one "
             "pass it and are replicated in circles"
         )
     what = f"{before.target_alias} is now called {after.target_alias}: {consequence}"
-    return Effect(severity, "target-alias-changes", after.flow, "target", what)
+    return Effect(impact, "target-alias-changes", after.flow, "target", what)

@@ -69,7 +69,7 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
 
 
 def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
-    """A cluster's logins are complete: that of the connectors and that of the validation job."""
+    """A cluster's two logins are complete: the connectors' and the validation job's."""
     where = f"clusters.{alias}"
     authentication = cluster.authentication
     if isinstance(authentication, TlsAuthentication) and cluster.tls is None:
@@ -160,9 +160,9 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
 def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
     """The validation job has credentials that it can use."""
     given = cluster.validation
-    login = isinstance(cluster.authentication, OAuthAuthentication | CustomAuthentication)
+    job_cannot_use = isinstance(cluster.authentication, OAuthAuthentication | CustomAuthentication)
     missing = {
-        "authentication": login and (given is None or given.authentication is None),
+        "authentication": job_cannot_use and (given is None or given.authentication is None),
         "trust": cluster.tls is not None
         and isinstance(cluster.tls.trust, SecretPattern)
         and cluster.tls.trust.key is None
@@ -249,8 +249,8 @@ def _mistake(where: str, text: str) -> Problem:
         return _bad_address(where, f"`{text}` contains a variable, which nothing replaces", remedy)
     if divider := re.search(r"[;\s]+", plain):
         parts = ",".join(part for part in re.split(r"[;\s]+", plain) if part)
-        said = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
-        return _bad_address(where, f"`{text}` has {said} in it", f"separate servers by commas: `{parts}`.")
+        separator = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
+        return _bad_address(where, f"`{text}` has {separator} in it", f"separate servers by commas: `{parts}`.")
     if is_ip6(plain):
         return Problem(
             where,

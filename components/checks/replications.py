@@ -1,4 +1,4 @@
-"""Declarations of replications: clusters, selections and accepted findings; and some stack deploys each flow."""
+"""Replications: declared in one way, with findings that can be accepted, and each flow deployed by some stack."""
 
 from collections.abc import Collection, Iterator, Sequence
 

@@ -62,7 +62,9 @@ def uncompressed(entry: str) -> Any:
 
 
 def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
-    """Return the document of an entry. Raises ValueError with words for one thing or several, depending on `count`."""
+    """Return the document of an entry. Raises ValueError with the reason, which says `it` if `count` is 1, and else
+    `they`.
+    """
     try:
         document = uncompressed(entry)
     except ValueError as error:
@@ -97,7 +99,7 @@ class Proven(NamedTuple):
 
     @property
     def dense(self) -> bool:
-        """Whether each offset of the source held a record that was compared."""
+        """Return whether each offset of the source held a record that was compared."""
         return self.records == self.source - self.source_start
 
 
@@ -113,7 +115,7 @@ class ProvenTopic:
 
 @dataclass(frozen=True)
 class ParityEvidence:
-    """The proven topics of a flow, by name on the source. `digest` is that of the model that was deployed."""
+    """The proven topics of a flow, by name on the source. `digest` identifies the model that was deployed."""
 
     digest: str
     topics: Mapping[str, ProvenTopic]
@@ -275,7 +277,7 @@ class _PositionsDocument(DocumentPart):
 
 def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
     """Return the positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit.
-    If there are too many, those with the most records to read again are kept; the spans still give the others.
+    If there are too many, those with the most records to read again are kept; others are computed from the spans.
     """
     packed = _packed_positions(kept)
     while len(packed) > most_bytes and kept.positions:

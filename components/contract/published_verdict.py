@@ -41,7 +41,7 @@ from components.contract.wording import numbered
 #: The entry of the ConfigMap, in its binaryData.
 HISTORY = "history.json.gz"
 HISTORY_VERSION = 1
-#: This many verdicts are kept, and fewer if they take more bytes.
+#: At most this many verdicts are kept, in at most this many bytes.
 KEPT, MOST_BYTES = 200, 48 * 1024
 #: This many codes of a verdict, and this many sentences about losses, are kept.
 MOST_CODES, _MOST_LOST = 10, 5
@@ -61,8 +61,8 @@ class PastVerdict(DocumentPart):
     """One verdict. `time` is in ISO 8601; `digest` is that of the deployed model.
 
     A failover at that time would have lost `loses` seconds; groups would have read `reads_again` records again and
-    skipped `skips` records. They are None if they were not proven. `codes` are those of the findings that decided the
-    verdict.
+    skipped `skips` records. They are None if they were not proven. `codes` are the codes of the findings that decided
+    the verdict.
     """
 
     time: Time
@@ -77,7 +77,7 @@ class PastVerdict(DocumentPart):
 
     @property
     def seconds(self) -> float:
-        """Seconds since 1970."""
+        """Return the time in seconds since 1970."""
         return datetime.fromisoformat(self.time).timestamp()
 
     def count(self, check: str, name: str) -> float | None:
@@ -100,7 +100,7 @@ class History:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """Sentences for the reader about missing verdicts, other than the oldest ones."""
+        """Return sentences about verdicts that are missing because of damage, not because of their age."""
         return (*self.lost, *([self.damage] if self.damage else []))
 
     def followed_by(self, verdict: PastVerdict) -> "History":
@@ -187,7 +187,7 @@ LEFT_OUT = "findings-left-out"
 PUBLISHED = (Verdict.PASS, Verdict.FAIL, Verdict.ERROR)
 #: An older verdict says nothing about today's records and groups.
 PROOF_HOURS = 24
-#: A longer report is compressed. Kubernetes takes 1 MiB in a ConfigMap, of which the other keys need little.
+#: Kubernetes takes 1 MiB in a ConfigMap. A report of more than _PLAIN_BYTES is compressed, into at most _PACKED_BYTES.
 _ALL_BYTES = 1_040_000
 _PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000 - MOST_BYTES
 #: If a report is still too long, it keeps this many findings with the same code, and this many characters of each.
@@ -214,7 +214,7 @@ class PublishedVerdict:
 
     @property
     def accepted(self) -> frozenset[str]:
-        """The codes of the accepted findings without which the verdict would not be a pass."""
+        """Return the codes of the findings that had to be accepted for a pass."""
         return frozenset(code for check in self.checks for code in check.accepted)
 
 
@@ -230,8 +230,7 @@ def entries(config_map: Mapping[str, Any]) -> dict[str, str]:
 def verdict_data(
     flow: FlowOutcome, passing_since: str | None, history: History | None = None, positions_before: str | None = None
 ) -> dict[str, str]:
-    """Return the ConfigMap's entries for an outcome of any size: those of its data and, in base64, those of its
-    binaryData.
+    """Return the ConfigMap's entries for an outcome of any size. The entries for its binaryData are in base64.
 
     A long report is compressed, and the data then has a line for each check. If it is still too long, some findings are
     left out, but at least one of each code stays, and a note gives the number of the others. Evidence and positions are
@@ -335,9 +334,7 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
 
 
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
-    """Return the topics' ids that were published with a verdict; empty if there are none, as in an earlier
-    release's.
-    """
+    """Return the topics' ids that were published with a verdict; empty if there are none or they are unreadable."""
     try:
         return _IDS.validate_python(json.loads(_report(data))["topicIds"])
     except (KeyError, TypeError, ValueError):

@@ -21,7 +21,7 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of offsets, which is the number of records if no offset is skipped."""
+        """Return the number of offsets. There may be fewer records, because not every offset holds one."""
         return max(0, self.end - self.start)
 
     def after(self, offset: int) -> "OffsetRange":
@@ -33,7 +33,9 @@ class OffsetRange(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """An offset that a group has committed, with what its application stored beside it: Kafka Streams its clock."""
+    """An offset that a group has committed. `metadata` is what the application stored with it; Kafka Streams stores its
+    clock.
+    """
 
     offset: int
     metadata: str = ""

@@ -70,7 +70,7 @@ class PlannedObject:
 
     @property
     def key(self) -> str:
-        """Role and part, which identify the object within its deployment."""
+        """Return role and part, which identify the object within its deployment."""
         return f"{self.role}-{self.part}" if self.part else self.role.value
 
     @property
@@ -97,7 +97,9 @@ class PlannedObject:
 
 
 def needed_keys(objects: Iterable[PlannedObject]) -> dict[str, tuple[str, ...]]:
-    """Return, by object, the keys of those that must exist first: the namespace, and the roles in `after`."""
+    """Return, for each object's key, the keys of the objects that must exist first: its namespace and the roles in
+    `after`.
+    """
     earlier_keys: dict[str, tuple[str, ...]] = {}
     earlier: list[PlannedObject] = []
     for planned in objects:

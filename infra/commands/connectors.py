@@ -23,7 +23,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def _until(text: str) -> str:
-    """Check a duration. It remains text, because its end is computed when the command runs."""
+    """Check the form of a duration and return it as text; the command computes its end when it runs."""
     if text and _DURATION.fullmatch(text) is None:
         raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
     return text
@@ -41,7 +41,7 @@ For = Annotated[
 
 
 def ends_at(lasts: str, now: datetime) -> datetime | None:
-    """When a duration from now, such as `90m`, ends; None without one."""
+    """Return when a duration that begins now, such as `90m`, ends; None for an empty one."""
     match = _DURATION.fullmatch(lasts)
     return now + timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else None
 
@@ -90,7 +90,7 @@ def _request(
     dry_run: bool,
 ) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
-    # They load a client of Kubernetes, which takes longer than TAB may.
+    # These load the Kubernetes client, which is too slow for TAB completion.
     from infra.operate.connectors.changes import StateRequest, concerned, planned
     from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
@@ -187,7 +187,7 @@ def restart(
 
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
-    # They load a client of Kubernetes, which takes longer than TAB may.
+    # These load the Kubernetes client, which is too slow for TAB completion.
     from infra.operate.connectors.changes import planned_restarts
     from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
     from infra.operate.connectors.operator import restart as carry_out

@@ -1,4 +1,6 @@
-"""The REST interface of one Connect worker. Deadlines are short: it blocks until the worker has joined its group."""
+"""Calls the REST interface of one Connect worker. Deadlines are short, because a worker blocks calls until it has
+joined its group.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +72,7 @@ class ConnectRest:
         }
 
     def status(self, name: str) -> Object:
-        """Status body of one connector."""
+        """Return the status of one connector, as Connect answers it."""
         return self._call("GET", f"{_path(name)}/status")
 
     def create(self, name: str, config: Mapping[str, str], initial_state: str) -> None:
@@ -81,23 +83,23 @@ class ConnectRest:
         self._call("PUT", f"{_path(name)}/config", dict(config))
 
     def transition(self, name: str, verb: str) -> None:
-        """`pause`, `resume` or `stop`."""
+        """Ask Connect to `pause`, `resume` or `stop` a connector."""
         self._call("PUT", f"{_path(name)}/{verb}")
 
     def restart(self, name: str, path: str) -> None:
-        """Restart a connector, or one of its tasks, by the path below the connector."""
+        """Restart a connector or a task: `path` is `restart` with its options, or for example `tasks/0/restart`."""
         self._call("POST", f"{_path(name)}/{path}")
 
     def delete(self, name: str) -> None:
         self._call("DELETE", _path(name))
 
     def topics(self, name: str) -> list[str]:
-        """Topics that the connector has used, by name."""
+        """Return the names of the topics that the connector has used, sorted."""
         answer = self._call("GET", f"{_path(name)}/topics")
         return sorted(answer.get(name, {}).get("topics", []))
 
     def offsets(self, name: str) -> Object:
-        """Offsets of one connector, as Connect lists them."""
+        """Return the offsets of one connector, as Connect lists them."""
         return self._call("GET", f"{_path(name)}/offsets")
 
     def alter_offsets(self, name: str, offsets: object) -> Object:

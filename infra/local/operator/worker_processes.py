@@ -32,7 +32,9 @@ from infra.machine.waiting import exclusive
 
 
 class WorkerState(Enum):
-    """READY serves its REST interface, STARTING runs but does not serve yet, ENDED has to be started again."""
+    """READY serves its REST interface, STARTING runs but does not serve yet, STOPPING was asked to end, and ENDED has
+    to be started again.
+    """
 
     READY = "ready"
     STARTING = "starting"
@@ -42,7 +44,7 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker as the plan sees it: `due` says whether an ended one may start again, `pod` whether its Pod exists."""
+    """What `next_steps` knows of a worker. `due`: if it has ended, it may start again now. `pod`: its Pod exists."""
 
     index: int
     digest: str
@@ -92,7 +94,7 @@ def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[St
 class WorkerSpec:
     """What a resource's workers must be started with; `digest` identifies all of it.
 
-    `jars` is the folder of the Kafka that they run, `jvm` the JVM's options, and `rules` are those of the JMX exporter.
+    `jars` is the folder of their Kafka version, `jvm` has the JVM's options, and `rules` the JMX exporter's rules.
     """
 
     digest: str
@@ -116,7 +118,9 @@ class Runtime:
         return self.state_dir / "plugins"
 
     def class_path(self, kafka: Path, *, reporter: bool) -> tuple[Path, ...]:
-        """Return the jars of a worker: never both the JMX exporter's and the reporter's, which hold other versions."""
+        """Return the jars of a worker. With the JMX exporter, the reporter's jars stay out, because they hold other
+        versions of the same libraries.
+        """
         jars = sorted(self.metrics_lib.glob("*.jar")) if reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
 
@@ -134,7 +138,7 @@ _PORT = re.compile(r"^rest\.advertised\.port=(\d+)$", re.MULTILINE)
 
 
 class WorkerProcesses:
-    """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError."""
+    """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError if the ledger cannot be read."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -295,14 +299,16 @@ RETRY_SECONDS = 60.0
 
 @dataclass
 class KafkaJars:
-    """The folders of jars; `usual` is that of the stack's own Kafka."""
+    """The folders of jars by Kafka version; `usual` is the folder for the stack's own version."""
 
     jdk: Jdk
     usual: Path
     _failed: dict[str, tuple[float, CannotRunError]] = field(default_factory=dict, init=False)
 
     def folder(self, version: str | None) -> Path:
-        """Return the jars of one of VERSIONS, or the stack's own; fetch them if need be. Raises CannotRunError."""
+        """Return the jars of one of VERSIONS, or the stack's own, and fetch them the first time. Raises CannotRunError
+        if that fails, and for RETRY_SECONDS afterwards without another attempt.
+        """
         if version is None or version == versions.KAFKA:
             return self.usual
         jars = _OTHERS[version]

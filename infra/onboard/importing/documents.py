@@ -37,7 +37,7 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
 
 
 def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator[object]:
-    """Yield the documents of a file; none if it is not YAML, which `left_out` then says."""
+    """Yield the documents of a file. If it is not YAML, yield none and add the reason to `left_out`."""
     documents = []
     try:
         loader = _Loader(content)
@@ -58,7 +58,7 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
     yield from documents
 
 
-#: A line that only the file of a dedicated MirrorMaker has; in YAML such a line would be a text.
+#: A line that only the properties of a dedicated MirrorMaker have; YAML objects have a list or mapping at this key.
 OF_DEDICATED = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
 #: A line that the properties of Connect's workers have.
 OF_WORKERS = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
@@ -72,7 +72,7 @@ _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 @dataclass(frozen=True)
 class PropertiesFile:
-    """The properties of a file by key. `namespace` is that of the workers that it becomes."""
+    """The properties of a file by key. `namespace` is where the workers made from it will run."""
 
     file: str
     namespace: str
@@ -88,7 +88,7 @@ class EscapeError(ValueError):
 
 
 def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[str, str] | None:
-    """Return a file's properties, None if Java refuses it; note the reason, and each duplicate key."""
+    """Return a file's properties; None if Java refuses it. Add the reason, and each duplicate key, to `left_out`."""
     properties: dict[str, str] = {}
     try:
         for number, key, value in list(java_properties(content.decode("utf-8", "replace"))):
@@ -105,7 +105,9 @@ def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[st
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line, key and value of each entry of Java properties; a later one of a key wins. Raises EscapeError."""
+    """Yield line, key and value of each entry of Java properties; of two entries with one key, the later counts. Raises
+    EscapeError for a `\\u` without four hexadecimal digits.
+    """
     for number, line in _logical_lines(text):
         if "u" in _ESCAPE.findall(line):
             raise EscapeError(number)
@@ -155,7 +157,7 @@ class RestConnector:
 
 
 def rest_connectors(document: object) -> Iterator[RestConnector]:
-    """Yield the connectors of an answer of Connect; none if it is something else."""
+    """Yield the connectors in an answer of Connect; yield none for any other document."""
     if isinstance(document, list):
         for entry in document:
             yield from rest_connectors(entry)
@@ -165,7 +167,7 @@ def rest_connectors(document: object) -> Iterator[RestConnector]:
         elif _CLASS in (config := _mapping(document, "config")):
             yield _connector(document.get("name", config.get("name", "connector")), config, None)
         else:
-            # Of `GET /connectors?expand=info`, of `expand=status`, or of both.
+            # The answer of `GET /connectors` with `expand=info`, `expand=status`, or both.
             for name, reported in document.items():
                 config = _mapping(_mapping(reported, "info"), "config")
                 state = _mapping(_mapping(reported, "status"), "connector").get("state")

@@ -61,7 +61,9 @@ def source_only(
     *,
     committed: bool,
 ) -> tuple[SourceOnly, ...]:
-    """Read these ranges and describe what they hold: `tails` end the log, `gaps` do not. Raises NoAnswerError."""
+    """Read the ranges at the ends of the logs (`tails`) and between replicated records (`gaps`), and describe what they
+    hold. Raises NoAnswerError if the source does not answer.
+    """
     ranges = [(partition, offsets, False) for partition, offsets in tails.items()]
     ranges += [(partition, offsets, True) for partition, several in gaps.items() for offsets in several]
     spans = []
@@ -81,7 +83,8 @@ def source_only(
 def export(source: KafkaReader, spans: Iterable[SourceOnly], file: Path, say: Say, *, committed: bool) -> int:
     """Write the records to a new file that only this user can read, one JSON object a line, and return their number.
 
-    The file gets its name when it is complete. Raises RefusedError, CannotRunError and NoAnswerError.
+    The file gets its name when it is complete. Raises RefusedError if the file exists, CannotRunError if it cannot be
+    written, and NoAnswerError if the source does not answer.
     """
     if file.exists():
         why, remedy = "An export never replaces a file.", "name a file that does not exist."

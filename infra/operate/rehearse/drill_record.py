@@ -18,7 +18,10 @@ class DrillStep(DocumentPart):
 
 
 class DrillRecord(DocumentPart):
-    """One drill of a flow, in records; `announced`, the expected re-reads, is a lower bound if `announced_at_least`."""
+    """One drill of a flow. `expected`, `skipped`, `announced` and `read_again` count records: those that the group had
+    to read, those that it missed, and re-reads as the failover announced them and as they were. `announced` is a lower
+    bound if `announced_at_least`.
+    """
 
     schema_version: int = 1
     flow: Name

@@ -1,4 +1,7 @@
-"""Reads the records that prove or disprove checkpoints: at most two small ranges per position."""
+"""Reads the records that prove or disprove checkpoints: a small range on each side for each position. It reads more
+only if a translated offset points to an aborted record, or to one that the source has compacted or removed.
+`translation` decides from these records whether a position is proven.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,14 +38,14 @@ class Proofs:
     records_read: int
 
     def samples(self) -> tuple[Mapping[str, Scalar], ...]:
-        """Unproven positions first, then those that read most records again."""
+        """Return samples: unproven positions first, then those that read most records again."""
         order = sorted(self.by_position.items(), key=lambda item: (item[1].proven, -item[1].read_again))
         return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """The landing of one position, and where its record should be on the source."""
+    """The target record at a position's translated offset, and where that record should be on the source."""
 
     found: TranslatedRecord | None
     guess: SourceGuess | None
@@ -114,8 +117,8 @@ def _aborted(
     expected: Mapping[Position, "_Expected"],
     on_source: Mapping[TopicPartition, Sequence[RecordDigest]],
 ) -> dict[TopicPartition, frozenset[str]]:
-    """Return the digests of aborted source records near those landings that the source does not hold as committed
-    records.
+    """Return the digests of aborted source records by partition. They are read only near positions whose target record
+    is not among the committed records of the source.
     """
     unknown = [
         position
@@ -136,16 +139,18 @@ def _past_aborted(
     on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
     aborted: Mapping[TopicPartition, frozenset[str]],
 ) -> dict[Position, TranslatedRecord]:
-    """Return the landings on committed records, for the positions that landed on aborted ones."""
-    landings = {}
+    """Return the first committed target record at or after the translated offset, else the one before it, for positions
+    whose target record was aborted on the source.
+    """
+    committed = {}
     for position in positions:
-        translated, gone = expected[position].found, aborted.get(position.partition, frozenset())
-        if position.checkpoint is None or translated is None or translated.record.digest not in gone:
+        translated, digests = expected[position].found, aborted.get(position.partition, frozenset())
+        if position.checkpoint is None or translated is None or translated.record.digest not in digests:
             continue
-        past = committed_record(position.checkpoint.downstream, on_target.get(position.partition, []), gone)
+        past = committed_record(position.checkpoint.downstream, on_target.get(position.partition, []), digests)
         if past is not None:
-            landings[position] = past
-    return landings
+            committed[position] = past
+    return committed
 
 
 def _joined(
@@ -170,13 +175,13 @@ def _expected(
     syncs: Mapping[TopicPartition, SyncHistory],
     on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
     source_logs: Mapping[TopicPartition, OffsetRange],
-    landings: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
+    known: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
 ) -> dict[Position, _Expected]:
-    """Return where each position's record should be on the source. `landings` are known ones."""
+    """Return where each position's record should be on the source. `known` has target records found before."""
     guessed: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
     for position in positions:
         assert position.checkpoint is not None
-        landed = landings.get(position) or translated_record(
+        landed = known.get(position) or translated_record(
             position.checkpoint.downstream, on_target.get(position.partition, [])
         )
         history = syncs.get(position.partition, SyncHistory())
