@@ -171,6 +171,33 @@ def reordered(pairs: DataFrame) -> DataFrame:
     return summed(out_of_order.withColumnRenamed("source_offset", "offset").withColumn("kind", F.lit("reordered")))
 
 
+def out_of_turn(pairs: DataFrame) -> DataFrame:
+    """Return the last record of each block that the target holds again where no restart can have sent it, as `summed`
+    has them: kind copied-out-of-turn; offsets are of the target.
+
+    A restarted task sends every later record again as well, so the last copies are in the source's order. Until it has
+    caught up, the block that it sends is at the end of the target's log, so only a block before other records counts: a
+    record that the source holds later comes directly after it, and records between these two are only before it. A
+    record that the source holds several times is left out, because its copies cannot be told apart.
+    """
+    same, whole = Window.partitionBy("topic", "partition", "digest"), Window.partitionBy("topic", "partition")
+    last, order = F.col("last_copy"), F.col("source_order")
+    following = whole.orderBy(F.desc("source_offset")).rowsBetween(Window.unboundedPreceding, -1)
+    copied = (
+        pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        .withColumn("last_copy", F.max("target_offset").over(same))
+        .withColumn("copies", F.count("target_offset").over(same))
+        .withColumn("originals", F.count("source_offset").over(same))
+        .where(F.col("source_offset").isNotNull() & last.isNotNull() & (F.col("originals") == 1))
+        .withColumn("source_order", F.row_number().over(whole.orderBy("source_offset")))
+        .withColumn("following", F.min(last).over(following))
+        .withColumn("next", F.lead(order).over(whole.orderBy("last_copy")))
+        .where((F.col("copies") > 1) & (last > F.col("following")) & (F.col("next") > order + 1))
+    )
+    named = copied.withColumn("kind", F.lit("copied-out-of-turn")).withColumnRenamed("last_copy", "offset")
+    return summed(named)
+
+
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:
     """Return the keys whose newest record differs, as `summed` has them: key topic, partition, kind.
 

@@ -4,6 +4,7 @@
 """
 
 import copy
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -165,7 +166,7 @@ def sums(log: Log) -> Sums:
 
 
 def differences(source: Log, target: Log) -> list[Difference]:
-    """What `pairing.differences` and `pairing.reordered` find in two logs."""
+    """What `pairs.differing_records`, `pairs.reordered` and `pairs.out_of_turn` find in two logs."""
     places: dict[str, dict[int, list[int]]] = {"source": defaultdict(list), "target": defaultdict(list)}
     for side, log in (("source", source), ("target", target)):
         for at, number in log:
@@ -184,7 +185,21 @@ def differences(source: Log, target: Log) -> list[Difference]:
             head = first_target is not None and at < first_target
             found["duplicated" if number in here or again else "extra-head" if head else "extra"].append(at)
     found["reordered"] = turned(both)
+    found["copied-out-of-turn"] = out_of_turn(here, there)
     return [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items()) if each]
+
+
+def out_of_turn(here: Mapping[int, list[int]], there: Mapping[int, list[int]]) -> list[int]:
+    """The target offsets of records that are there again, before a record that is not the next one of the source, and
+    after the last copy of one that follows."""
+    copied = sorted((offsets[0], number) for number, offsets in here.items() if len(offsets) == 1 and number in there)
+    last = [max(there[number]) for _, number in copied]
+    by_copy = sorted(range(len(last)), key=last.__getitem__)
+    return [
+        last[at]
+        for at, following in itertools.pairwise(by_copy)
+        if len(there[copied[at][1]]) > 1 and following > at + 1 and last[at] > min(last[at + 1 :])
+    ]
 
 
 def turned(pairs: Log) -> list[int]:

@@ -184,6 +184,9 @@ def test_each_difference_between_two_sides_has_its_own_finding(check: Check, end
     scene.replicate("sides.turned", records=0, partitions=1)
     scene.write(scene.source, "sides.turned", 0, range(30))
     scene.write(scene.target, remote("sides.turned"), 0, [*range(10), *range(20, 30), *range(10, 20)])
+    scene.replicate("sides.again", records=0, partitions=1)
+    scene.write(scene.source, "sides.again", 0, range(30))
+    scene.write(scene.target, remote("sides.again"), 0, [*range(20), 4, *range(20, 30)])
     scene.replicate("sides.remade", records=0, partitions=1)
     scene.write(scene.source, "sides.remade", 0, range(30))
     scene.sync("sides.remade", 0, (0, 0), (20, 20))
@@ -195,14 +198,18 @@ def test_each_difference_between_two_sides_has_its_own_finding(check: Check, end
         ("not-replicated-yet", "sides.tail"),
         ("remote-topic-recreated", "sides.remade"),
         ("duplicated-records", "sides.twice"),
+        ("duplicated-records", "sides.again"),
+        ("copied-out-of-turn", "sides.again"),
         ("extra-records", "sides.extra"),
         ("records-reordered", "sides.turned"),
         ("records-differ", "sides.changed"),
         ("expired-on-source", "sides.old"),
     }
     counts = outcome.counts
-    assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30 + 30, 10, 2)
+    assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30 + 30, 10, 3)
     assert "sides.absent" in failures(outcome)["topic-not-replicated"]
+    assert "1 old record appears again on uswest" in failures(outcome)["copied-out-of-turn"]
+    assert "partition 0 offset 20" in failures(outcome)["copied-out-of-turn"]
     assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
     shown = {"topic", "partition", "kind", "offset", "timestampMs", "digest"}
     assert all(set(sample) == shown for sample in outcome.samples)

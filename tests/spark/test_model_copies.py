@@ -9,7 +9,7 @@ from pyspark.sql import Row, SparkSession
 
 from spark.read import digests
 from spark.read.digests import COMPARED, PLACED_MODULUS, SOURCE, TARGET
-from spark.read.pairs import differing_records, marked_elsewhere, newest_by_key, paired, reordered
+from spark.read.pairs import differing_records, marked_elsewhere, newest_by_key, out_of_turn, paired, reordered
 from tests.model import pair_machine
 from tests.model.logs import APART_MS, Log, by_key, differences, digest, is_tombstone, key_of, sums
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair
@@ -38,6 +38,8 @@ def two_logs(draw: random.Random) -> tuple[Log, Log]:
     if draw.random() < 0.5:
         at, to = draw.randint(0, len(target)), draw.randint(0, len(target))
         target = target[at:] + target[:at] if draw.random() < 0.5 else target[:to] + target[to:][::-1]
+    if source and draw.random() < 0.3:
+        target.insert(draw.randint(0, len(target)), draw.choice(source))
     return _at_offsets(draw, source), _at_offsets(draw, target)
 
 
@@ -69,12 +71,13 @@ def test_the_plain_python_comparison_of_records_agrees_with_spark(spark: SparkSe
         "topic string, partition int, judged_end bigint, started bigint",
     )
     pairs = paired(frame)
-    compared = kinds_of(differing_records(pairs, judged).unionByName(reordered(pairs)).collect())
+    found = differing_records(pairs, judged).unionByName(reordered(pairs)).unionByName(out_of_turn(pairs))
+    compared = kinds_of(found.collect())
     newest = kinds_of(newest_by_key(frame, judged).collect())
     summed = {(row.side, row.partition): row for row in sums_of_sides(frame)}
     assert {kind for each in compared.values() for kind in each} == {
         *("missing", "missing-head", "missing-hole", "missing-tail"),
-        *("duplicated", "extra", "extra-head", "reordered"),
+        *("duplicated", "extra", "extra-head", "reordered", "copied-out-of-turn"),
     }
     for scene, (source, target) in enumerate(scenes):
         by_position = {each.kind: (each.records, each.first, each.last) for each in differences(source, target)}

@@ -135,6 +135,7 @@ def test_the_summary_says_that_partitions_and_not_records_are_equal(partitions: 
 
 def test_the_number_of_target_records_follows_from_the_differences() -> None:
     kinds = {"missing-hole": 7, "missing-tail": 5, "unmarked": 3, "duplicated": 20, "extra": 2, "extra-head": 1}
+    kinds["copied-out-of-turn"] = 1
     differences = [Difference(LEDGER, kind, records, 0, 9) for kind, records in kinds.items()]
     counts = totals(final_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), differences).values())
     assert counts == {"sourceRecords": 100, "targetRecords": 100 - 15 + 23, "agreeingPartitions": 0}

@@ -113,6 +113,13 @@ def sides(
             FindingSeverity.FAIL,
             id="more records in another order than a restart sent again",
         ),
+        pytest.param(
+            "copied-out-of-turn",
+            replace(sides(), sent_again=(3,)),
+            "copied-out-of-turn",
+            FindingSeverity.FAIL,
+            id="an old record between newer ones, whatever a restart sent again",
+        ),
         pytest.param("reordered", sides(), "records-reordered", FindingSeverity.FAIL, id="another order"),
         pytest.param(
             "reordered",

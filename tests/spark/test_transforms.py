@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark.checks.parity.sums import Sums, same_places
 from spark.read.digests import SOURCE, TARGET, digest_frame, uncommitted
-from spark.read.pairs import differing_records, paired, reordered
+from spark.read.pairs import differing_records, out_of_turn, paired, reordered
 from tests.spark.summed import sums_of_sides
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -108,6 +108,33 @@ def test_reordered_records_are_distinguished_from_records_that_were_sent_again(
     pairs = paired(digests(spark, [(0, 5), (1, 6), (2, 7), (3, 8)], target))
     rows = reordered(pairs).collect()
     assert [(row.records, row.first, row.last) for row in rows] == found
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        pytest.param([5, 6, 7, 8, 9], [], id="each record once"),
+        pytest.param([5, 6, 7, 5, 8, 9], [(1, 3, 3)], id="one old record between newer ones"),
+        pytest.param([5, 6, 7, 8, 5, 6, 9], [(1, 5, 5)], id="an old block between newer ones"),
+        pytest.param([5, 6, 7, 6, 7, 8, 9], [], id="a restarted task sent two again"),
+        pytest.param([5, 6, 7, 8, 5, 6, 7, 6, 7, 8, 9], [], id="restarted while it sent records again"),
+        pytest.param([5, 6, 7, 8, 9, 5, 6], [], id="a restarted task that has not caught up yet"),
+        pytest.param([5, 6, 7, 5, 8, 6, 9, 7, 8, 9], [], id="the old task went on beside the new one"),
+        pytest.param([5, 5, 6, 7, 7, 8, 9], [], id="the producer sent a batch twice"),
+        pytest.param([5, 7, 8, 5, 7, 8, 9], [], id="one is missing where records were sent again"),
+        pytest.param([5, 6, 77, 5, 77, 6, 7, 8, 9], [], id="records that the source does not hold"),
+        pytest.param([5, 4, 6, 4, 7, 4, 8, 9], [], id="records that the source holds twice"),
+    ],
+)
+def test_old_records_between_newer_ones_are_distinguished_from_records_that_were_sent_again(
+    spark: SparkSession, target: list[int], found: list[tuple[int, int, int]]
+) -> None:
+    """A consumer of the target that keeps the newest value of a key would end with an old one."""
+    source = [(0, 5), (1, 4), (2, 6), (3, 4), (4, 7), (5, 8), (6, 9)]
+    frame = digests(spark, source, list(enumerate(target)))
+    for newest_first in (False, True):
+        rows = out_of_turn(paired(frame, newest_first)).collect()
+        assert [(row.records, row.first, row.last) for row in rows] == found
 
 
 def test_sums_over_offsets_show_whether_equal_records_are_in_the_same_order(spark: SparkSession) -> None:

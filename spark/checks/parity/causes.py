@@ -20,6 +20,7 @@ from spark.checks.parity.differences import (
     NEWEST,
     NOT_BEGUN,
     ON_TARGET_ONLY,
+    OUT_OF_TURN,
     REPLACED,
     UNPROVEN,
     Difference,
@@ -118,8 +119,9 @@ def with_late(
 def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
     """`differences`, where the newest record of each key decides what is missing from the target of a compacted topic.
 
-    If all of them agree, the target has removed what it lacks at the end, such as old tombstones. Otherwise records
-    that are still due explain the differences in their keys.
+    Compaction removes copies, so it explains blocks that are out of turn. If all keys agree, the target has removed
+    what it lacks at the end, such as old tombstones. Otherwise records that are still due explain the differences in
+    their keys.
     """
     newest: dict[TopicPartition, list[Difference]] = {}
     for difference in differences:
@@ -129,6 +131,8 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
     explained: set[Difference] = set()
     for difference in differences:
         side, keys = sides[difference.partition], newest.get(difference.partition, [])
+        if side.compacted and difference.kind == OUT_OF_TURN:
+            continue
         if not side.compacted or difference.kind not in ("missing", "missing-tail"):
             result.append(difference)
         elif not keys or (difference.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):

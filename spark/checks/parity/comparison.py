@@ -31,7 +31,7 @@ from spark.read import digests, frames
 from spark.read.digests import SOURCE
 from spark.read.flows import OpenFlow
 from spark.read.frames import frame_of
-from spark.read.pairs import REACHED, differing_records, last_copies, newest_by_key, paired, reordered
+from spark.read.pairs import REACHED, differing_records, last_copies, newest_by_key, out_of_turn, paired, reordered
 from spark.read.waiting import wait_until
 
 
@@ -133,7 +133,7 @@ def _differing(
     pairs = paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
         frame = differing_records(pairs, judged).unionByName(reordered(pairs))
-        frame = frame.unionByName(last_copies(pairs, judged))
+        frame = frame.unionByName(out_of_turn(pairs)).unionByName(last_copies(pairs, judged))
         rows = frames.collected_rows(frame, both_clusters(flow), "comparing records")
     finally:
         pairs.unpersist()

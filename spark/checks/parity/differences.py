@@ -11,6 +11,10 @@ from spark.checks.parity import meanings
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 #: Records that both sides hold, but in another order.
 REORDERED = "reordered"
+#: The last record of each block that the target holds again, although no restart can have sent it.
+OUT_OF_TURN = "copied-out-of-turn"
+#: Kinds of records that other kinds count, or that both sides hold.
+UNCOUNTED = frozenset({REORDERED, OUT_OF_TURN})
 
 
 #: This many restarts within what the offset-syncs topic holds are normal.
@@ -140,6 +144,7 @@ _MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
     "aborted": lambda _: meanings.ABORTED,
     "unmarked": lambda _: meanings.UNMARKED,
     REORDERED: lambda _: meanings.REORDERED,
+    OUT_OF_TURN: lambda _: meanings.OUT_OF_TURN,
     "extra-head": lambda sides: meanings.EXPIRED_ON_SOURCE if sides.source.start > 0 else meanings.EXTRA,
     "extra": lambda sides: (
         meanings.EXPIRED_ON_SOURCE if not sides.source_records and sides.source.start > 0 else meanings.EXTRA

@@ -12,7 +12,7 @@ from spark.checks.parity.differences import (
     BEFORE_START,
     NEWEST,
     ON_TARGET_ONLY,
-    REORDERED,
+    UNCOUNTED,
     UNREPLICATED,
     Difference,
     Sides,
@@ -46,7 +46,7 @@ def target_records(source_records: int, differences: Iterable[Difference]) -> in
         if difference.kind.startswith("missing") or difference.kind in UNREPLICATED | {"unmarked"}
         else difference.records
         for difference in differences
-        if difference.kind != REORDERED and difference.kind not in NEWEST
+        if difference.kind not in UNCOUNTED | NEWEST.keys()
     )
 
 

@@ -121,6 +121,12 @@ ORDER_NOT_PROVEN = Meaning(
     "record[|s] [is|are] out of order on {target}. The flow was restarted and sent records again, and {target} "
     "has removed records since, which may explain it",
 )
+OUT_OF_TURN = Meaning(
+    "copied-out-of-turn",
+    FindingSeverity.FAIL,
+    "old record[|s] [appears|appear] again on {target} without the records that follow [it|them] on {source}. A "
+    "restarted task sends those again too; here, consumers of {target} end with old values",
+)
 REPEATED = Meaning(
     "records-repeated",
     FindingSeverity.FAIL,
