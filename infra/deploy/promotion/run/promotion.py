@@ -102,7 +102,8 @@ class Promotion:
 
 def promote(run: Promotion) -> int:
     """Promote every stack in order; return the exit code of the first validation that does not pass, or 0. Raises
-    CannotRunError if the plan lacks the requested stack.
+    ReplicationError if earlier stacks have not proven the model, and CannotRunError if the plan lacks the
+    requested stack or a skip is not allowed.
     """
     chosen = _chosen(run.plan, run.request)
     for stack in chosen:
