@@ -226,7 +226,7 @@ class KafkaReader:
 
         librdkafka leaves such groups out of its list of consumer groups, and describes them as dead.
         """
-        every = self._asked("groups", lambda: self._admin.list_groups(timeout=self._seconds))
+        every = self._once_loaded("groups", lambda: self._admin.list_groups(timeout=self._seconds))
         dead = {str(group.id) for group in every if group.state == _DEAD}
         return sorted(dead - set(self.groups())) if dead else []
 
@@ -235,10 +235,15 @@ class KafkaReader:
 
     def _listed_groups(self) -> Any:
         self.topics()
-        listed = self._result("consumer groups", self._admin.list_consumer_groups(request_timeout=self._seconds))
-        if listed.errors:
-            raise self._errors.error("consumer groups could not be asked", listed.errors[0])
-        return listed.valid
+
+        def ask() -> Any:
+            listed = self._admin.list_consumer_groups(request_timeout=self._seconds).result(self._seconds + 1)
+            if listed.errors:
+                raise KafkaException(listed.errors[0])
+            self._errors.reached = True
+            return listed.valid
+
+        return self._once_loaded("consumer groups", ask)
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
         """Committed offsets by group; empty for a group that does not exist."""
@@ -457,6 +462,17 @@ class KafkaReader:
             if left := again:
                 threading.Event().wait(_AGAIN_SECONDS)
         return answers
+
+    def _once_loaded(self, what: str, ask: Callable[[], T]) -> T:
+        """Return the answer. Brokers that have just started or taken groups over are asked again for a moment."""
+        until = time.monotonic() + self._seconds
+        while True:
+            try:
+                return self._asked(what, ask)
+            except ClusterError as error:
+                if error.kafka_code not in PASSING or time.monotonic() >= until:
+                    raise
+            threading.Event().wait(_AGAIN_SECONDS)
 
     def _result(self, what: str, future: "Future[Any]") -> Any:
         answer = self._asked(what, lambda: future.result(self._seconds + 1))
