@@ -90,7 +90,8 @@ def failover(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.operate.move.disaster import DisasterFailover
     from infra.operate.move.facts import Mode
-    from infra.operate.move.failover import Failover, refuse_unsuited
+    from infra.operate.move.failover import Failover
+    from infra.operate.move.failover_plan import refuse_unsuited
     from infra.operate.move.fence import FencedFailover, lift_only
     from infra.operate.move.groups import open_flow
     from infra.operate.move.run import MoveCall

@@ -13,7 +13,7 @@ from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack, positions_back
 from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, streams_groups, unproven
-from infra.operate.move.failover import LeftAloneError, groups_precondition, new_positions, refuse_running
+from infra.operate.move.failover_plan import LeftAloneError, groups_precondition, new_positions, refuse_running
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
 from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
 from infra.operate.move.positions import LEADS

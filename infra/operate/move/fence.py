@@ -35,7 +35,8 @@ from components.render.job_parameters import flow_parameters
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.move.facts import GroupPlan, Mode, Precondition
-from infra.operate.move.failover import Failover, look, plan
+from infra.operate.move.failover import Failover, look
+from infra.operate.move.failover_plan import plan
 from infra.operate.move.groups import OpenFlow
 from infra.operate.move.run import MoveCall
 from infra.operate.partition_logs import Say

@@ -19,7 +19,7 @@ from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartit
 from components.kafka.record_identity import identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
-from infra.operate.move.failover import LeftAloneError, group_positions, refuse_unsuited
+from infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
 from infra.operate.move.groups import FAILOVER, OpenFlow, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say

@@ -21,7 +21,7 @@ from components.topology import clusters
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
 from infra.operate.move.facts import Mode
 from infra.operate.move.failback import refuse_unsuited_back
-from infra.operate.move.failover import refuse_unsuited
+from infra.operate.move.failover_plan import refuse_unsuited
 from infra.operate.rehearse.drill_record import DrillRecord, read_record
 from infra.stack.environment import stack_environment
 from infra.stack.settings import StackSettings

@@ -15,7 +15,7 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.render.job_parameters import flow_parameters
 from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition, Precondition
-from infra.operate.move.failover import next_steps, plan, refuse_unsuited
+from infra.operate.move.failover_plan import next_steps, plan, refuse_unsuited
 from infra.operate.move.run import print_plan, topics_of
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 from tests.builders import a_resolved_flow
