@@ -271,7 +271,7 @@ SEMANTIC_FAULTS = (
            ("missing-records",), at("1 record of useast is missing")),
     _fault("lone-old-record", "an old record arrives again between newer ones, alone",
            running(_held(range(81), [40], range(81, 100))), ("copied-out-of-turn",),
-           at("1 old record appears again", "offset 81")),
+           at("1 older record appears again", "offset 81")),
     _fault("old-block-at-end", "10 old records arrive again at the end, without those that follow them",
            running(_held(EVERY, range(10, 20))), ("extra-records", "records-repeated"), at("10 records")),
     _fault("late-block", "5 records arrive 85 records late", running(_held(range(10), range(15, 100), range(10, 15))),

@@ -208,7 +208,7 @@ def test_each_difference_between_two_sides_has_its_own_finding(check: Check, end
     counts = outcome.counts
     assert (counts["missing"], counts["lagging"], counts["duplicated"]) == (3 + 30 + 30, 10, 3)
     assert "sides.absent" in failures(outcome)["topic-not-replicated"]
-    assert "1 old record appears again on uswest" in failures(outcome)["copied-out-of-turn"]
+    assert "1 older record appears again on uswest" in failures(outcome)["copied-out-of-turn"]
     assert "partition 0 offset 20" in failures(outcome)["copied-out-of-turn"]
     assert "partition 0 offsets 10 to 12" in failures(outcome)["missing-records"]
     shown = {"topic", "partition", "kind", "offset", "timestampMs", "digest"}

@@ -124,7 +124,7 @@ ORDER_NOT_PROVEN = Meaning(
 OUT_OF_TURN = Meaning(
     "copied-out-of-turn",
     FindingSeverity.FAIL,
-    "old record[|s] [appears|appear] again on {target} without the records that follow [it|them] on {source}. A "
+    "older record[|s] [appears|appear] again on {target} without the records that follow [it|them] on {source}. A "
     "restarted task sends those again too; here, consumers of {target} end with old values",
 )
 REPEATED = Meaning(
