@@ -3,10 +3,9 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from components.kafka.replication_policy import Policy
 from components.topology.clusters import (
@@ -28,6 +27,7 @@ from components.topology.connectors import (
     SubName,
     Transforms,
 )
+from components.topology.editor_schema import editor_schema
 from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
 
 #: Keys that several kinds of replication share.
@@ -269,22 +269,6 @@ class Topology(Model):
     monitoring: MonitoringSettings | None = optional("Scraping, alerts and a dashboard of each stack.")
 
 
-class _EditorSchema(GenerateJsonSchema):
-    """JSON Schema without OpenAPI's `discriminator`, which JSON Schema does not know."""
-
-    def generate_inner(self, schema: Any) -> JsonSchemaValue:
-        generated = super().generate_inner(schema)
-        generated.pop("discriminator", None)
-        return generated
-
-
-def _require_kind(part: dict[str, Any]) -> None:
-    """Require the key that distinguishes alternatives: in a file nothing else does."""
-    kind = part.get("properties", {}).get("kind", {})
-    if "const" in kind and kind.pop("default", None) is not None:
-        part["required"] = ["kind", *part.get("required", [])]
-
-
 def topology_schema() -> str:
     """Return the schema of topology files as text."""
     return schema_text(Topology)
@@ -292,8 +276,4 @@ def topology_schema() -> str:
 
 def schema_text(model: type[Model]) -> str:
     """Return the schema of a model's files as text."""
-    schema: dict[str, Any] = {"$schema": GenerateJsonSchema.schema_dialect}
-    schema |= model.model_json_schema(schema_generator=_EditorSchema)
-    for part in schema.get("$defs", {}).values():
-        _require_kind(part)
-    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+    return json.dumps(editor_schema(model), indent=2, sort_keys=True) + "\n"
