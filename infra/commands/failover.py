@@ -96,20 +96,22 @@ def failover(
     from infra.operate.move.groups import open_flow
     from infra.operate.move.run import MoveCall
 
-    call = MoveCall(out, err, who(), groups or (), dry_run, as_json, wait_seconds, watch_seconds, max_lag)
+    call = MoveCall(
+        out, err, who(), groups or (), dry_run, as_json, wait_seconds, watch_seconds, max_lag, mode=Mode(mode)
+    )
     lost = f"If the source is lost: `replicate failover {stack} {flow} --mode disaster --dry-run`."
     otherwise = "" if lift_fence or mode == "disaster" else lost
     with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow, otherwise) as chosen:
         if lift_fence:
             lift_only(call, chosen)
             return
-        refuse_unsuited(chosen.parameters, Mode(mode))
+        refuse_unsuited(chosen.parameters, call.mode)
         if mode == "disaster":
             DisasterFailover(call, chosen).run()
         elif fence:
             FencedFailover(call, chosen).run()
         else:
-            Failover(call, chosen, Mode(mode)).run()
+            Failover(call, chosen).run()
 
 
 def failback(

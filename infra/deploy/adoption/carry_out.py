@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from components.clients.errors import NoAnswerError
 from components.contract.problems import CannotRunError
 from components.contract.wording import number
 from components.kafka.connectors import unended_tasks
@@ -29,6 +28,7 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import ConnectorChange as StateChange
 from infra.operate.connectors.changes import StateRequest, planned, wanted_state
 from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
+from infra.operate.move.groups import OpenFlow
 from infra.operate.offsets.change import Run, disarm, wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.environment import stack_environment
@@ -114,7 +114,7 @@ class MoveRun:
         results = []
         with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
-                readers = {flow.name: OffsetsReader.of(stack, stack.flow(flow.name)) for flow in move.flows}
+                readers = {flow.name: OffsetsReader(OpenFlow(stack, stack.flow(flow.name))) for flow in move.flows}
                 self._wait_created(api, move)
                 self._wait_stored(api, move, readers)
                 self._require_no_step_back(move, readers)
@@ -144,7 +144,7 @@ class MoveRun:
         reader, agreement = next(iter(readers.values())), f"re-read:{move.flows[0].name}"
 
         def unended(connector: str) -> list[int]:
-            records = _records(reader, move.topic("status"))
+            records = reader.records(move.topic("status"))
             return unended_tasks(((record.key, record.value) for record in records), connector)
 
         try:
@@ -243,7 +243,7 @@ class MoveRun:
 
 def _offsets(move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:
     """Return what the mirror's source connector has stored on the target, if the topology names the right cluster."""
-    records = _records(next(iter(readers.values())), move.topic("offset"))
+    records = next(iter(readers.values())).records(move.topic("offset"))
     return replicated_offsets(records, {move.connector}, move.source)
 
 
@@ -272,16 +272,3 @@ def _unsaid(_: str) -> None:
 
 def _names(move: MirrorMove) -> str:
     return ", ".join(flow.name for flow in move.flows)
-
-
-def _records(reader: OffsetsReader, topic: str) -> Any:
-    try:
-        return reader.readers.of(reader.parameters.target).records(topic)
-    except NoAnswerError as error:
-        raise CannotRunError(
-            "kafka-not-asked",
-            str(error),
-            f"topic {topic}",
-            "The mirror's offsets are in it, and without them nothing can be copied.",
-            "correct this, and run the command again.",
-        ) from None

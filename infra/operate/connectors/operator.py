@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import failures, is_observed
+from components.kafka.connectors import is_observed
 from components.properties.definitions import nearest
 from infra.kubernetes.access import FIELD_MANAGER
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
@@ -16,10 +15,11 @@ from infra.operate.connectors.changes import (
     ConnectorChange,
     ConnectorPlace,
     ConnectorRestart,
-    connector_in,
     connector_places,
     disowned,
 )
+from infra.operate.status.facts import ConnectorFacts
+from infra.operate.status.kubernetes_facts import connector_of
 from infra.stack.session import OpenStack
 
 _WHY = "The command changes the state of connectors in their resources."
@@ -32,30 +32,6 @@ _POLL_SECONDS = 0.5
 _ATTEMPTS = 5
 
 Say = Callable[[str], object]
-
-
-@dataclass(frozen=True)
-class ConnectorReport:
-    """What the operator reports about a connector: its state, how many tasks run, and what failed."""
-
-    name: str
-    state: str
-    tasks: int
-    running_tasks: int
-    failures: tuple[str, ...]
-
-    def settled(self, state: str) -> bool:
-        """Return whether the connector is in this state, and its tasks, unless one has failed, run only if it does."""
-        if state == "RUNNING":
-            return self.state == state and (bool(self.failures) or self.running_tasks == self.tasks)
-        return self.state == state and not self.running_tasks
-
-    @property
-    def text(self) -> str:
-        failed = "".join(f"; {failure}" for failure in self.failures)
-        starting = self.state == "RUNNING" and not self.tasks
-        tasks = "no task has started yet" if starting else f"{self.running_tasks} of {self.tasks} tasks run"
-        return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
 
 
 def chosen_places(flow: ResolvedFlow, names: Sequence[str]) -> tuple[ConnectorPlace, ...]:
@@ -97,7 +73,7 @@ def _existing(api: KubernetesApi, resource: Reference) -> Object:
 
 def carry_out(
     api: KubernetesApi, changes: Sequence[ConnectorChange], places: Sequence[ConnectorPlace], seconds: float, say: Say
-) -> list[ConnectorReport]:
+) -> list[ConnectorFacts]:
     """Make the changes, and return what the operator reports when every connector is in its state. A change without a
     patch only waits. If nothing stays announced, the next deployment owns every field again.
 
@@ -110,9 +86,9 @@ def carry_out(
     wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
     waiting = [place for place in places if place.name in wanted]
 
-    def probe(left: float) -> list[ConnectorReport]:
+    def probe(left: float) -> list[ConnectorFacts]:
         live = read_live(api, waiting)
-        reports = [connector_report(place, live[place.resource]) for place in waiting]
+        reports = [connector_of(place, live[place.resource]) for place in waiting]
         missing = [
             report.text
             for place, report in zip(waiting, reports, strict=True)
@@ -126,9 +102,7 @@ def carry_out(
     return _awaited("the connectors to be in their state", probe, seconds)
 
 
-def restart(
-    api: KubernetesApi, restarts: Sequence[ConnectorRestart], seconds: float, say: Say
-) -> list[ConnectorReport]:
+def restart(api: KubernetesApi, restarts: Sequence[ConnectorRestart], seconds: float, say: Say) -> list[ConnectorFacts]:
     """Ask for one restart after the other. Return what the operator reports once the connectors run again.
 
     Raises CannotRunError at the deadline.
@@ -138,29 +112,15 @@ def restart(
         _ask_for(api, restart_, seconds)
     places = list(dict.fromkeys(restart_.place for restart_ in restarts))
 
-    def probe(left: float) -> list[ConnectorReport]:
+    def probe(left: float) -> list[ConnectorFacts]:
         live = read_live(api, places)
-        reports = [connector_report(place, live[place.resource]) for place in places]
-        unfinished = (report for report in reports if report.state != "RUNNING" or report.running_tasks < report.tasks)
-        if waiting := [report.text for report in unfinished]:
+        reports = [connector_of(place, live[place.resource]) for place in places]
+        if waiting := [report.text for report in reports if not report.runs]:
             say(f"waiting for connectors and tasks to run, at most {left:.0f} s")
             raise NotYetError("; ".join(waiting))
         return reports
 
     return _awaited("connectors and tasks to run", probe, seconds)
-
-
-def connector_report(place: ConnectorPlace, live: Object) -> ConnectorReport:
-    """Return what the operator reports about a connector."""
-    _, status = connector_in(place, live)
-    tasks = status.get("tasks") or []
-    return ConnectorReport(
-        place.name,
-        str((status.get("connector") or {}).get("state", "")),
-        len(tasks),
-        sum(task.get("state") == "RUNNING" for task in tasks),
-        tuple(failure.reason for failure in failures(status)),
-    )
 
 
 def _ask_for(api: KubernetesApi, restart_: ConnectorRestart, seconds: float) -> None:
@@ -175,9 +135,7 @@ def _ask_for(api: KubernetesApi, restart_: ConnectorRestart, seconds: float) -> 
     _awaited(f"the operator to restart {restart_.title}", probe, seconds)
 
 
-def _awaited(
-    what: str, probe: Callable[[float], list[ConnectorReport] | None], seconds: float
-) -> list[ConnectorReport]:
+def _awaited(what: str, probe: Callable[[float], list[ConnectorFacts] | None], seconds: float) -> list[ConnectorFacts]:
     ends = time.monotonic() + seconds
     try:
         return wait_for(what, lambda: probe(max(0.0, ends - time.monotonic())), seconds, _POLL_SECONDS) or []

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -24,9 +23,8 @@ from infra.operate.partition_logs import Say
 from infra.operate.status.facts import NoAnswer, VerdictFacts
 from infra.operate.status.flow_status import duration
 from infra.operate.status.kafka_facts import heartbeat_ms
-from infra.operate.status.kubernetes_facts import needed_objects, published_positions, read_objects, verdict_facts
+from infra.operate.status.kubernetes_facts import published_positions, verdict_facts
 
-_THREADS = 4
 #: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
 _NEWEST = 100
 
@@ -356,8 +354,7 @@ def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:
     """Look at what remains when the source is lost."""
     parameters = opened.parameters
     silent = why_silent(parameters, opened.reader(parameters.source))
-    with ThreadPoolExecutor(_THREADS) as pool:
-        objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
+    objects = opened.objects()
     verdict = verdict_facts(opened.flow, objects)
     now_ms = time.time_ns() // 1_000_000
     published = published_positions(opened.flow, objects)

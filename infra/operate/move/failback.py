@@ -191,7 +191,7 @@ def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts
 def reverse_flows(opened: OpenFlow) -> list[str]:
     """Return the names of the stack's flows from the target to the source."""
     ends = (opened.flow.settings.target, opened.flow.settings.source)
-    flows = flows_without_addresses(opened.settings.topology, None)
+    flows = flows_without_addresses(opened.stack.settings.topology, None)
     return [flow.name for flow in flows if (flow.settings.source, flow.settings.target) == ends]
 
 

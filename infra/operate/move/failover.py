@@ -6,8 +6,8 @@ Until the first offset is committed, everything is undone if the source moved.
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from components.clients.errors import NoAnswerError
 from components.contract.parameters import FlowParameters
@@ -24,21 +24,14 @@ from infra.operate.connectors.changes import (
     planned,
 )
 from infra.operate.connectors.operator import carry_out, read_live
-from infra.operate.move.facts import (
-    FailoverFacts,
-    Group,
-    GroupPlan,
-    Growth,
-    Mode,
-)
+from infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
 from infra.operate.move.failover_plan import next_steps, only_waits, plan
 from infra.operate.move.groups import FAILOVER, OpenFlow, Readers, changed_meanwhile, expect_unchanged, read_groups
 from infra.operate.move.positions import read_positions
-from infra.operate.move.run import POINT_OF_NO_RETURN, MoveCall, Operation, topics_of
+from infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
 from infra.operate.partition_logs import Say
-from infra.operate.status.kubernetes_facts import connector_facts, needed_objects, read_objects, verdict_facts
+from infra.operate.status.kubernetes_facts import connector_facts, verdict_facts
 
-_THREADS = 4
 #: States in which a checkpoint connector writes nothing.
 _QUIET = frozenset({"stopped", "paused"})
 
@@ -48,10 +41,12 @@ class Failover(Operation[GroupPlan]):
 
     direction = FAILOVER
     facts: FailoverFacts
+    #: Records after these ends also count as written while the source is watched.
+    since: Mapping[TopicPartition, OffsetRange] = MappingProxyType({})
 
-    def __init__(self, call: MoveCall, opened: OpenFlow, mode: Mode) -> None:
-        super().__init__(call, opened)
-        self.mode, self.planned = mode, mode is Mode.PLANNED
+    @property
+    def planned(self) -> bool:
+        return self.call.mode is Mode.PLANNED
 
     def look(self, say: Say) -> GroupPlan:
         call = self.call
@@ -60,10 +55,10 @@ class Failover(Operation[GroupPlan]):
         seconds = call.watch_seconds if self.planned else 0
         return self.look_once(seconds, call.max_lag if call.dry_run else 0, say)
 
-    def look_once(self, seconds: float, max_lag: int, say: Say) -> GroupPlan:
+    def look_once(self, seconds: float, max_lag: int, say: Say, fence: Precondition | None = None) -> GroupPlan:
         """Look while the source is watched for this long, and plan."""
-        self.facts = look(self.opened, self.call.groups, seconds, say)
-        return plan(self.flow, self.mode, self.facts, time.time_ns() // 1_000_000, max_lag)
+        self.facts = look(self.opened, self.call.groups, seconds, say, self.since)
+        return plan(self.flow, self.call.mode, self.facts, time.time_ns() // 1_000_000, max_lag, fence)
 
     def wait_until_replicated(self, max_lag: int, say: Say) -> None:
         """Wait until every record is replicated, unless there are too many or another precondition is unmet.
@@ -91,11 +86,10 @@ class Failover(Operation[GroupPlan]):
             except (CannotRunError, NoAnswerError):
                 self._resume_checkpoints(stopped, say)
                 raise
-            self.committing()
             call.say(POINT_OF_NO_RETURN)
             self.commit(plan.positions, say)
         call.done(f"{number(len(plan.positions), 'position')} committed on {target} and read back")
-        for line in next_steps(self.flow, self.mode, topics_of(plan.positions)):
+        for line in next_steps(self.flow, self.call.mode, topics_of(plan.positions)):
             call.say(line)
         resume = f"`replicate resume {self.stack} {self.flow.name}`"
         if self.planned:
@@ -111,9 +105,6 @@ class Failover(Operation[GroupPlan]):
         if self.planned:
             self._expect_ends(readers)
         expect_unchanged(self.opened, FAILOVER, readers, facts.groups, facts.positions, plan.positions)
-
-    def committing(self) -> None:
-        """Note that the first commit follows."""
 
     def _expect_ends(self, readers: Readers) -> None:
         """Raise RefusedError, which names the partition, if a producer ignored the stop."""
@@ -160,10 +151,10 @@ def look(
     names: Sequence[str],
     watch_seconds: float,
     say: Say,
-    since: Mapping[TopicPartition, OffsetRange] | None = None,
+    since: Mapping[TopicPartition, OffsetRange],
 ) -> FailoverFacts:
-    """Look at everything. The source's ends are watched while positions are computed, and for at least this long. With
-    `since`, records after these ends also count as written during that time.
+    """Look at everything. The source's ends are watched while positions are computed, and for at least this long.
+    Records after the ends `since` also count as written during that time.
     """
     parameters = opened.parameters
     readers = opened.readers()
@@ -172,7 +163,7 @@ def look(
     policy = parameters.replication_policy
     existing = set(target.partitions({policy.remote(partition.topic) for partition in partitions}))
     there = [partition for partition in partitions if policy.remote_partition(partition) in existing]
-    began, before = time.monotonic(), {**source.logs(partitions), **(since or {})}
+    began, before = time.monotonic(), {**source.logs(partitions), **since}
     say("asking for the groups on both sides")
     groups = read_groups(parameters, FAILOVER, readers, names, there)
     wanted = _wanted(groups, there, before)
@@ -184,8 +175,7 @@ def look(
     stable = source.logs(partitions, committed=parameters.exactly_once)
     after = source.logs(partitions)
     grown = (Growth(partition, before[partition].end, after[partition].end) for partition in partitions)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        objects = read_objects(opened.api, needed_objects([opened.flow]), pool)
+    objects = opened.objects()
     return FailoverFacts(
         connector_facts(opened.flow, objects),
         verdict_facts(opened.flow, objects),

@@ -34,9 +34,8 @@ from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.move.facts import GroupPlan, Mode, Precondition
-from infra.operate.move.failover import Failover, look
-from infra.operate.move.failover_plan import plan
+from infra.operate.move.facts import GroupPlan, Precondition
+from infra.operate.move.failover import Failover
 from infra.operate.move.groups import OpenFlow
 from infra.operate.move.run import MoveCall
 from infra.operate.partition_logs import Say
@@ -119,18 +118,18 @@ _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 def owner_of(opened: OpenFlow) -> str:
     """Return the owner that the marks of a flow's fence name."""
-    return f"{opened.settings.stack}/{opened.flow.name}"
+    return f"{opened.stack.name}/{opened.flow.name}"
 
 
 def lift_call(opened: OpenFlow) -> str:
     """Return the command that only lifts the fence of a flow."""
-    return f"`replicate failover {opened.settings.stack} {opened.flow.name} --lift-fence`"
+    return f"`replicate failover {opened.stack.name} {opened.flow.name} --lift-fence`"
 
 
 def fenced_topics(opened: OpenFlow) -> list[str]:
     """Return the flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
     topics = opened.parameters.replicated(opened.reader(opened.parameters.source).topics())
-    refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.settings.topology))
+    refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.stack.settings.topology))
     return topics
 
 
@@ -283,21 +282,14 @@ class FencedFailover(Failover):
     """A planned failover that denies all writes to the source before it commits."""
 
     fence: Fence | None = None
-
-    def __init__(self, call: MoveCall, opened: OpenFlow) -> None:
-        super().__init__(call, opened, Mode.PLANNED)
-        self.topics: Sequence[str] = ()
+    topics: Sequence[str] = ()
 
     def run(self) -> None:
         call, flow, opened = self.call, self.flow, self.opened
         self.topics = fenced_topics(opened)
         with call.progress(self.asking) as say:
             precondition = fence_facts(opened, self.topics)
-            self.facts = look(opened, call.groups, 0, say)
-            now_ms = time.time_ns() // 1_000_000
-            before = self.with_rights(
-                plan(flow, self.mode, self.facts, now_ms, call.max_lag or sys.maxsize, precondition)
-            )
+            before = self.with_rights(self.look_once(0, call.max_lag or sys.maxsize, say, precondition))
         if call.dry_run or before.unmet:
             self.finish(before)
             return
@@ -305,6 +297,7 @@ class FencedFailover(Failover):
             self.fence = fence
             with call.progress("watching the source") as say:
                 fence.settle(call.wait_seconds, call.watch_seconds, say)
+                self.since = fence.before
                 self.wait_until_replicated(sys.maxsize, say)
                 after = self.with_rights(self.look_once(call.watch_seconds, 0, say))
             self.finish(after)
@@ -312,20 +305,17 @@ class FencedFailover(Failover):
             call.say(f"Writes to {named(self.topics)} on {flow.source.alias} stay denied {until}")
             fence.expect_held()
 
-    def look_once(self, seconds: float, max_lag: int, say: Say) -> GroupPlan:
-        assert self.fence is not None
-        self.facts = look(self.opened, self.call.groups, seconds, say, self.fence.before)
-        self.fence.expect_held()
-        return plan(self.flow, self.mode, self.facts, time.time_ns() // 1_000_000, max_lag)
+    def look_once(self, seconds: float, max_lag: int, say: Say, fence: Precondition | None = None) -> GroupPlan:
+        result = super().look_once(seconds, max_lag, say, fence)
+        if self.fence is not None:
+            self.fence.expect_held()
+        return result
 
     def last_look(self, plan: GroupPlan) -> None:
         assert self.fence is not None
         self.fence.expect_held()
         super().last_look(plan)
-
-    def committing(self) -> None:
-        """Keep the fence from the first commit on."""
-        assert self.fence is not None
+        # The first commit follows.
         self.fence.kept = True
 
     def details(self) -> Mapping[str, object]:

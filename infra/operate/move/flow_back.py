@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from components.clients.reader import KafkaReader
-from components.contract.parameters import ClusterParameters, FlowParameters
+from components.contract.parameters import FlowParameters
 from components.contract.problems import RefusedError
 from components.contract.wording import agreeing, named, number
 from components.kafka.connectors import can_resume_at, stored_for
@@ -17,7 +17,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import FlowBackStart, flow_back_start
 from infra.operate.connectors.changes import ConnectorPlace, StateRequest
-from infra.operate.connectors.operator import connector_report, disown, read_live
+from infra.operate.connectors.operator import disown, read_live
 from infra.operate.move.facts import CheckedPlan, Precondition, unproven
 from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
 from infra.operate.move.fence import lift, not_seen, owners_on
@@ -29,6 +29,7 @@ from infra.operate.offsets.change import PURPOSE, Run, config_map_reference, lef
 from infra.operate.offsets.plan import Known, OffsetChange
 from infra.operate.offsets.reader import OffsetsReader
 from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
+from infra.operate.status.kubernetes_facts import connector_of
 
 
 @dataclass(frozen=True)
@@ -147,24 +148,11 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
 _LASTS = (100_000, None)
 
 
-@dataclass(frozen=True)
-class _Clusters:
-    opened: OpenFlow
-
-    def of(self, cluster: ClusterParameters) -> KafkaReader:
-        return self.opened.reader(cluster)
-
-
-def offsets_reader(opened: OpenFlow) -> OffsetsReader:
-    """Return the reader of the offsets of the flow's source connectors."""
-    return OffsetsReader(opened.flow, opened.parameters, _Clusters(opened))
-
-
 def look_at_return(opened: OpenFlow, say: Say) -> FlowBackFacts:
     """Compare both clusters in every partition of the flow. Raises NoAnswerError and CannotRunError."""
     flow = opened.parameters
     new, old = opened.reader(flow.source), opened.reader(flow.target)
-    reader = offsets_reader(opened)
+    reader = OffsetsReader(opened)
     known = reader.known([place.name for place in reader.places])
     there = set(old.partitions({partition.topic for partition in known.logs}))
     shared = [partition for partition in known.logs if partition in there]
@@ -209,7 +197,7 @@ def not_stopped(opened: OpenFlow, places: Sequence[ConnectorPlace]) -> tuple[str
     """Return the connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
     with opened.kubernetes() as api:
         live = read_live(api, places)
-    states = {place.name: connector_report(place, live[place.resource]).state for place in places}
+    states = {place.name: connector_of(place, live[place.resource]).state for place in places}
     return tuple(name for name, state in states.items() if state != "STOPPED")
 
 
@@ -218,10 +206,10 @@ def set_beginning(opened: OpenFlow, call: MoveCall, changes: Sequence[OffsetChan
 
     Raises CannotRunError.
     """
-    reader = offsets_reader(opened)
+    reader = OffsetsReader(opened)
     connectors = {change.connector for change in changes}
     by, now = f"{call.user}{PURPOSE}", datetime.now(UTC)
-    request = StateRequest(opened.settings.stack, opened.flow.name, "stopped", by, now)
+    request = StateRequest(opened.stack.name, opened.flow.name, "stopped", by, now)
     with opened.kubernetes() as api:
         leftovers = left_behind(api, reader.places)
         if concerned := [place for place in reader.places if place.name in connectors or place in leftovers]:
@@ -248,7 +236,7 @@ class FlowBack(Operation[FlowBackPlan]):
         super().run()
 
     def look(self, say: Say) -> FlowBackPlan:
-        running = not_stopped(self.opened, offsets_reader(self.opened).places)
+        running = not_stopped(self.opened, OffsetsReader(self.opened).places)
         self.facts = look_at_return(self.opened, say)
         topics = {partition.topic for partition in self.facts.beginnings}
         self.fences = owners_on(self.opened, "target", topics)

@@ -5,6 +5,7 @@ which. No state is kept between two runs: a new run finds what an interrupted on
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -24,11 +25,13 @@ from infra.kubernetes.api import KubernetesApi
 from infra.operate.connectors.operator import cluster_of
 from infra.operate.move.facts import Group, NewPosition
 from infra.operate.partition_logs import Say
+from infra.operate.status.kubernetes_facts import Objects, needed_objects, read_objects
 from infra.stack.session import QUICK, OpenStack
-from infra.stack.settings import StackSettings
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _FENCING = Purpose("The command changes ACLs with the login of the connectors.")
+
+_THREADS = 4
 
 Readers: TypeAlias = Mapping[Side, KafkaReader]
 
@@ -52,16 +55,20 @@ class OpenFlow:
 
     stack: OpenStack
     flow: ResolvedFlow
-    parameters: FlowParameters
 
     @property
-    def settings(self) -> StackSettings:
-        return self.stack.settings
+    def parameters(self) -> FlowParameters:
+        return self.stack.parameters(self.flow)
 
     @property
     def api(self) -> KubernetesApi:
         """Return the flow's cluster, to look at it."""
         return self.stack.kubernetes.within(QUICK)
+
+    def objects(self) -> Objects:
+        """Return what Kubernetes reports about the flow."""
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return read_objects(self.api, needed_objects([self.flow]), pool)
 
     def kubernetes(self) -> AbstractContextManager[KubernetesApi]:
         """Return the flow's cluster, to change connectors; inside, an ApiError becomes a CannotRunError."""
@@ -92,7 +99,7 @@ def open_flow(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[Open
     """Open a flow. Inside, a NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
     flow = stack.flow(name)
     try:
-        yield OpenFlow(stack, flow, stack.parameters(flow))
+        yield OpenFlow(stack, flow)
     except NoAnswerError as error:
         why = "Positions are computed from what the clusters say now."
         check = f"`replicate status {stack.name}` shows what answers"

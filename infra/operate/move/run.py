@@ -18,7 +18,7 @@ from rich.markup import escape
 from components.clients.reader import KafkaReader
 from components.contract.problems import RefusedError
 from components.contract.wording import number
-from infra.operate.move.facts import CheckedPlan, GroupPlan, NewPosition, Precondition
+from infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
 from infra.operate.move.groups import Direction, OpenFlow, commit_positions
 from infra.operate.move.rights import commit_rights
 from infra.operate.move.source_only import SourceOnly, export
@@ -45,6 +45,7 @@ class MoveCall:
     watch_seconds: float = 10
     max_lag: int = 0
     export: Path | None = None
+    mode: Mode = Mode.PLANNED
 
     def say(self, text: str) -> None:
         if not self.as_json:
@@ -70,7 +71,7 @@ class Operation(ABC, Generic[PlanT]):
 
     def __init__(self, call: MoveCall, opened: OpenFlow) -> None:
         self.call, self.opened, self.flow = call, opened, opened.parameters
-        self.stack = opened.settings.stack
+        self.stack = opened.stack.name
 
     @abstractmethod
     def look(self, say: Say) -> PlanT:

@@ -29,9 +29,10 @@ from infra.operate.connectors.changes import (
     version_of,
     wanted_state,
 )
-from infra.operate.connectors.operator import ConnectorReport, Say, carry_out, disown, patch_live, read_live
+from infra.operate.connectors.operator import Say, carry_out, disown, patch_live, read_live
 from infra.operate.offsets.plan import OffsetChange
 from infra.operate.offsets.reader import OffsetsReader
+from infra.operate.status.facts import ConnectorFacts
 
 #: Suffix of the user's name while a connector is stopped to set its offsets. If it stays, the call was interrupted.
 PURPOSE = ", to set offsets"
@@ -188,7 +189,7 @@ class Run:
     seconds: float
     say: Say
 
-    def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[OffsetChange], list[ConnectorReport]]:
+    def set(self, places: Sequence[ConnectorPlace], plan: Plan) -> tuple[Sequence[OffsetChange], list[ConnectorFacts]]:
         """Set the offsets of these connectors. Returns what was set, and what is reported about the connectors that run
         again. Raises CannotRunError; the connectors are then as before, unless the error says otherwise.
         """
@@ -289,7 +290,7 @@ class Run:
 
     def _restore(
         self, stopped: Sequence[ConnectorPlace], places: Sequence[ConnectorPlace], *, wait: bool
-    ) -> list[ConnectorReport]:
+    ) -> list[ConnectorFacts]:
         """Remove what was added to the resources, and return the connectors to their earlier state."""
         try:
             live = self._withdraw_requests(places)

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
 from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
 from components.clients.streams import KafkaRecord
-from components.contract.parameters import ClusterParameters, FlowParameters
+from components.contract.parameters import FlowParameters
 from components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from components.flows.naming import storage_topic_name
 from components.flows.resolved import ResolvedFlow
@@ -16,30 +14,25 @@ from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.mirror_records import stored_offsets
 from components.kafka.positions import TopicPartition
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
+from infra.operate.move.groups import OpenFlow
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs
-from infra.operate.status.look import Readers
-from infra.stack.session import OpenStack
-
-
-class Clusters(Protocol):
-    """Returns the reader of a cluster."""
-
-    def of(self, cluster: ClusterParameters) -> KafkaReader: ...
 
 
 @dataclass(frozen=True)
 class OffsetsReader:
     """The offsets of one flow's source connectors."""
 
-    flow: ResolvedFlow
-    parameters: FlowParameters
-    readers: Clusters
+    opened: OpenFlow
 
-    @classmethod
-    def of(cls, stack: OpenStack, flow: ResolvedFlow) -> "OffsetsReader":
-        return cls(flow, stack.parameters(flow), Readers(stack))
+    @property
+    def flow(self) -> ResolvedFlow:
+        return self.opened.flow
+
+    @property
+    def parameters(self) -> FlowParameters:
+        return self.opened.parameters
 
     @property
     def source(self) -> str:
@@ -52,7 +45,7 @@ class OffsetsReader:
 
     def known(self, connectors: Sequence[str]) -> Known:
         """Return what the clusters now hold for these connectors. Raises CannotRunError."""
-        parameters, source = self.parameters, self.readers.of(self.parameters.source)
+        parameters, source = self.parameters, self.opened.reader(self.parameters.source)
         side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
         with _answering():
             topics = source.topics()
@@ -60,12 +53,12 @@ class OffsetsReader:
             # Read before the ends of the logs: what is stored meanwhile would be after them.
             stored = self.stored()
             logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
-            syncs = read_syncs(parameters, self.readers.of(side))
+            syncs = read_syncs(parameters, self.opened.reader(side))
         return Known(self.source, parameters.start_from, topics, logs, chosen, stored, syncs)
 
     def moves(self, file: OffsetsFile, known: Known) -> list[OffsetChange]:
         """Return what a file changes. Raises ReplicationError with everything wrong in it, and CannotRunError."""
-        source = self.readers.of(self.parameters.source)
+        source = self.opened.reader(self.parameters.source)
 
         def at_time(partition: TopicPartition, time_ms: int) -> int:
             offset = source.offset_at(partition, time_ms)
@@ -89,7 +82,8 @@ class OffsetsReader:
 
     def stored(self) -> Stored:
         """Return the offsets that Connect has stored, by connector and partition. Raises CannotRunError."""
-        return stored_offsets(self._records("offsets"), self.source)
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, "offsets")
+        return stored_offsets(self.records(topic), self.source)
 
     def unended(self, connector: str) -> list[int]:
         """Return the tasks of a connector that may still store offsets. Raises CannotRunError."""
@@ -101,12 +95,13 @@ class OffsetsReader:
 
     def _reports(self) -> list[tuple[bytes | None, bytes | None]]:
         """Return keys and values of the workers' status topic. Raises CannotRunError."""
-        return [(record.key, record.value) for record in self._records("status")]
+        topic = storage_topic_name(self.flow.workers, self.flow.settings, "status")
+        return [(record.key, record.value) for record in self.records(topic)]
 
-    def _records(self, purpose: Literal["offsets", "status"]) -> list[KafkaRecord]:
-        topic = storage_topic_name(self.flow.workers, self.flow.settings, purpose)
+    def records(self, topic: str) -> list[KafkaRecord]:
+        """Return the records of one of the workers' topics on the target. Raises CannotRunError."""
         with _answering():
-            return self.readers.of(self.parameters.target).records(topic)
+            return self.opened.reader(self.parameters.target).records(topic)
 
     def _connectors(self, topics: Iterable[str]) -> dict[str, str]:
         """Return the source connector that replicates each topic."""

@@ -53,6 +53,24 @@ class ConnectorFacts:
     def running_tasks(self) -> int:
         return sum(task.state == "RUNNING" for task in self.tasks)
 
+    @property
+    def runs(self) -> bool:
+        """Return whether the connector runs with all its tasks."""
+        return self.state == "RUNNING" and self.running_tasks == len(self.tasks)
+
+    def settled(self, state: str) -> bool:
+        """Return whether the connector is in this state, and its tasks, unless one has failed, run only if it does."""
+        if state == "RUNNING":
+            return self.runs or (self.state == state and bool(self.failures))
+        return self.state == state and not self.running_tasks
+
+    @property
+    def text(self) -> str:
+        failed = "".join(f"; {failure.reason}" for failure in self.failures)
+        starting = self.state == "RUNNING" and not self.tasks
+        tasks = "no task has started yet" if starting else f"{self.running_tasks} of {len(self.tasks)} tasks run"
+        return f"{self.name} is {self.state or 'not reported'}, {tasks}{failed}"
+
 
 @dataclass(frozen=True)
 class PartitionLag:

@@ -13,9 +13,8 @@ from components.flows.operators import PAUSE
 from components.flows.resolved import ResolvedFlow, flow_digest
 from components.kafka.connectors import failures
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.kubernetes.connector_states import wanted_connectors
 from infra.kubernetes.readiness import readiness_of
-from infra.operate.connectors.changes import ConnectorPlace, connector_places
+from infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
 from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 
 #: Objects by their address: None for one that does not exist.
@@ -68,17 +67,16 @@ def connector_facts(flow: ResolvedFlow, objects: Objects) -> tuple[ConnectorFact
         live = objects[place.resource]
         if isinstance(live, NoAnswer):
             return live
-        facts.append(_connector(place, live))
+        facts.append(connector_of(place, live))
     return tuple(facts)
 
 
-def _connector(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
+def connector_of(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
+    """Return what the operator reports about a connector; None is a resource that does not exist."""
     where = str(place.resource)
     if live is None:
         return ConnectorFacts(place.name, place.role, where, "running", "", problem=f"{where} does not exist")
-    wanted, status = next(
-        ((state, status) for name, state, status in wanted_connectors(live) if name == place.name), ("running", {})
-    )
+    wanted, status = connector_in(place, live)
     announced = temporary_states(live).get(place.name)
     failed = tuple(failures(status))
     readiness = readiness_of(where, live)

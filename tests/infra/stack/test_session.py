@@ -18,7 +18,6 @@ from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.deployments import deployments
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.move.facts import Mode
 from infra.operate.move.failover import Failover
 from infra.operate.move.fence import FencedFailover
 from infra.operate.move.groups import open_flow
@@ -125,7 +124,7 @@ def test_a_failover_makes_one_client_for_each_login(stack: CountingStack, fence:
     """A new client for every question would log in, and read Secrets, five times a second while a fence settles."""
     call = a_call(watch_seconds=1 if fence else 0)
     with open_flow(stack, "orders") as opened:
-        (FencedFailover(call, opened) if fence else Failover(call, opened, Mode.PLANNED)).run()
+        (FencedFailover(call, opened) if fence else Failover(call, opened)).run()
     assert Reader("uswest", stack.brokers["uswest"].config).committed([GROUP])[GROUP][REMOTE] == 4
     assert stack.clients == {"reader": 2, "writer": 1, **({"acls": 1} if fence else {})}
     assert set(stack.operator.secrets.values()) == {1}

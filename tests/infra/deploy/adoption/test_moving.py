@@ -18,6 +18,7 @@ from components.render.job_parameters import flow_parameters
 from infra.deploy.adoption.carry_out import MoveRun
 from infra.deploy.adoption.moves import MirrorMove
 from infra.kubernetes.api import KubernetesApi
+from infra.operate.move.groups import OpenFlow
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
@@ -44,8 +45,8 @@ def readers(move: MirrorMove, records: dict[str, list[tuple[Any, Any]]] | NoAnsw
 
     parameters = flow_parameters(move.flows[0])
     target = SimpleNamespace(records=read)
-    fake = SimpleNamespace(parameters=parameters, readers=SimpleNamespace(of=lambda _: target))
-    return {"orders": cast(OffsetsReader, fake)}
+    opened = SimpleNamespace(flow=move.flows[0], parameters=parameters, reader=lambda _: target)
+    return {"orders": OffsetsReader(cast(OpenFlow, opened))}
 
 
 def ahead(move: MirrorMove, mirrored: int, stored: int) -> dict[str, OffsetsReader]:
@@ -53,7 +54,7 @@ def ahead(move: MirrorMove, mirrored: int, stored: int) -> dict[str, OffsetsRead
     (reader,) = readers(move, {move.topic("offset"): [offset(0, mirrored)]}).values()
     place = move.waiting[0]
     known = {(place.name, TopicPartition("orders", 0)): stored}
-    fake = SimpleNamespace(**vars(reader), places=(place,), stored=lambda: known)
+    fake = SimpleNamespace(parameters=reader.parameters, records=reader.records, places=(place,), stored=lambda: known)
     return {"orders": cast(OffsetsReader, fake)}
 
 
@@ -99,9 +100,10 @@ def test_a_mirror_that_has_just_started_is_given_time_to_store_offsets(tmp_path:
 
     def of(alias: Any) -> Any:
         asked.append(alias)
-        return (first if len(asked) == 1 else later).readers.of(alias)
+        return (first if len(asked) == 1 else later).opened.reader(alias)
 
-    fake = cast(OffsetsReader, SimpleNamespace(parameters=first.parameters, readers=SimpleNamespace(of=of)))
+    opened = SimpleNamespace(flow=first.flow, parameters=first.parameters, reader=of)
+    fake = OffsetsReader(cast(OpenFlow, opened))
     replace(moving, seconds=60.0)._wait_stored(api, move, {"orders": fake})
     assert len(asked) == 2
     stopped(move.live)
@@ -125,13 +127,12 @@ def test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers(tmp_pa
     """`replicate offsets` waits for these tasks, too."""
     _, move = a_moving(tmp_path)
     key = b"status-task-orders-source-0"
-    seen = readers(move, {"mirror-orders-status-internal": [(key, {"state": "RUNNING"})]})["orders"]
-    reader = OffsetsReader(move.flows[0], seen.parameters, seen.readers)
+    reader = readers(move, {"mirror-orders-status-internal": [(key, {"state": "RUNNING"})]})["orders"]
     assert (reader.unended("orders-source"), reader.unended("other")) == ([0], [])
     assert (reader.present("orders-source"), reader.present("other")) == (frozenset({0}), frozenset())
     silent = readers(move, NoAnswerError("no broker answers"))["orders"]
     with pytest.raises(CannotRunError, match="kafka-not-asked: no broker answers"):
-        replace(reader, readers=silent.readers).unended("orders-source")
+        silent.unended("orders-source")
 
 
 def test_a_target_cluster_that_does_not_answer_stops_the_move(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from typing import cast
 
 import pytest
 
+from components.kafka.connectors import Failure
 from infra.kubernetes.api import KubernetesApi, Object
 from infra.operate.connectors.changes import StateRequest, planned
-from infra.operate.connectors.operator import ConnectorReport, carry_out
+from infra.operate.connectors.operator import carry_out
+from infra.operate.status.facts import ConnectorFacts, Task
 from tests.infra.operate.connectors.test_changes import a_request
 from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 
@@ -42,12 +44,15 @@ def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], 
         pytest.param("STOPPED", ("STOPPED", 0, 0, ()), True, id="stopped"),
         pytest.param("RUNNING", ("RUNNING", 2, 1, ()), False, id="a-resumed-connector-whose-task-is-still-paused"),
         pytest.param("RUNNING", ("RUNNING", 2, 2, ()), True, id="resumed"),
-        pytest.param("RUNNING", ("RUNNING", 2, 1, ("a.B: broken",)), True, id="resumed-and-failed"),
+        pytest.param("RUNNING", ("RUNNING", 2, 1, (Failure(1, "a.B: broken"),)), True, id="resumed-and-failed"),
         pytest.param("RUNNING", ("STOPPED", 0, 0, ()), False, id="another-state"),
     ],
 )
 def test_a_connector_is_in_its_state_once_its_tasks_are(
-    state: str, report: tuple[str, int, int, tuple[str, ...]], settled: bool
+    state: str, report: tuple[str, int, int, tuple[Failure, ...]], settled: bool
 ) -> None:
     """Otherwise `pause` ends with "PAUSED, 1 of 1 tasks run"."""
-    assert ConnectorReport("orders-source", *report).settled(state) is settled
+    reported, tasks, running, failures = report
+    shown = tuple(Task(number, "RUNNING" if number < running else "PAUSED") for number in range(tasks))
+    facts = ConnectorFacts("orders-source", "source", "r", state.lower(), reported, shown, failures)
+    assert facts.settled(state) is settled

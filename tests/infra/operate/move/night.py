@@ -16,7 +16,6 @@ from components.kafka.acls import AclEntry
 from components.kafka.positions import CommittedOffset, TopicPartition
 from components.kafka.replication_policy import Side
 from components.render.deployments import deployments
-from components.render.job_parameters import flow_parameters
 from components.topology.parsing import parse_topology
 from infra.commands.console import err, out
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
@@ -219,7 +218,7 @@ def a_night(
     topology = parse_topology(a_topology(a_flow()))
     settings = StackSettings("night", Path("stacks"), topology, None, local=False, values={}, secret_keys=frozenset())
     members = dict.fromkeys(groups, 0)
-    return Night(OpenStack(settings), flow, flow_parameters(flow), source, target, operator, members, set(), [])
+    return Night(OpenStack(settings), flow, source, target, operator, members, set(), [])
 
 
 def a_call(**given: Any) -> MoveCall:
@@ -227,8 +226,8 @@ def a_call(**given: Any) -> MoveCall:
 
 
 def fail_over(night: Night, mode: Mode = Mode.PLANNED, **given: Any) -> None:
-    call = a_call(**given)
-    (DisasterFailover(call, night) if mode is Mode.DISASTER else Failover(call, night, mode)).run()
+    call = a_call(mode=mode, **given)
+    (DisasterFailover(call, night) if mode is Mode.DISASTER else Failover(call, night)).run()
 
 
 def fail_over_fenced(night: Night, **given: Any) -> None:

@@ -275,7 +275,7 @@ def test_the_readme_shows_a_disaster_failover_as_it_is_printed(
     target.hold(REMOTE.topic, [(0, "")])
     night = a_night(a_resolved_flow(), Cluster(), target, {})
     night = replace(
-        night, stack=OpenStack(replace(night.settings, stack="prod-us-west-2")), members={"checkout-web": 0}
+        night, stack=OpenStack(replace(night.stack.settings, stack="prod-us-west-2")), members={"checkout-web": 0}
     )
     dry_run = " ".join(shown("does not answer: Connection refused").split())
     committed = " ".join(shown("✓ 1 position committed on uswest\n").split())

@@ -266,7 +266,7 @@ def test_a_fence_that_would_also_affect_replication_is_refused(replications: dic
     night = a_night_of(flow)
     night.acls.after_change = pytest.fail
     with pytest.raises(RefusedError, match=said):
-        fail_over_fenced(replace(night, stack=OpenStack(replace(night.settings, topology=topology))))
+        fail_over_fenced(replace(night, stack=OpenStack(replace(night.stack.settings, topology=topology))))
 
 
 @pytest.mark.parametrize(

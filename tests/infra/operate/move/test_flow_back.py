@@ -19,7 +19,8 @@ from components.kafka.acls import AclEntry
 from components.kafka.positions import TopicPartition
 from components.topology.parsing import parse_topology
 from infra.kubernetes.api import Object, Reference
-from infra.operate.move.flow_back import fail_back, offsets_reader
+from infra.operate.move.flow_back import fail_back
+from infra.operate.offsets.reader import OffsetsReader
 from tests.builders import a_topology
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.move.night import KilledError, Night, Operator, a_call, a_night, fail_over
@@ -86,7 +87,7 @@ class FlowBack(Night):
         return self.operator
 
     def stored(self) -> dict[TopicPartition, int | None]:
-        return {partition: offset for (_, partition), offset in offsets_reader(self).stored().items()}
+        return {partition: offset for (_, partition), offset in OffsetsReader(self).stored().items()}
 
     def groups(self) -> dict[str, int]:
         """The groups' offsets on useast."""
