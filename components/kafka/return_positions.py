@@ -31,15 +31,13 @@ AHEAD = 100_000
 class PositionBack:
     """A group at `committed` on the remote partition continues at `offset` on the original one, at the latest. `newest`
     is the offset of the record whose copy is the last one below `committed`; `unless_before` is the lowest of those
-    that were sent again after it. `never_crossed` records below `offset` have no copy, so the group did not get them on
-    the remote partition. `deleted` records that the group has not consumed are only on the remote partition, because
-    retention was faster on the other side. With `lost`, the remote partition has deleted records that the group may not
-    have read.
+    that were sent again after it. `deleted` records that the group has not consumed are only on the remote partition,
+    because retention was faster on the other side. With `lost`, the remote partition has deleted records that the group
+    may not have read.
     """
 
     committed: int
     offset: int
-    never_crossed: int = 0
     deleted: int = 0
     newest: int | None = None
     unless_before: float = math.inf
@@ -116,7 +114,7 @@ def positions_back(
             if walk.last is None:
                 before.append(at)
             else:
-                positions.append(PositionBack(at, walk.last + 1, walk.missing, newest=left.newest))
+                positions.append(PositionBack(at, walk.last + 1, newest=left.newest))
 
     for copy in remote:
         place(copy.offset)
@@ -187,16 +185,12 @@ class _Left:
 
 @dataclass
 class _OriginWalk:
-    """How far the copies were found among the origin's records.
-
-    `first` and `last` are offsets of the origin. `missing` records between them have no copy.
-    """
+    """How far the copies were found among the origin's records; `first` and `last` are offsets there."""
 
     origin: Iterator[Identified]
     remembered: int
     first: int | None = None
     last: int | None = None
-    missing: int = 0
     gaps: list[OffsetRange] = field(default_factory=list)
     _ahead: "deque[Identified]" = field(default_factory=deque)
     #: Offsets of the newest records that were found, by identity.
@@ -212,7 +206,6 @@ class _OriginWalk:
             skipped = [self._ahead.popleft() for _ in range(at)]
             record = self._ahead.popleft()
             if skipped:
-                self.missing += len(skipped)
                 self.gaps.append(OffsetRange(skipped[0].offset, skipped[-1].offset + 1))
             self.last = record.offset
             self.first = record.offset if self.first is None else self.first

@@ -55,7 +55,7 @@ def offsets(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.offsets_call import Call, change, print_list
     from infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
-    from infra.operate.move.groups import OpenFlow
+    from infra.operate.move.groups import FlowAccess
     from infra.operate.offsets.reader import OffsetsReader
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
@@ -72,7 +72,7 @@ def offsets(
         places = [place for place in chosen_places(chosen, connector or ()) if place.role == "source"]
         if not places:
             raise typer.BadParameter("only the offsets of source connectors can be set.", param_hint="--connector")
-        reader = OffsetsReader(OpenFlow(opened, chosen))
+        reader = OffsetsReader(FlowAccess(opened, chosen))
         if verb is Verb.LIST:
             print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
         else:

@@ -30,7 +30,7 @@ def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, A
 
 
 @dataclass(frozen=True)
-class ConnectorProgress:
+class ResourceProgress:
     """What the connectors of a resource do not do yet, and which of them run without a task, as reported for longer
     than the operator takes to look again.
     """
@@ -41,7 +41,7 @@ class ConnectorProgress:
 
 def connector_progress(
     live: Manifest, taskless: Collection[str], now: datetime, reconciliation_seconds: float
-) -> ConnectorProgress:
+) -> ResourceProgress:
     """Compare every connector of a resource with its wanted state. Those that are `taskless` never have a task."""
     waiting, idle = [], []
     for name, wanted, status in wanted_connectors(live):
@@ -57,7 +57,7 @@ def connector_progress(
                 waiting.append(f"{name} has no task yet")
             else:
                 idle.append(name)
-    return ConnectorProgress(tuple(waiting), tuple(idle))
+    return ResourceProgress(tuple(waiting), tuple(idle))
 
 
 def _age_seconds(live: Manifest, now: datetime) -> float:

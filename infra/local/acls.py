@@ -1,7 +1,8 @@
 """Grants ACLs to Kafka users, and repeats requests to Kafka while a broker, leader or coordinator still starts."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
@@ -56,19 +57,24 @@ def retried(call: Callable[[], T], deadline_seconds: float = DEADLINE_SECONDS) -
         raise seen[-1] from late
 
 
+def retried_all(request: Callable[[], Mapping[Any, "Future[Any]"]]) -> None:
+    """Wait for every answer to a request, which is repeated as a whole. Raises KafkaException and TimeoutError."""
+
+    def call() -> None:
+        for future in request().values():
+            future.result(REQUEST_SECONDS)
+
+    retried(call)
+
+
 def apply_acls(region: Region, acls: Iterable[Acl]) -> None:
     """Create those of the ACLs that belong to the region; existing ones stay as they are. Raises CannotRunError."""
     wanted = [binding for acl in acls if acl.cluster == region.alias for binding in bindings(acl)]
     if not wanted:
         return
     admin = AdminClient(region.client_config(ADMIN))
-
-    def create() -> None:
-        for future in admin.create_acls(wanted, request_timeout=REQUEST_SECONDS).values():
-            future.result(REQUEST_SECONDS)
-
     try:
-        retried(create)
+        retried_all(lambda: admin.create_acls(wanted, request_timeout=REQUEST_SECONDS))
     except (KafkaException, TimeoutError) as error:
         what = f"could not create the ACLs {', '.join(map(_text, wanted))}: {error}"
         why = "Kafka refused one or did not answer in time."

@@ -25,8 +25,6 @@ from infra.local.state import write_private
 from infra.machine.jdk import Jdk, class_archive
 from infra.machine.paths import PACKAGES
 
-#: Volumes that need nothing here: an empty folder, and the token, which the process gets in a kubeconfig.
-_NO_FILES = frozenset({"emptyDir"})
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 _COMMANDS = (job_pods.COMMAND, job_pods.DRIVER_COMMAND, job_pods.EXECUTOR_COMMAND)
 #: Files in which Spark's submission writes paths of the container.

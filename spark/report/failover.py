@@ -41,7 +41,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Failover:
+class FailoverCost:
     """A failover from one cluster to another, by all flows of that direction.
 
     `loses` is in seconds: the longest that a heartbeat took to arrive. `reads_again` is for consumers that just move,
@@ -73,7 +73,7 @@ class Failover:
         return tuple(dict.fromkeys(reason for _, figure in self.figures for reason in figure.why))
 
 
-def failovers(report: Report) -> tuple[Failover, ...]:
+def failovers(report: Report) -> tuple[FailoverCost, ...]:
     """Return one for each pair of clusters with a flow from one to the other, unproven ones first."""
     flows: dict[tuple[str, str], list[FlowOutcome]] = {}
     for flow in report.flows:
@@ -82,7 +82,7 @@ def failovers(report: Report) -> tuple[Failover, ...]:
     return tuple(sorted(result, key=lambda failover: not failover.why))
 
 
-def failover_of(flow: FlowOutcome) -> Failover:
+def failover_of(flow: FlowOutcome) -> FailoverCost:
     """Return a failover by this flow alone."""
     return _failover(flow.source, flow.target, (flow,))
 
@@ -116,10 +116,10 @@ def _re_reads(again: Figure, *, exact: bool) -> str:
     return f"re-reads at most {again}"
 
 
-def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> Failover:
+def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> FailoverCost:
     loses = [_loses(flow) for flow in flows]
     longest = max((loss.number for loss in loses if loss.number is not None), default=0.0)
-    return Failover(
+    return FailoverCost(
         source,
         target,
         Figure(None, why=_why(loses)) if _why(loses) else Figure(longest, " s"),

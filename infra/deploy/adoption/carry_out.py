@@ -28,7 +28,7 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import ConnectorChange as StateChange
 from infra.operate.connectors.changes import StateRequest, planned, wanted_state
 from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 from infra.operate.offsets.change import Run, disarm, wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.environment import stack_environment
@@ -114,7 +114,7 @@ class MoveRun:
         results = []
         with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
-                readers = {flow.name: OffsetsReader(OpenFlow(stack, stack.flow(flow.name))) for flow in move.flows}
+                readers = {flow.name: OffsetsReader(FlowAccess(stack, stack.flow(flow.name))) for flow in move.flows}
                 self._wait_created(api, move)
                 self._wait_stored(api, move, readers)
                 self._require_no_step_back(move, readers)

@@ -128,36 +128,32 @@ def refusals_of(
     """Yield everything that prevents the adoption of what was seen. Those of `mirrors` do not: they stop
     before the stack copies their topics.
     """
-    yield from _not_possible(facts)
+    yield from map(AdoptionRefusal, _not_possible(facts))
     yield from _copied_elsewhere(facts, mirrors)
     unmanaged = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
-    yield from _of_objects(facts)
+    yield from map(AdoptionRefusal, _of_objects(facts))
     yield from managed_elsewhere([*unmanaged, *(other for other in facts.others if reference(other) in mirrors)])
     yield from not_agreed(effects)
     yield from map(_replaced, replaced)
 
 
-def _not_possible(facts: AdoptionFacts) -> Iterator[AdoptionRefusal]:
+def _not_possible(facts: AdoptionFacts) -> Iterator[Problem]:
     where = f"stack {facts.stack}"
     for version, kind in sorted(facts.not_served):
-        yield AdoptionRefusal(
-            Problem(
-                where,
-                "kind-not-served",
-                f"the cluster does not serve {kind} in {version}",
-                "The objects there may have another version, and the stack could neither adopt nor create them.",
-                "set `strimzi` in the topology to the version of the operator that runs there.",
-            )
+        yield Problem(
+            where,
+            "kind-not-served",
+            f"the cluster does not serve {kind} in {version}",
+            "The objects there may have another version, and the stack could neither adopt nor create them.",
+            "set `strimzi` in the topology to the version of the operator that runs there.",
         )
     for name in sorted(facts.without_namespace):
-        yield AdoptionRefusal(
-            Problem(
-                where,
-                "namespace-missing",
-                f"there is no namespace `{name}`",
-                "The topology says that it exists, but nothing can be created in it.",
-                f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`.",
-            )
+        yield Problem(
+            where,
+            "namespace-missing",
+            f"there is no namespace `{name}`",
+            "The topology says that it exists, but nothing can be created in it.",
+            f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`.",
         )
 
 
@@ -233,52 +229,43 @@ def _addresses(config: Mapping[str, str]) -> tuple[str, str] | None:
     return (source, target) if source is not None and target is not None else None
 
 
-def _of_objects(facts: AdoptionFacts) -> Iterator[AdoptionRefusal]:
+def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
     for _, _, declared, live in facts.objects():
         if live is None or identity(declared) in facts.known:
             continue
         where, metadata = str(reference(live)), live["metadata"]
         if live["kind"] == "Secret":
-            yield AdoptionRefusal(
-                Problem(
-                    where,
-                    "secret-exists",
-                    "the stack creates a Secret of this name, but somebody else has already created it",
-                    "Its values are not compared, and different values would break the login of what runs.",
-                    "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
-                )
+            yield Problem(
+                where,
+                "secret-exists",
+                "the stack creates a Secret of this name, but somebody else has already created it",
+                "Its values are not compared, and different values would break the login of what runs.",
+                "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
             )
         if metadata.get("deletionTimestamp"):
-            yield AdoptionRefusal(
-                Problem(
-                    where,
-                    "being-deleted",
-                    f"it was marked for deletion at {metadata['deletionTimestamp']}",
-                    "Nothing can stop a deletion that has begun.",
-                    "wait until it no longer exists, and run the command again, which then creates it.",
-                )
+            yield Problem(
+                where,
+                "being-deleted",
+                f"it was marked for deletion at {metadata['deletionTimestamp']}",
+                "Nothing can stop a deletion that has begun.",
+                "wait until it no longer exists, and run the command again, which then creates it.",
             )
         for owner in metadata.get("ownerReferences") or []:
-            yield AdoptionRefusal(
-                Problem(
-                    where,
-                    "owned-by-object",
-                    f"it belongs to {owner.get('kind')} {owner.get('name')}",
-                    "The creator of that object writes this one again, and it is deleted together with its owner.",
-                    "adopt or replace the owner instead, or remove `metadata.ownerReferences`.",
-                )
+            yield Problem(
+                where,
+                "owned-by-object",
+                f"it belongs to {owner.get('kind')} {owner.get('name')}",
+                "The creator of that object writes this one again, and it is deleted together with its owner.",
+                "adopt or replace the owner instead, or remove `metadata.ownerReferences`.",
             )
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
-            yield AdoptionRefusal(
-                Problem(
-                    where,
-                    "reconciliation-held",
-                    f"the annotation `{PAUSE}` keeps the operator from reconciling it",
-                    "Adoption removes the annotation, and the operator would then apply every change that was held "
-                    "back.",
-                    "find out why it is there, and remove it first: `kubectl annotate "
-                    f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
-                )
+            yield Problem(
+                where,
+                "reconciliation-held",
+                f"the annotation `{PAUSE}` keeps the operator from reconciling it",
+                "Adoption removes the annotation, and the operator would then apply every change that was held back.",
+                "find out why it is there, and remove it first: `kubectl annotate "
+                f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
             )
 
 

@@ -107,7 +107,7 @@ class UsedTopics:
 
 
 @dataclass(frozen=True)
-class Look:
+class LastLook:
     """The resource of a connector that was looked at; `due` is the time of the next look on the monotonic clock."""
 
     resource: tuple[object, ...]
@@ -127,7 +127,7 @@ class ConnectorReconciler:
     interval_seconds: float = 0.0
     _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
     _topics: dict[tuple[str, str, str], UsedTopics] = field(default_factory=dict)
-    _looks: dict[tuple[str, str, str], Look] = field(default_factory=dict)
+    _looks: dict[tuple[str, str, str], LastLook] = field(default_factory=dict)
 
     def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
         """Do one round over all KafkaConnectors of one cluster, and write their statuses."""
@@ -158,7 +158,7 @@ class ConnectorReconciler:
             outcome = self._outcome(rest, connector, running.get(connector.name))
             if outcome is not None:
                 outcomes[connector.name] = outcome
-                self._looks[connector.key] = Look(_content(connector), time.monotonic() + self.interval_seconds)
+                self._looks[connector.key] = LastLook(_content(connector), time.monotonic() + self.interval_seconds)
         return outcomes
 
     def _is_due(self, connector: ConnectorResource) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from components.kafka.connections import LOGIN_MODULES
 from infra.kubernetes.api import Object
 from infra.local.operator import resources
-from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ClusterAccess, ConnectorResource, ConnectResource
+from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ClusterConnection, ConnectorResource, ConnectResource
 from infra.local.operator.worker_properties import REPORTER, credentials, security_protocol, trust, uses_reporter
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
@@ -41,7 +41,7 @@ class Version:
     """
 
     worker_config: Mapping[str, str]
-    security: Callable[[Object, ClusterAccess], Iterator[tuple[str, str]]]
+    security: Callable[[Object, ClusterConnection], Iterator[tuple[str, str]]]
     connectors: Mapping[str, str]
     exclusions: Mapping[str, tuple[str, ...]]
     rack: str
@@ -116,12 +116,12 @@ def _check(spec: Object) -> None:
         raise InvalidResourceError("; ".join(dict.fromkeys(faults)))
 
 
-def _v1_security(metadata: Object, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+def _v1_security(metadata: Object, access: ClusterConnection) -> Iterator[tuple[str, str]]:
     yield from trust(metadata["namespace"], metadata["name"], access)
     yield from credentials(metadata["namespace"], access.authentication)
 
 
-def _v1beta2_security(_: Object, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+def _v1beta2_security(_: Object, access: ClusterConnection) -> Iterator[tuple[str, str]]:
     alias = access.alias
     if access.tls:
         yield from _store(alias, "truststore")

@@ -55,7 +55,7 @@ Authentication = PasswordLogin | CertificateLogin | CustomLogin | UnsupportedLog
 
 
 @dataclass(frozen=True)
-class ClusterAccess:
+class ClusterConnection:
     """How the workers, or the connectors of a KafkaMirrorMaker2, reach one cluster.
 
     `trust_key` is the key of the cluster's trusted certificates in the Secret that the operator copies them into. `tls`
@@ -72,14 +72,14 @@ class ClusterAccess:
         return self.trust_key.removesuffix(TRUST_KEY).removesuffix("-")
 
 
-def cluster_access(spec: Object) -> ClusterAccess:
+def cluster_access(spec: Object) -> ClusterConnection:
     """Return how a KafkaConnect, or a cluster of a KafkaMirrorMaker2, which has an alias, is reached."""
     trust_key = f"{spec['alias']}-{TRUST_KEY}" if "alias" in spec else TRUST_KEY
     trusted = tuple(
         SecretEntry(certificate["secretName"], certificate.get("certificate") or certificate["pattern"])
         for certificate in spec.get("tls", {}).get("trustedCertificates") or []
     )
-    return ClusterAccess(trust_key, trusted if "tls" in spec else None, _authentication(spec))
+    return ClusterConnection(trust_key, trusted if "tls" in spec else None, _authentication(spec))
 
 
 def _authentication(spec: Object) -> Authentication | None:
@@ -160,7 +160,7 @@ class ConnectResource:
     replicas: int
     bootstrap_servers: str
     group: Mapping[str, str]
-    own_cluster: ClusterAccess
+    own_cluster: ClusterConnection
     config: Mapping[str, Any]
     jvm_options: Mapping[str, Any]
     resources: Mapping[str, Any]
@@ -169,7 +169,7 @@ class ConnectResource:
     ignored_fields: tuple[str, ...]
     status: Object
     component: Component = KAFKA_CONNECT
-    clusters: tuple[ClusterAccess, ...] = ()
+    clusters: tuple[ClusterConnection, ...] = ()
     has_values_in_files: bool = False
     version: str | None = None
     image: str | None = None
@@ -186,7 +186,7 @@ class ConnectResource:
         return self.namespace, self.component_name
 
     @property
-    def access(self) -> tuple[ClusterAccess, ...]:
+    def access(self) -> tuple[ClusterConnection, ...]:
         """Return how the workers, and then the connectors, reach their clusters."""
         return (self.own_cluster, *self.clusters)
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 from components.kafka.connections import LOGIN_MODULES
 from infra.local.operator import resources
 from infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
-from infra.local.operator.resources import ClusterAccess, ConnectResource, SecretEntry
+from infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
 from infra.local.operator.worker_properties import (
     as_properties_file,
     credential_entries,
@@ -159,7 +159,7 @@ class WorkerFiles:
             files[CONNECTOR_FILE] = as_properties_file(dict(self._connector_passwords())).encode()
         return files
 
-    def _stores(self, access: ClusterAccess) -> dict[str, str]:
+    def _stores(self, access: ClusterConnection) -> dict[str, str]:
         properties: dict[str, str] = {}
         stores = ["truststore"] if access.tls else []
         if isinstance(access.authentication, resources.CertificateLogin):
@@ -169,7 +169,7 @@ class WorkerFiles:
             properties |= for_every_client(place) | {f"ssl.{store}.type": "PKCS12"}
         return properties
 
-    def _sasl(self, access: ClusterAccess) -> dict[str, str]:
+    def _sasl(self, access: ClusterConnection) -> dict[str, str]:
         match access.authentication:
             case resources.PasswordLogin(mechanism, username, password):
                 value = self._text(password)

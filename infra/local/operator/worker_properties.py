@@ -12,7 +12,7 @@ from typing import Any
 from components.kafka.connections import LOGIN_MODULES
 from infra.kubernetes.api import Object
 from infra.local.operator import resources
-from infra.local.operator.resources import ClusterAccess, ConnectResource, SecretEntry
+from infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
 from infra.machine import versions
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
@@ -206,7 +206,7 @@ def _is_forbidden(key: str) -> bool:
     return key not in _ALLOWED_KEYS and (key in resources.GROUP or key.startswith(_FORBIDDEN_PREFIXES))
 
 
-def trust(namespace: str, name: str, access: ClusterAccess) -> Iterator[tuple[str, str]]:
+def trust(namespace: str, name: str, access: ClusterConnection) -> Iterator[tuple[str, str]]:
     """Yield the client properties with which the resource of this name trusts a cluster."""
     if access.tls:
         where = SecretEntry(trust_secret_name(name), access.trust_key)
@@ -229,7 +229,7 @@ def credentials(namespace: str, authentication: resources.Authentication | None)
             yield from ((key, text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
 
 
-def security_protocol(access: ClusterAccess) -> str:
+def security_protocol(access: ClusterConnection) -> str:
     match access.authentication:
         case resources.PasswordLogin() | resources.CustomLogin(sasl=True):
             return "SASL_PLAINTEXT" if access.tls is None else "SASL_SSL"

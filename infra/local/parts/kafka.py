@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 from components.contract.problems import CannotRunError
 from components.kafka.connections import LOGIN_MODULES
 from infra.local import paths
-from infra.local.acls import REQUEST_SECONDS, apply_acls, retried, standing_acls
+from infra.local.acls import REQUEST_SECONDS, apply_acls, retried_all, standing_acls
 from infra.local.certificates import Authority
 from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
 from infra.local.parts.part import Launch, StackFacts, StackServer, java_command, plain_environment
@@ -171,13 +171,8 @@ def _configure(region: Region) -> None:
         UserScramCredentialUpsertion(user.name, mechanism, user.password.encode()) for user in region.users.values()
     ]
     admin = AdminClient(region.client_config(ADMIN))
-
-    def alter() -> None:
-        for future in admin.alter_user_scram_credentials(wanted, request_timeout=REQUEST_SECONDS).values():
-            future.result(REQUEST_SECONDS)
-
     try:
-        retried(alter)
+        retried_all(lambda: admin.alter_user_scram_credentials(wanted, request_timeout=REQUEST_SECONDS))
     except (KafkaException, TimeoutError) as error:
         what = f"the SCRAM credentials of its users were not accepted: {error}"
         why = "Without them no client can log in."

@@ -17,7 +17,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import place_after_loss
 from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
 from infra.operate.move.failover_plan import next_steps, verdict_precondition
-from infra.operate.move.groups import FAILOVER, OpenFlow
+from infra.operate.move.groups import FAILOVER, FlowAccess
 from infra.operate.move.run import Operation
 from infra.operate.partition_logs import Say
 from infra.operate.status.facts import NoAnswer, VerdictFacts
@@ -350,7 +350,7 @@ def _new_positions(flow: FlowParameters, facts: DisasterFacts, group: Group) -> 
             yield NewPosition(group.name, partition, at.upstream, remote, start, again, "at most", at.metadata)
 
 
-def look_at_target(opened: OpenFlow, names: Sequence[str]) -> DisasterFacts:
+def look_at_target(opened: FlowAccess, names: Sequence[str]) -> DisasterFacts:
     """Look at what remains when the source is lost."""
     parameters = opened.parameters
     silent = why_silent(parameters, opened.reader(parameters.source))

@@ -15,7 +15,7 @@ from components.render.acls import flows_without_addresses
 from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, streams_groups, unproven
 from infra.operate.move.failover_plan import LeftAloneError, groups_precondition, new_positions, refuse_running
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
-from infra.operate.move.groups import FAILBACK, OpenFlow, expect_unchanged, read_groups
+from infra.operate.move.groups import FAILBACK, FlowAccess, expect_unchanged, read_groups
 from infra.operate.move.positions import LEADS
 from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import POINT_OF_NO_RETURN, Operation
@@ -157,7 +157,7 @@ def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
         raise RefusedError("failback-unsuited", what, where, why, way)
 
 
-def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts:
+def look_back(opened: FlowAccess, names: Sequence[str], say: Say) -> FailbackFacts:
     """Look at everything. Raises NoAnswerError, and CannotRunError for a group that never consumed on the target."""
     flow = opened.parameters
     readers = opened.readers()
@@ -188,7 +188,7 @@ def look_back(opened: OpenFlow, names: Sequence[str], say: Say) -> FailbackFacts
     return FailbackFacts(groups, positions, own_records, alone, unknown)
 
 
-def reverse_flows(opened: OpenFlow) -> list[str]:
+def reverse_flows(opened: FlowAccess) -> list[str]:
     """Return the names of the stack's flows from the target to the source."""
     ends = (opened.flow.settings.target, opened.flow.settings.source)
     flows = flows_without_addresses(opened.stack.settings.topology, None)

@@ -26,7 +26,7 @@ from infra.operate.connectors.changes import (
 from infra.operate.connectors.operator import carry_out, read_live
 from infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
 from infra.operate.move.failover_plan import next_steps, only_waits, plan
-from infra.operate.move.groups import FAILOVER, OpenFlow, Readers, changed_meanwhile, expect_unchanged, read_groups
+from infra.operate.move.groups import FAILOVER, FlowAccess, Readers, changed_meanwhile, expect_unchanged, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
 from infra.operate.partition_logs import Say
@@ -147,7 +147,7 @@ class Failover(Operation[GroupPlan]):
 
 
 def look(
-    opened: OpenFlow,
+    opened: FlowAccess,
     names: Sequence[str],
     watch_seconds: float,
     say: Say,

@@ -36,7 +36,7 @@ from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
 from infra.operate.move.facts import GroupPlan, Precondition
 from infra.operate.move.failover import Failover
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 from infra.operate.move.run import MoveCall
 from infra.operate.partition_logs import Say
 
@@ -116,24 +116,24 @@ def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPar
 _QUIET_SECONDS, _UNDERWAY_SECONDS = 2.0, 10.0
 
 
-def owner_of(opened: OpenFlow) -> str:
+def owner_of(opened: FlowAccess) -> str:
     """Return the owner that the marks of a flow's fence name."""
     return f"{opened.stack.name}/{opened.flow.name}"
 
 
-def lift_call(opened: OpenFlow) -> str:
+def lift_call(opened: FlowAccess) -> str:
     """Return the command that only lifts the fence of a flow."""
     return f"`replicate failover {opened.stack.name} {opened.flow.name} --lift-fence`"
 
 
-def fenced_topics(opened: OpenFlow) -> list[str]:
+def fenced_topics(opened: FlowAccess) -> list[str]:
     """Return the flow's topics on the source. Raises RefusedError if writes to them must not be denied."""
     topics = opened.parameters.replicated(opened.reader(opened.parameters.source).topics())
     refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.stack.settings.topology))
     return topics
 
 
-def fence_facts(opened: OpenFlow, topics: Sequence[str]) -> Precondition:
+def fence_facts(opened: FlowAccess, topics: Sequence[str]) -> Precondition:
     """Say whether the topics can be fenced. Raises NoAnswerError."""
     principal = kafka_principal(opened.flow.source) or ""
     return fence_precondition(
@@ -145,7 +145,7 @@ def fence_facts(opened: OpenFlow, topics: Sequence[str]) -> Precondition:
 class Fence:
     """An active fence. Nothing may be written after `since`; `before` is where the source's logs ended."""
 
-    opened: OpenFlow
+    opened: FlowAccess
     since: datetime
     before: Mapping[TopicPartition, OffsetRange]
     kept: bool = False
@@ -201,7 +201,7 @@ class Fence:
 
 
 @contextmanager
-def fenced(opened: OpenFlow, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
+def fenced(opened: FlowAccess, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
     """Deny writes to the topics while the body runs. Afterwards they stay denied only if the fence is `kept`; otherwise
     it is lifted, whatever happens.
     """
@@ -219,7 +219,7 @@ def fenced(opened: OpenFlow, topics: Sequence[str], tell: Say) -> Iterator[Fence
             _take_back(opened, acls, owner, tell)
 
 
-def _take_back(opened: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None:
+def _take_back(opened: FlowAccess, acls: TopicAcls, owner: str, tell: Say) -> None:
     try:
         topics = lift(acls, owner)
     except (CannotRunError, NoAnswerError) as error:
@@ -231,7 +231,7 @@ def _take_back(opened: OpenFlow, acls: TopicAcls, owner: str, tell: Say) -> None
         tell(f"the fence was removed: writes to {named(topics)} on {acls.alias} are allowed again")
 
 
-def fenced_by_flow(opened: OpenFlow) -> list[str]:
+def fenced_by_flow(opened: FlowAccess) -> list[str]:
     """Return the topics on the source that this flow's fence denies.
 
     Raises NoAnswerError, and CannotRunError if the login may not change ACLs.
@@ -246,19 +246,19 @@ def fenced_by_flow(opened: OpenFlow) -> list[str]:
     return marked_topics(owner_of(opened), access.entries)
 
 
-def visible_fence(opened: OpenFlow) -> list[str] | None:
+def visible_fence(opened: FlowAccess) -> list[str] | None:
     """Return the topics on the source that this flow's fence denies; None if this login cannot see them."""
     entries = _entries(opened, "source")
     return None if entries is None else marked_topics(owner_of(opened), entries)
 
 
-def owners_on(opened: OpenFlow, side: Side, topics: Collection[str]) -> list[str] | None:
+def owners_on(opened: FlowAccess, side: Side, topics: Collection[str]) -> list[str] | None:
     """Return all owners of fences on these topics on one side; None if this login cannot see them."""
     entries = _entries(opened, side)
     return None if entries is None else owners(topics, entries)
 
 
-def _entries(opened: OpenFlow, side: Side) -> tuple[AclEntry, ...] | None:
+def _entries(opened: FlowAccess, side: Side) -> tuple[AclEntry, ...] | None:
     try:
         access = opened.topic_acls(side).access()
     except CannotRunError:
@@ -322,7 +322,7 @@ class FencedFailover(Failover):
         return {"fenced": list(self.topics) if self.fence is not None and self.fence.kept else []}
 
 
-def lift_only(call: MoveCall, opened: OpenFlow) -> None:
+def lift_only(call: MoveCall, opened: FlowAccess) -> None:
     """Allow the writes that the flow's fence denies, and do nothing else."""
     source, topics = opened.parameters.source.alias, fenced_by_flow(opened)
     if not topics:

@@ -21,7 +21,7 @@ from infra.operate.connectors.operator import disown, read_live
 from infra.operate.move.facts import CheckedPlan, Precondition, unproven
 from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
 from infra.operate.move.fence import lift, not_seen, owners_on
-from infra.operate.move.groups import FAILBACK, OpenFlow
+from infra.operate.move.groups import FAILBACK, FlowAccess
 from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import MoveCall, Operation
 from infra.operate.move.source_only import SourceOnly, source_only
@@ -148,7 +148,7 @@ def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Prec
 _LASTS = (100_000, None)
 
 
-def look_at_return(opened: OpenFlow, say: Say) -> FlowBackFacts:
+def look_at_return(opened: FlowAccess, say: Say) -> FlowBackFacts:
     """Compare both clusters in every partition of the flow. Raises NoAnswerError and CannotRunError."""
     flow = opened.parameters
     new, old = opened.reader(flow.source), opened.reader(flow.target)
@@ -193,7 +193,7 @@ def _by_last(new: PartitionLog, old: PartitionLog, last: int) -> FlowBackStart |
     return start if start.oldest_ms is None or start.oldest_ms > newest_ms else None
 
 
-def not_stopped(opened: OpenFlow, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
+def not_stopped(opened: FlowAccess, places: Sequence[ConnectorPlace]) -> tuple[str, ...]:
     """Return the connectors that are not stopped. Raises CannotRunError for one that is not deployed."""
     with opened.kubernetes() as api:
         live = read_live(api, places)
@@ -201,7 +201,7 @@ def not_stopped(opened: OpenFlow, places: Sequence[ConnectorPlace]) -> tuple[str
     return tuple(name for name, state in states.items() if state != "STOPPED")
 
 
-def set_beginning(opened: OpenFlow, call: MoveCall, changes: Sequence[OffsetChange], say: Say) -> None:
+def set_beginning(opened: FlowAccess, call: MoveCall, changes: Sequence[OffsetChange], say: Say) -> None:
     """Set the offsets of the stopped source connectors, and read them back; without changes, only remove leftovers.
 
     Raises CannotRunError.
@@ -265,7 +265,7 @@ class FlowBack(Operation[FlowBackPlan]):
         return {"sourceOnly": [records.document() for records in self.facts.old_only]}
 
 
-def fail_back(call: MoveCall, opened: OpenFlow) -> None:
+def fail_back(call: MoveCall, opened: FlowAccess) -> None:
     """Move groups back, or with the policy `identity` set where the flow back begins. Raises RefusedError."""
     refuse_unsuited_back(opened.parameters, reverse_flows(opened))
     if opened.parameters.policy is Policy.IDENTITY:

@@ -50,7 +50,7 @@ FAILBACK = Direction("failback", "target", "source")
 
 
 @dataclass(frozen=True)
-class OpenFlow:
+class FlowAccess:
     """A flow, its Kubernetes cluster and its Kafka clusters."""
 
     stack: OpenStack
@@ -95,11 +95,11 @@ class OpenFlow:
 
 
 @contextmanager
-def open_flow(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[OpenFlow]:
+def open_flow(stack: OpenStack, name: str, otherwise: str = "") -> Iterator[FlowAccess]:
     """Open a flow. Inside, a NoAnswerError becomes a CannotRunError, whose remedy ends with `otherwise`."""
     flow = stack.flow(name)
     try:
-        yield OpenFlow(stack, flow)
+        yield FlowAccess(stack, flow)
     except NoAnswerError as error:
         why = "Positions are computed from what the clusters say now."
         check = f"`replicate status {stack.name}` shows what answers"
@@ -168,7 +168,7 @@ def _without_commit(flow: FlowParameters, direction: Direction, name: str, known
 
 
 def expect_unchanged(
-    opened: OpenFlow,
+    opened: FlowAccess,
     direction: Direction,
     readers: Readers,
     groups: Sequence[Group],
@@ -194,7 +194,7 @@ def expect_unchanged(
             raise changed_meanwhile(opened, f"group {group.name} runs, or has committed offsets meanwhile", "stop it")
 
 
-def changed_meanwhile(opened: OpenFlow, what: str, remedy: str) -> RefusedError:
+def changed_meanwhile(opened: FlowAccess, what: str, remedy: str) -> RefusedError:
     """Return the refusal to commit positions that were computed for an earlier state."""
     why = "The positions were computed for the earlier state. Nothing was committed."
     where = f"flow {opened.flow.name}"

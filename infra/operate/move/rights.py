@@ -9,10 +9,10 @@ from components.kafka.acls import CLUSTER_NAME, grant_options
 from components.kafka.replication_policy import Side
 from components.topology.clusters import kafka_principal
 from infra.operate.move.facts import NewPosition, Precondition
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 
 
-def commit_rights(opened: OpenFlow, side: Side, positions: Collection[NewPosition]) -> Iterator[Precondition]:
+def commit_rights(opened: FlowAccess, side: Side, positions: Collection[NewPosition]) -> Iterator[Precondition]:
     """Say whether the connectors' user may commit these positions on this side. Raises NoAnswerError."""
     if not positions:
         return
@@ -38,14 +38,14 @@ def commit_rights(opened: OpenFlow, side: Side, positions: Collection[NewPositio
         yield Precondition("rights", f"the connectors' user may commit for {number(len(groups), 'group')} on {alias}")
 
 
-def lift_rights(opened: OpenFlow, side: Side) -> Iterator[Precondition]:
+def lift_rights(opened: FlowAccess, side: Side) -> Iterator[Precondition]:
     """Report if the connectors' user may not lift the fence that it sees on this side. Raises NoAnswerError."""
     if not opened.topic_acls(side).access().may_change:
         what = f"may not lift the fence on {getattr(opened.parameters, side).alias}"
         yield _unmet(_granted(opened, side, what, "cluster", [CLUSTER_NAME], "ALTER"))
 
 
-def _granted(opened: OpenFlow, side: Side, what: str, resource: str, names: Sequence[str], operation: str) -> str:
+def _granted(opened: FlowAccess, side: Side, what: str, resource: str, names: Sequence[str], operation: str) -> str:
     """Return what the connectors' user may not do, and the command that allows it."""
     principal = kafka_principal(getattr(opened.flow, side)) or "…"
     first, *others = names

@@ -19,7 +19,7 @@ from components.clients.reader import KafkaReader
 from components.contract.problems import RefusedError
 from components.contract.wording import number
 from infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
-from infra.operate.move.groups import Direction, OpenFlow, commit_positions
+from infra.operate.move.groups import Direction, FlowAccess, commit_positions
 from infra.operate.move.rights import commit_rights
 from infra.operate.move.source_only import SourceOnly, export
 from infra.operate.partition_logs import Say
@@ -69,7 +69,7 @@ class Operation(ABC, Generic[PlanT]):
     direction: ClassVar[Direction]
     asking: ClassVar[str] = "asking Kubernetes and Kafka"
 
-    def __init__(self, call: MoveCall, opened: OpenFlow) -> None:
+    def __init__(self, call: MoveCall, opened: FlowAccess) -> None:
         self.call, self.opened, self.flow = call, opened, opened.parameters
         self.stack = opened.stack.name
 

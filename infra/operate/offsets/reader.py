@@ -14,7 +14,7 @@ from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.mirror_records import stored_offsets
 from components.kafka.positions import TopicPartition
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs
@@ -24,7 +24,7 @@ from infra.operate.status.kafka_facts import read_syncs
 class OffsetsReader:
     """The offsets of one flow's source connectors."""
 
-    opened: OpenFlow
+    opened: FlowAccess
 
     @property
     def flow(self) -> ResolvedFlow:

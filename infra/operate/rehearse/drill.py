@@ -20,7 +20,7 @@ from components.kafka.record_identity import identity, without_mark
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
 from infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
-from infra.operate.move.groups import FAILOVER, OpenFlow, commit_positions, read_groups
+from infra.operate.move.groups import FAILOVER, FlowAccess, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_record import DrillRecord, DrillStep
@@ -87,7 +87,7 @@ def drill_group(flow: str) -> str:
 class Drill:
     """One drill with `records` unread in each partition, which may take `catch_up_seconds` to reach the target."""
 
-    opened: OpenFlow
+    opened: FlowAccess
     on_source: GroupWriter
     on_target: GroupWriter
     records: int

@@ -18,7 +18,7 @@ from components.render.job_parameters import flow_parameters
 from infra.deploy.adoption.carry_out import MoveRun
 from infra.deploy.adoption.moves import MirrorMove
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
@@ -46,7 +46,7 @@ def readers(move: MirrorMove, records: dict[str, list[tuple[Any, Any]]] | NoAnsw
     parameters = flow_parameters(move.flows[0])
     target = SimpleNamespace(records=read)
     opened = SimpleNamespace(flow=move.flows[0], parameters=parameters, reader=lambda _: target)
-    return {"orders": OffsetsReader(cast(OpenFlow, opened))}
+    return {"orders": OffsetsReader(cast(FlowAccess, opened))}
 
 
 def ahead(move: MirrorMove, mirrored: int, stored: int) -> dict[str, OffsetsReader]:
@@ -103,7 +103,7 @@ def test_a_mirror_that_has_just_started_is_given_time_to_store_offsets(tmp_path:
         return (first if len(asked) == 1 else later).opened.reader(alias)
 
     opened = SimpleNamespace(flow=first.flow, parameters=first.parameters, reader=of)
-    fake = OffsetsReader(cast(OpenFlow, opened))
+    fake = OffsetsReader(cast(FlowAccess, opened))
     replace(moving, seconds=60.0)._wait_stored(api, move, {"orders": fake})
     assert len(asked) == 2
     stopped(move.live)

@@ -24,7 +24,7 @@ from infra.operate.move.disaster import DisasterFailover
 from infra.operate.move.facts import Mode
 from infra.operate.move.failover import Failover
 from infra.operate.move.fence import FencedFailover
-from infra.operate.move.groups import OpenFlow
+from infra.operate.move.groups import FlowAccess
 from infra.operate.move.run import MoveCall
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
@@ -138,7 +138,7 @@ class Acls(TopicAcls):
 
 
 @dataclass(frozen=True)
-class Night(OpenFlow):
+class Night(FlowAccess):
     """A scene of two brokers."""
 
     source: Cluster
