@@ -19,12 +19,12 @@ from components.contract.exported_series import ExportedSeries
 from components.contract.problems import CannotRunError
 from components.contract.published_verdict import PUBLISHED
 from components.flows.resolved import ResolvedFlow
+from infra.operate.status.facts import LoginFacts
 from infra.operate.status.flow_status import (
     FlowStatus,
     GroupsStatus,
     Kind,
     LagStatus,
-    LoginStatus,
     StackStatus,
     StatusDocument,
     VerdictStatus,
@@ -120,7 +120,7 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         yield from _of_login(login)
 
 
-def _of_login(login: LoginStatus) -> Iterator[Sample]:
+def _of_login(login: LoginFacts) -> Iterator[Sample]:
     if login.accepted is not None:
         yield series.LOGIN_REFUSED, (login.cluster,), not login.accepted
     for certificate in login.certificates:

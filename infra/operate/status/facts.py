@@ -120,16 +120,18 @@ class VerdictFacts:
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """The first certificate to expire in a key of a Secret (namespace and name)."""
+    """The first certificate to expire in a key of a Secret (namespace and name); `expires` is in ISO 8601."""
 
     secret: str
     key: str
-    expires: datetime
+    expires: str
 
 
 @dataclass(frozen=True)
 class LoginFacts:
-    """Whether a cluster accepts the connectors' login (None: not known), `why` not, and its certificates."""
+    """Whether a cluster accepts the connectors' login (None: not known), why not or what is unknown, and its
+    certificates.
+    """
 
     cluster: str
     accepted: bool | None

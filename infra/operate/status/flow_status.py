@@ -60,23 +60,6 @@ class LagStatus(DocumentPart):
     ends: int = 0
 
 
-class CertificateStatus(DocumentPart):
-    """A certificate of a Secret (namespace and name); `expires` is in ISO 8601."""
-
-    secret: str
-    key: str
-    expires: str
-
-
-class LoginStatus(DocumentPart):
-    """The connectors' login on one cluster. `accepted` is null if unknown; `why` explains a refusal, or a gap."""
-
-    cluster: str
-    accepted: bool | None
-    why: str = ""
-    certificates: tuple[CertificateStatus, ...] = ()
-
-
 class GroupStatus(DocumentPart):
     """`records` is an upper bound; `without_position` lists source partitions without a position on the target."""
 
@@ -116,7 +99,7 @@ class FlowStatus(DocumentPart):
     lag: LagStatus | None
     read_again: GroupsStatus | None
     verdict: VerdictStatus | None
-    logins: tuple[LoginStatus, ...] = ()
+    logins: tuple[LoginFacts, ...] = ()
     unasked: tuple[str, ...]
 
     @property
@@ -175,7 +158,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         if translates(flow) and not isinstance(facts.groups, NoAnswer)
         else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
-        logins=tuple(map(_login, facts.logins)),
+        logins=facts.logins,
         unasked=(
             *(name for name, fact in _named(facts).items() if isinstance(fact, NoAnswer)),
             *(("logins",) if any(login.accepted is not False and login.why for login in facts.logins) else ()),
@@ -213,16 +196,8 @@ def _of_logins(facts: FlowFacts) -> Reasons:
         elif login.accepted is None:
             # If a cluster accepts the login, the connectors do not need the expired certificates.
             for certificate in login.certificates:
-                if certificate.expires.timestamp() * 1000 <= facts.now_ms:
+                if datetime.fromisoformat(certificate.expires).timestamp() * 1000 <= facts.now_ms:
                     yield Kind.PROBLEM, f"the certificate {certificate.key} in Secret {certificate.secret} has expired"
-
-
-def _login(facts: LoginFacts) -> LoginStatus:
-    certificates = (
-        CertificateStatus(secret=certificate.secret, key=certificate.key, expires=certificate.expires.isoformat())
-        for certificate in facts.certificates
-    )
-    return LoginStatus(cluster=facts.cluster, accepted=facts.accepted, why=facts.why, certificates=tuple(certificates))
 
 
 def _of_connectors(facts: FlowFacts) -> Reasons:

@@ -55,7 +55,8 @@ def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFac
             chain = x509.load_pem_x509_certificates(read(reference).encode())
         except ValueError:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {key} in Secret {place} is no certificate") from None
-        facts.append(CertificateFacts(place, key, min(certificate.not_valid_after_utc for certificate in chain)))
+        first = min(certificate.not_valid_after_utc for certificate in chain)
+        facts.append(CertificateFacts(place, key, first.isoformat()))
     return tuple(facts)
 
 

@@ -9,15 +9,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from components.contract.report import Verdict
 from infra.operate.status.exporter import Newest
+from infra.operate.status.facts import CertificateFacts, LoginFacts
 from infra.operate.status.flow_status import (
-    CertificateStatus,
     ConnectorStatus,
     FlowStatus,
     GroupsStatus,
     GroupStatus,
     Kind,
     LagStatus,
-    LoginStatus,
     PartitionStatus,
     Reason,
     StackStatus,
@@ -51,9 +50,9 @@ def behind(partition: str, records: int, seconds: float) -> PartitionStatus:
     return PartitionStatus(partition=partition, records=records, seconds=seconds, position=70)
 
 
-def a_login(cluster: str = "useast", *, accepted: bool | None = True, **given: Any) -> LoginStatus:
-    certificate = CertificateStatus(secret=f"mirror-orders/{cluster}-client", key="user.crt", expires=EXPIRES)
-    return LoginStatus(**{"cluster": cluster, "accepted": accepted, "certificates": (certificate,), **given})
+def a_login(cluster: str = "useast", *, accepted: bool | None = True, **given: Any) -> LoginFacts:
+    certificate = CertificateFacts(secret=f"mirror-orders/{cluster}-client", key="user.crt", expires=EXPIRES)
+    return LoginFacts(**{"cluster": cluster, "accepted": accepted, "certificates": (certificate,), **given})
 
 
 def some_groups(*groups: GroupStatus) -> GroupsStatus:

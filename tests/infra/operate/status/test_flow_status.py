@@ -77,7 +77,7 @@ FAILED = Failure(
 PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
 ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
 NO_POSITION = "group a has no position on uswest for orders-0"
-CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", NOW - timedelta(days=1))
+CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", (NOW - timedelta(days=1)).isoformat())
 REFUSED = LoginFacts("useast", False, "Kafka cluster useast refuses the login: no", (CLIENT,))
 NOT_TRIED = LoginFacts("useast", None, "", (CLIENT,))
 EXPIRED = "the certificate user.crt in Secret mirror-orders/useast-client has expired"
@@ -157,7 +157,7 @@ def test_an_expired_certificate_in_a_bundle_is_ignored_if_the_cluster_accepts_th
 )
 def test_a_certificate_that_has_expired_or_expires_soon_has_a_line(days: float, said: str) -> None:
     end = datetime.now(UTC) + timedelta(days=days)
-    found = LoginFacts("useast", True, "", (replace(CLIENT, expires=end),))
+    found = LoginFacts("useast", True, "", (replace(CLIENT, expires=end.isoformat()),))
     lines = [line for line in printed(flow_status(FLOW, facts(logins=(found,)))).splitlines() if " login " in line]
     line = f"prod orders login      the certificate user.crt in Secret mirror-orders/useast-client {said}"
     assert lines == ([line] if said else [])

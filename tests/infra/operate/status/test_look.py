@@ -24,7 +24,7 @@ from tests.components.clients.brokers import Cluster
 SOON, LATER = (datetime(2026, month, 1, tzinfo=UTC) for month in (2, 6))
 CA: dict[str, Any] = {"tls": {"trust": {"secret": "useast-ca", "key": "ca.crt"}}}
 TLS: dict[str, Any] = {**CA, "authentication": {"type": "tls", "secret": "useast-client", "principal": "CN=mirror"}}
-FOUND = (CertificateFacts("mirror-orders/useast-client", "user.crt", SOON),)
+FOUND = (CertificateFacts("mirror-orders/useast-client", "user.crt", SOON.isoformat()),)
 
 
 def pem(*ends: datetime) -> str:
@@ -60,8 +60,8 @@ def reading(texts: dict[str, str]) -> Callable[[CredentialReference], str]:
 def test_the_first_expiry_of_a_bundle_counts_and_the_client_key_is_not_read() -> None:
     _, login = logged_in(**TLS)
     assert certificates(login, reading({"ca.crt": pem(LATER, SOON), "user.crt": pem(LATER)})) == (
-        CertificateFacts("mirror-orders/useast-ca", "ca.crt", SOON),
-        CertificateFacts("mirror-orders/useast-client", "user.crt", LATER),
+        CertificateFacts("mirror-orders/useast-ca", "ca.crt", SOON.isoformat()),
+        CertificateFacts("mirror-orders/useast-client", "user.crt", LATER.isoformat()),
     )
 
 
