@@ -1,7 +1,7 @@
 """One effect of a change on replication, its severity, and functions for the wording of effects."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from components.contract.wording import named, number
@@ -30,13 +30,15 @@ class Impact(StrEnum):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change does to one flow, in Kafka's terms; `where` is a path in the topology file or of the flow."""
+    """What a change does to one flow, in Kafka's terms; `where` is a path in the topology file or of the flow, and
+    `place` its file and line, if they are known."""
 
     severity: Impact
     code: str
     flow: str
     where: str
     what: str
+    place: str = field(default="", kw_only=True, compare=False)
 
 
 def gravest(severities: Iterable[Impact]) -> Impact:

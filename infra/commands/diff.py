@@ -13,9 +13,9 @@ from infra.commands.completion import complete_stack
 from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
 from infra.review.bases import open_base
+from infra.review.comment import as_markdown as markdown_document
 from infra.review.comparison import Comparison, compare_stacks
 from infra.review.reports import as_json as json_document
-from infra.review.reports import as_markdown as markdown_document
 from infra.review.reports import print_comparisons
 
 #: Compare with the cluster instead of files. A folder or branch of that name is ./cluster or refs/heads/cluster.

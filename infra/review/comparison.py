@@ -8,7 +8,7 @@ from typing import Any
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeploymentState
 from components.changes.effect import Effect, Impact, gravest
-from components.contract.problems import CannotRunError, Problem, Severity
+from components.contract.problems import CannotRunError, Place, Problem, Severity
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
@@ -16,7 +16,8 @@ from infra.review.acls import needed_grants
 from infra.review.bases import Base
 from infra.review.object_changes import Identity, ObjectChange, identity, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
-from infra.stack.settings import stack_file, stack_names
+from infra.stack.settings import PROJECT, readable_config, stack_file, stack_names, topology_file
+from infra.stack.yaml_files import places_of
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
     earlier = earlier_snapshot(stack, base)
     if stack_file(stack, stacks).is_file() or not earlier.names:
         current = current_snapshot(stack, stacks, like_rendered=base.rendered)
-        return compare(stack, base.label, earlier, current)
+        comparison = compare(stack, base.label, earlier, current)
+        return replace(comparison, effects=tuple(_placed(comparison.effects, stack, stacks)))
     comparison = compare(stack, base.label, earlier, Snapshot())
     what = (
         f"the stack file was removed, which leaves everything running: only `replicate destroy {stack}` removes the "
@@ -183,6 +185,20 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
     )
     removed = Effect(Impact.DATA, "stack-removed", "", f"stacks/Pulumi.{stack}.yaml", what)
     return replace(comparison, effects=(removed, *comparison.effects))
+
+
+def _placed(effects: Sequence[Effect], stack: str, stacks: Path) -> Iterator[Effect]:
+    """Yield effects with the file and line of their keys as they are now, or of the nearest keys above them."""
+    own = stack_file(stack, stacks)
+    topology = topology_file(str((readable_config(own) or {}).get(f"{PROJECT}:topology")), stacks)
+    wheres = {effect.where for effect in effects}
+    places: dict[str, Place] = {}
+    for file, prefix, begins in ((topology, "", "replications."), (own, "config.", ("kubernetes:", f"{PROJECT}:"))):
+        keys = [where for where in wheres if where.startswith(begins)]
+        places |= zip(keys, places_of([f"{prefix}{key}" for key in keys], file), strict=False)
+    for effect in effects:
+        place = places.get(effect.where)
+        yield replace(effect, place=f"{place.file}:{place.line}") if place else effect
 
 
 def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Comparison:

@@ -6,23 +6,25 @@ workflow needs.
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from components.changes.effect import gravest
+from components.changes.effect import Impact, gravest
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
-from infra.deploy.promotion.rule.plan import plan_problems
+from components.contract.wording import named, number
+from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
 from infra.review.bases import Base
+from infra.review.comment import TITLE, Fold, Step, Who, markdown, stack_names
 from infra.review.comparison import Comparison, Mistake, compare_stacks
 from infra.review.render import rendered_files, write_files
-from infra.review.reports import as_comment
 from infra.review.snapshots import UnreadableBaseError
 from infra.stack.environment import stack_environment
 from infra.stack.settings import read_settings, stack_file
 from infra.stack.stack_checks import problems_of_stack
 
-_LONGEST_HEAD = 5_000
+#: Mistakes that a comment shows at most.
+_MOST = 10
 _RESULT = "review.json"
 
 
@@ -58,7 +60,7 @@ def _problem(error: CannotRunError, what: str, severity: Severity) -> Problem:
 def write_review(comparisons: Sequence[Comparison], stacks: Path, out: Path) -> bool:
     """Write a review to a folder, replacing an earlier one; return whether it has no error."""
     require_own_folder(out)
-    plan = [problem for problems in plan_problems(stacks).values() for problem in problems]
+    problems = [problem for problems in plan_problems(stacks).values() for problem in problems]
     rendered = out / "rendered"
     if rendered.is_dir():
         shutil.rmtree(rendered)
@@ -73,11 +75,11 @@ def write_review(comparisons: Sequence[Comparison], stacks: Path, out: Path) -> 
     settings = {stack: known for stack, known in settings.items() if not stack_environment(known).on_this_machine}
     for stack, known in settings.items():
         write_files(rendered_files(known, known.values), rendered / stack)
-    names = [comparison.stack for comparison in comparisons]
-    write_result(out, comment_text(comparisons, plan), names, list(settings))
-    return not any(Mistake(problem).is_error for problem in plan) and not any(
-        comparison.has_errors for comparison in comparisons
-    )
+    deployed = [one.stack for one in comparisons if one.stack in settings and (one.objects or not one.known)]
+    plan_fails = any(Mistake(problem).is_error for problem in problems)
+    comment = comment_text(comparisons, problems, deployed, None if plan_fails else read_plan(stacks))
+    write_result(out, comment, [comparison.stack for comparison in comparisons], list(settings))
+    return not plan_fails and not any(comparison.has_errors for comparison in comparisons)
 
 
 def write_result(out: Path, comment: str, stacks: Sequence[str], deployable: Sequence[str]) -> None:
@@ -96,26 +98,64 @@ def require_own_folder(out: Path) -> None:
         raise CannotRunError("folder-not-empty", what, str(out), why, "name an empty or new folder with `--out`.")
 
 
-def comment_text(comparisons: Sequence[Comparison], plan: Sequence[Problem] = ()) -> str:
-    """Return Markdown for a pull request: the most severe effect, then mistakes, then each stack."""
-    known = [comparison for comparison in comparisons if comparison.known]
-    return as_comment(_head(comparisons, known, plan), known, _LONGEST_HEAD, "`replicate check` prints all of it")
+def comment_text(
+    comparisons: Sequence[Comparison],
+    of_plan: Sequence[Problem] = (),
+    deployed: Sequence[str] = (),
+    plan: PromotionPlan | None = None,
+) -> str:
+    """Return Markdown for a pull request; `deployed` are the stacks to be deployed, in the order of `plan`."""
+    problems = [(comparison.stack, mistake) for comparison in comparisons for mistake in comparison.mistakes]
+    problems += [(FILE_NAME, Mistake(problem)) for problem in of_plan]
+    unknown = {comparison.stack for comparison in comparisons if not comparison.known}
+    errors = _mistakes(problem for problem in problems if problem[1].is_error)
+    shown = (
+        *errors[:_MOST],
+        *([f"and {len(errors) - _MOST} more, which `replicate check` prints"] if errors[_MOST:] else []),
+    )
+    warnings = [problem for problem in problems if not problem[1].is_error]
+    doubts = _mistakes(problem for problem in warnings if problem[0] in unknown)
+    others = _mistakes(problem for problem in warnings if problem[0] not in unknown)
+    lead = [*_lead(comparisons), *(f"- {line}" for line in doubts), *([""] if doubts else [])]
+    steps = [Step(Who.AUTHOR, f"correct {number(len(errors), 'mistake')}", shown, Impact.DATA)] if errors else []
+    folds = [Fold(number(len(others), "warning"), tuple(f"- {line}" for line in others))] if others else []
+    return markdown([*TITLE, *lead], comparisons, [*steps, *_deployment(deployed, plan)], folds)
 
 
-def _head(comparisons: Sequence[Comparison], known: Sequence[Comparison], plan: Sequence[Problem]) -> Iterator[str]:
-    failed = sum(comparison.has_errors for comparison in comparisons)
-    severity = gravest(comparison.severity for comparison in known)
-    effect = f"The most severe effect: **{severity}**." if known else "Its effect is unknown."
-    if 0 < len(known) < len(comparisons):
-        effect = f"The most severe known effect: **{severity}**."
+def _mistakes(problems: Iterable[tuple[str, Mistake]]) -> tuple[str, ...]:
+    """Return a line for each mistake, with all stacks that have it."""
+    stacks: dict[str, list[str]] = {}
+    for stack, mistake in problems:
+        stacks.setdefault(" ".join(str(mistake).split()), []).append(stack)
+    return tuple(f"{stack_names(same)}: {text}" for text, same in stacks.items())
+
+
+def _lead(comparisons: Sequence[Comparison]) -> Iterator[str]:
     if not comparisons:
-        yield "It touches no stack."
-    else:
-        yield f"It touches {', '.join(f'`{comparison.stack}`' for comparison in comparisons)}. {effect}"
-    if failed:
-        yield f"**{failed} with mistakes, whose effects are unknown:**"
+        yield from ("It touches no stack.", "")
+        return
+    known = [comparison for comparison in comparisons if comparison.known]
+    effect = f"The most severe effect: **{gravest(comparison.severity for comparison in known)}**."
+    if len(known) < len(comparisons):
+        effect = effect.replace("severe effect", "severe known effect") if known else "Its effect is unknown."
+    bases = f" Compared with {named(dict.fromkeys(comparison.against for comparison in known))}." if known else ""
+    yield f"It touches {stack_names(comparison.stack for comparison in comparisons)}. {effect}{bases}"
+    if known and (unknown := [comparison.stack for comparison in comparisons if not comparison.known]):
+        yield f"What changes in {stack_names(unknown)} is unknown."
+    if unchanged := [comparison.stack for comparison in known if not comparison.objects and not comparison.effects]:
+        yield f"Nothing changes in {stack_names(unchanged)}."
     yield ""
-    for comparison in comparisons:
-        yield from (f"- `{comparison.stack}`: {' '.join(str(mistake).split())}" for mistake in comparison.mistakes)
-    yield from (f"- `promotion.yaml`: {' '.join(str(Mistake(problem)).split())}" for problem in plan)
-    yield ""
+
+
+def _deployment(deployed: Sequence[str], plan: PromotionPlan | None) -> Iterator[Step]:
+    waves = [wave.stacks for environment in plan.environments for wave in environment.waves] if plan else []
+    waves = [tuple(stack for stack in wave if stack in deployed) for wave in waves]
+    left = [stack for stack in deployed if not any(stack in wave for wave in waves)]
+    if order := "; then ".join(stack_names(wave) for wave in waves if wave):
+        yield Step(
+            Who.DEPLOYER,
+            f"deploy {order}. `replicate promote` keeps to this order; it waits until each is proven",
+        )
+    if left:
+        no_order = f"no wave of `{FILE_NAME}` says in which order"
+        yield Step(Who.DEPLOYER, f"deploy {stack_names(left)}, and run `replicate validate` for each; {no_order}")

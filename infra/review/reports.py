@@ -1,4 +1,4 @@
-"""Writes a comparison as text, markdown and JSON, in the words that these reports share."""
+"""Writes a comparison as text and JSON, in the words that all reports share."""
 
 import json
 import re
@@ -153,23 +153,39 @@ def field_lines(change: ObjectChange) -> Iterator[str]:
 def _other_config_map(field: FieldChange) -> tuple[str, str] | None:
     """Return the two ConfigMaps, if a value differs only in them."""
     sides = [value if isinstance(value, str) else "" for value in (field.before, field.after)]
-    before, after = (_CONFIG_MAP.findall(side) for side in sides)
-    same = before and after and len({_CONFIG_MAP.sub("", side) for side in sides}) == 1
-    return (before[0], after[0]) if same else None
+    same = len({_CONFIG_MAP.sub("", side) for side in sides}) == 1
+    pairs = zip(*map(_CONFIG_MAP.findall, sides), strict=True) if same else ()
+    return next(((before, after) for before, after in pairs if before != after), None)
 
 
 def field_text(field: FieldChange) -> str:
-    """Return a field with its values before and after."""
+    """Return a field with its values before and after, which never look the same."""
     if field.before is None:
         return f"{field.path}: + {value_text(field.after)}"
     if field.after is None:
         return f"{field.path}: - {value_text(field.before)}"
-    return f"{field.path}: {value_text(field.before)} → {value_text(field.after)}"
+    if field.before == field.after:
+        return f"{field.path}: changes, and is not shown"
+    sides = [_one_line(value) for value in (field.before, field.after)]
+    if sides[0] == sides[1]:
+        # A number or a boolean, and the text of it.
+        sides = [json.dumps(value, ensure_ascii=False) for value in (field.before, field.after)]
+    common = next((n for n, (one, other) in enumerate(zip(*sides, strict=False)) if one != other), min(map(len, sides)))
+    if max(map(len, sides)) > _LONGEST_VALUE and common > _LONGEST_VALUE // 2:
+        sides = [f"…{side[common - _LONGEST_VALUE // 4 :]}" for side in sides]
+    return f"{field.path}: {' → '.join(map(_clipped, sides))}"
 
 
 def value_text(value: Any) -> str:
     """Return a value on one line; only its beginning if it is long."""
-    text = value.replace("\n", "\\n") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _clipped(_one_line(value))
+
+
+def _one_line(value: Any) -> str:
+    return value.replace("\n", "\\n") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _clipped(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
@@ -214,101 +230,6 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             print_fact(console, "grant these before you deploy:", 2)
         for command in comparison.grants:
             console.print(f"      {escape(command)}", soft_wrap=True)
-
-
-#: Finds the comment of an earlier review of the same pull request.
-MARKER = "<!-- replicate review -->"
-#: The usual services allow 65,536 characters in a comment.
-LONGEST_COMMENT = 64_000
-
-
-def as_comment(
-    head: Iterable[str],
-    comparisons: Sequence[Comparison],
-    longest_head: int,
-    rest_of_head: str,
-    rest: str = "`replicate diff` prints",
-) -> str:
-    """Return a comment on a pull request; `rest_of_head` and `rest` say what shows the parts that are too long."""
-    text = "\n".join((MARKER, "## What this change does to replication", "", *head))
-    if len(text) > longest_head:
-        text = f"{text[:longest_head].rpartition(chr(10))[0]}\n\nThe rest is left out; {rest_of_head}.\n"
-    return f"{text}\n{as_markdown(comparisons, rest, LONGEST_COMMENT - len(text))}\n"
-
-
-def as_markdown(
-    comparisons: Sequence[Comparison], rest: str = "`replicate diff` prints", longest: int = LONGEST_COMMENT
-) -> str:
-    """Return each stack's effects and folded objects. If they are too long, objects go first; `rest` shows them."""
-    text = "\n".join(line for comparison in comparisons for line in (*_head(comparison), *_objects(comparison)))
-    if len(text) > longest:
-        text = "\n".join(line for comparison in comparisons for line in _head(comparison))
-        text += f"\nThere are too many objects to list here; {rest} them.\n"
-    cut = f"\n\nThe comment is too long and is cut here; {rest} the rest.\n"
-    return text if len(text) <= longest else text[: longest - len(cut)].rpartition("\n")[0] + cut
-
-
-def _head(comparison: Comparison) -> Iterator[str]:
-    against = f"`{comparison.stack}` against {comparison.against}"
-    yield f"### {against}: **{comparison.verdict}**, {summary(comparison)}"
-    yield ""
-    if comparison.not_asked:
-        yield f"{comparison.not_asked[0].upper()}{comparison.not_asked[1:]}."
-        yield ""
-    if comparison.drift:
-        yield "| drift | what | remedy |"
-        yield "| --- | --- | --- |"
-        for drift in comparison.drift:
-            cells = (f"{drift.where}{drift_origin(drift)}", f"{drift.what} ({drift.code})", drift.remedy)
-            yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
-        yield ""
-    if comparison.effects:
-        yield "| severity | flow | effect | what to do | where |"
-        yield "| --- | --- | --- | --- | --- |"
-        yield from (_row(effect) for effect in merged_effects(comparison.effects))
-        yield ""
-    if comparison.required:
-        yield "The stack needs these and does not create them:"
-        yield ""
-        yield from (f"- {line}" for line in comparison.required)
-        yield ""
-    if comparison.grants:
-        yield "Grant these before you deploy. An administrator of each Kafka cluster runs:"
-        yield ""
-        yield "```sh"
-        yield from (_code(line) for line in comparison.grants)
-        yield "```"
-        yield ""
-
-
-def _row(effect: Effect) -> str:
-    todo = WHAT_TO_DO.get(effect.code, "") if effect.severity in (Impact.DATA, Impact.RE_READ) else ""
-    cells = (effect.severity.value, effect.flow, effect.what, todo, f"{effect.where} ({effect.code})")
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
-def _objects(comparison: Comparison) -> Iterator[str]:
-    if not comparison.objects:
-        return
-    yield f"<details><summary>{summary(comparison)}</summary>"
-    yield ""
-    yield "```"
-    for change in comparison.objects:
-        yield _code(f"{change.change}: {object_title(change)}")
-        yield from (_code(f"    {line}") for line in field_lines(change))
-    yield "```"
-    yield ""
-    yield "</details>"
-    yield ""
-
-
-def _cell(text: str) -> str:
-    """Return the text of a cell of a table; a bar would end the cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _code(text: str) -> str:
-    return text.replace("```", "'''")
 
 
 VERSION = 1

@@ -11,7 +11,7 @@ from components.properties.values import value_text
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
 from components.topology.partial_topology import PartialTopology, partial_topology
-from infra.stack.yaml_files import load_yaml, place_of, placed, shown
+from infra.stack.yaml_files import load_yaml, placed, places_of, shown
 
 PROJECT = "replication"
 #: The key of a stack file that says where the validation job runs.
@@ -226,7 +226,7 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
             shown(path),
             f"Topologies are: {known}.",
             _renamed(path) or _named_alone(name, stacks) or f"correct `{PROJECT}:topology` in {shown(own)}.",
-            place=place_of(f"config.{PROJECT}:topology", own),
+            place=next(places_of([f"config.{PROJECT}:topology"], own)),
         )
     data = load_yaml(path)
     settings = partial(

@@ -278,9 +278,10 @@ def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
             yield problem if problem.place else replace(problem, place=_place(file, problem.where, problem.code))
 
 
-def place_of(where: str, path: Path) -> Place:
-    """Return the place of a dotted path in a file, or of the nearest existing key above it."""
-    return _place(_parsed(path), where)
+def places_of(paths: Iterable[str], path: Path) -> Iterator[Place]:
+    """Yield the places of dotted paths in a file, or of the nearest existing keys above them."""
+    file = _parsed(path)
+    yield from (_place(file, where) for where in paths)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from infra.review.reports import MARKER
+from infra.review.comment import MARKER
 from infra.stack.settings import stack_names
 from tests.repository import STACKS
 from tests.workflows.workflow import Runner, a_repository, commit, load, set_up

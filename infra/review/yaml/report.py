@@ -1,7 +1,7 @@
 """The review of a folder as markdown, as JSON and on a terminal. Long lists are truncated and say so."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from components.contract.wording import named, number
+from infra.review.comment import TITLE, Fold, markdown
 from infra.review.comparison import Mistake, Unjudged
 from infra.review.object_changes import ChangeKind
 from infra.review.pull_request import require_own_folder, write_result
-from infra.review.reports import as_comment, print_comparisons, print_fact
 from infra.review.reports import as_json as comparison_json
+from infra.review.reports import print_comparisons, print_fact
 from infra.review.yaml.review import FolderReview
 
 VERSION = 1
 _MOST = 20
-_LONGEST_HEAD = 25_000
 _REMOVED = (
     "The review assumes that the tool that applies the folder also deletes objects that were removed from it, as Argo "
     "CD and Flux do when they prune. `kubectl apply` leaves them running."
@@ -31,23 +31,22 @@ _NEW_FOLDER = (
 
 
 def comment_of(review: FolderReview) -> str:
-    """Return Markdown for a pull request: the verdict, mistakes, what was not judged, effects, then objects."""
-    rest = "`effects.json` holds all of it"
-    return as_comment(_head(review), [review], _LONGEST_HEAD, rest, "`effects.json` has")
+    """Return Markdown for a pull request: the verdict, mistakes, what was not judged, what to do, then the rest."""
+    old = [mistake for mistake in review.mistakes if not mistake.is_new]
+    folds = (
+        *_folded("Mistakes that were there before", map(_mistake, old)),
+        *_folded("Not judged, and not changed", map(_unjudged, review.unjudged_before)),
+        *_folded("Not covered by the checks", _not_covered(review)),
+    )
+    return markdown([*TITLE, *_lead(review)], [review], (), folds, "`effects.json` has")
 
 
-def _head(review: FolderReview) -> Iterator[str]:
-    yield verdict_of(review)
-    yield ""
-    for note in _notes(review):
-        yield note
-        yield ""
-    new, old = ([mistake for mistake in review.mistakes if mistake.is_new is is_new] for is_new in (True, False))
+def _lead(review: FolderReview) -> Iterator[str]:
+    for note in (verdict_of(review), *_notes(review)):
+        yield from (note, "")
+    new = [mistake for mistake in review.mistakes if mistake.is_new]
     yield from _section("Mistakes that this change introduces", map(_mistake, new))
     yield from _section("Changed, and not judged", map(_unjudged, review.unjudged))
-    yield from _folded("Mistakes that were there before", map(_mistake, old))
-    yield from _folded("Not judged, and not changed", map(_unjudged, review.unjudged_before))
-    yield from _folded("Not covered by the checks", _not_covered(review))
 
 
 def verdict_of(review: FolderReview) -> str:
@@ -104,15 +103,17 @@ def _not_covered(review: FolderReview) -> list[str]:
 def _section(title: str, texts: Iterable[str]) -> Iterator[str]:
     lines = [f"- {_line(text)}" for text in texts]
     if lines:
-        yield from (f"**{title}: {len(lines)}**", "", *lines, "")
+        yield from (f"**{title}: {len(lines)}**", "", *_first(lines), "")
 
 
-def _folded(title: str, texts: Iterable[str]) -> Iterator[str]:
+def _folded(title: str, texts: Iterable[str]) -> Iterator[Fold]:
     lines = [f"- {_line(text)}" for text in texts]
     if lines:
-        more = [f"- and {len(lines) - _MOST} more, in `effects.json`"] if len(lines) > _MOST else []
-        summary = f"<details><summary>{title}: {len(lines)}</summary>"
-        yield from (summary, "", *lines[:_MOST], *more, "", "</details>", "")
+        yield Fold(f"{title}: {len(lines)}", tuple(_first(lines)))
+
+
+def _first(lines: Sequence[str]) -> Sequence[str]:
+    return [*lines[:_MOST], f"- and {len(lines) - _MOST} more, in `effects.json`"] if len(lines) > _MOST else lines
 
 
 def _line(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from components.changes.effect import Impact
-from infra.review.reports import WHAT_TO_DO
+from infra.review.reports import WHAT_TO_DO, field_lines
 from tests.infra.review.changes import compared
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -25,6 +25,9 @@ def test_a_change_has_the_effects_and_objects_that_its_case_says(case: Path, tmp
     assert [f"{each.change} {each.deployment} {each.key}" for each in comparison.objects] == wanted["objects"]
     grave = [each.code for each in comparison.effects if each.severity in (Impact.DATA, Impact.RE_READ)]
     assert set(grave) <= set(WHAT_TO_DO), "a reviewer is not told what to do"
+    lines = [line for change in comparison.objects for line in field_lines(change)]
+    sides = [line.partition(": ")[2].split(" → ") for line in lines]
+    assert not [line for line, (first, *other) in zip(lines, sides, strict=True) if [first] == other]
     for words in wanted.get("says", ()):
         assert any(words in effect.what for effect in comparison.effects), words
 

@@ -8,13 +8,11 @@ import pytest
 from components.changes.effect import Effect, Impact
 from components.contract.problems import CannotRunError, Problem
 from infra.review.bases import Base
+from infra.review.comment import MARKER
 from infra.review.comparison import Comparison, Mistake
 from infra.review.pull_request import comment_text, review_stacks, write_review
-from infra.review.reports import LONGEST_COMMENT, MARKER
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
-
-LONGEST_OF_GITHUB = 65_536
 
 
 def a_comparison(stack: str, severity: Impact, effects: int = 1) -> Comparison:
@@ -48,21 +46,29 @@ def test_the_most_severe_effect_of_all_stacks_comes_first() -> None:
         MARKER,
         "## What this change does to replication",
         "",
-        "It touches `a`, `b`. The most severe effect: **data**.",
+        "It touches `a`, `b`. The most severe effect: **data**. Compared with main.",
     ]
 
 
 def test_a_stack_with_mistakes_is_reported_with_unknown_effects() -> None:
     text = comment_text([refused("a", "it is wrong")])
-    assert "**1 with mistakes, whose effects are unknown:**" in text
-    assert "- `a`: error: wrong-type: it is wrong" in text
+    assert "Its effect is unknown." in text
+    assert "1. **Before the merge, the author**: correct 1 mistake.\n   - `a`: error: wrong-type: it is wrong" in text
+
+
+def test_a_mistake_of_several_stacks_is_told_once() -> None:
+    text = comment_text([refused("a", "it is wrong"), refused("b", "it is wrong")])
+    assert text.count("it is wrong") == 1
+    assert "correct 1 mistake.\n   - `a`, `b`: error: wrong-type: it is wrong" in text
 
 
 def test_an_unknown_effect_is_called_unknown_and_not_harmless() -> None:
     failed = refused("a", "it is wrong")
     compared = a_comparison("b", Impact.NONE)
     assert "It touches `a`. Its effect is unknown." in comment_text([failed])
-    assert "It touches `a`, `b`. The most severe known effect: **none**." in comment_text([failed, compared])
+    text = comment_text([failed, compared])
+    assert "It touches `a`, `b`. The most severe known effect: **none**." in text
+    assert "What changes in `a` is unknown." in text
 
 
 def test_a_change_that_repairs_a_broken_base_is_rendered_and_does_not_fail(tmp_path: Path) -> None:
@@ -78,15 +84,6 @@ def test_a_change_that_repairs_a_broken_base_is_rendered_and_does_not_fail(tmp_p
     assert "Its effect is unknown." in (tmp_path / "out" / "comment.md").read_text()
 
 
-def test_no_comment_is_longer_than_github_allows() -> None:
-    mistakes = [f"{number} {'long ' * 50}" for number in range(100)]
-    effects = a_comparison("b", Impact.RESTART, effects=2_000)
-    text = comment_text([refused("a", *mistakes), effects])
-    assert LONGEST_COMMENT - 1_000 < len(text) < LONGEST_OF_GITHUB
-    assert "`replicate check` prints all" in text
-    assert "`replicate diff` prints the rest" in text
-
-
 def test_review_json_holds_the_stacks_and_the_comment_on_one_line(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
     assert write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
@@ -94,7 +91,7 @@ def test_review_json_holds_the_stacks_and_the_comment_on_one_line(tmp_path: Path
     result = json.loads(line)
     assert (result["stacks"], result["deployable"]) == (["test"], ["test"])
     assert result["comment"] == (tmp_path / "out" / "comment.md").read_text()
-    assert "`test` against main: **re-read**" in result["comment"]
+    assert "It touches `test`. The most severe effect: **re-read**. Compared with main." in result["comment"]
     assert (tmp_path / "out" / "rendered" / "test" / "orders" / "connect.yaml").is_file()
 
 

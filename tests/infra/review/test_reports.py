@@ -4,16 +4,17 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import validate
 from rich.console import Console
 from rich.text import Text
 
-from components.changes.effect import Effect, Impact
+from infra.review.comment import as_markdown
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.reports import LONGEST_COMMENT, WHAT_TO_DO, as_json, as_markdown, print_comparisons, value_text
+from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 
@@ -38,35 +39,6 @@ mirror-orders/orders-replication-5cd6b2a336
   ~ KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
       2 properties read from mirror-orders/orders-replication-f6ac42744d → \
 mirror-orders/orders-replication-5cd6b2a336
-"""
-
-MARKDOWN = """\
-### `test` against before: **data**, objects: 3 changed, 1 replaced
-
-| severity | flow | effect | what to do | where |
-| --- | --- | --- | --- | --- |
-| data | orders | 1 pattern of topics is no longer replicated: remote topics `useast.payments-.*` stay on uswest \
-but get no more records from useast | tell the consumers of the remote topics; delete those topics on the target once \
-nobody reads or writes them there | replications.orders.topics (topics-stop) |
-| restart | orders | 2 connectors restart: `orders-source`, `orders-heartbeat` (`topics`) |  | \
-replications.orders.connectors (connector-restarts) |
-
-<details><summary>objects: 3 changed, 1 replaced</summary>
-
-```
-replaced: ConfigMap mirror-orders/orders-replication-5cd6b2a336 (orders, replication-config)
-    metadata.name: orders-replication-f6ac42744d → orders-replication-5cd6b2a336
-    data.topics: orders,payments-.* → orders
-changed: Role mirror-orders/orders-connector-configuration (orders, access-role)
-    rules[configmaps].resourceNames[]: - orders-replication-f6ac42744d
-    rules[configmaps].resourceNames[]: + orders-replication-5cd6b2a336
-changed: KafkaConnector mirror-orders/orders-source (orders, source-connector)
-    5 properties read from mirror-orders/orders-replication-f6ac42744d → mirror-orders/orders-replication-5cd6b2a336
-changed: KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
-    2 properties read from mirror-orders/orders-replication-f6ac42744d → mirror-orders/orders-replication-5cd6b2a336
-```
-
-</details>
 """
 
 #: The form that programs rely on.
@@ -155,10 +127,6 @@ def test_the_text_report_lists_effects_first_and_then_each_object(comparison: Co
     assert printed(comparison) == TEXT
 
 
-def test_the_comment_puts_objects_into_a_collapsed_section(comparison: Comparison) -> None:
-    assert as_markdown([comparison]) == MARKDOWN
-
-
 def test_the_json_report_matches_its_schema(comparison: Comparison) -> None:
     document = json.loads(json.dumps(as_json([comparison])))
     validate(document, FORM)
@@ -171,7 +139,7 @@ def test_the_json_report_matches_its_schema(comparison: Comparison) -> None:
 def test_no_change_is_reported_in_one_line(tmp_path: Path) -> None:
     same = compared(tmp_path, {}, {})
     assert printed(same) == "test against before: none, nothing changes\n"
-    assert as_markdown([same]) == "### `test` against before: **none**, nothing changes\n"
+    assert as_markdown([same]) == "- `test` against before: **none**, nothing changes\n"
     validate(as_json([same]), FORM)
 
 
@@ -182,50 +150,8 @@ def test_what_a_comparison_does_not_ask_is_stated_under_its_verdict() -> None:
         "test against what runs: none, nothing changes",
         "  Kafka is not asked: `replicate status test` does",
     ]
-    assert as_markdown([same]).endswith("\n\nKafka is not asked: `replicate status test` does.\n")
+    assert as_markdown([same]).endswith("nothing changes. Kafka is not asked: `replicate status test` does\n")
     assert as_json([same])["stacks"][0]["notAsked"].startswith("Kafka is not asked")
-
-
-def a_large_comparison(objects: int, effects: int) -> Comparison:
-    fields = (FieldChange("spec.config.topics", "a" * 90, "b" * 90),)
-    change = ObjectChange(ChangeKind.CHANGED, "orders", "source-connector", "KafkaConnector", "n", "orders", fields)
-    found = tuple(
-        Effect(Impact.DATA, "topics-stop", "orders", "replications.orders.topics", f"topic {n} | leaves" * 10)
-        for n in range(effects)
-    )
-    return Comparison("test", "main", found, (change,) * objects)
-
-
-def test_a_long_comment_leaves_out_the_objects_first_and_says_so() -> None:
-    text = as_markdown([a_large_comparison(objects=1_000, effects=3)])
-    assert len(text) <= LONGEST_COMMENT
-    assert "There are too many objects to list here" in text
-    assert text.count("| data |") == 3
-
-
-def test_a_comment_with_too_many_effects_is_cut_at_a_line_and_says_so() -> None:
-    text = as_markdown([a_large_comparison(objects=1, effects=1_000)])
-    assert len(text) <= LONGEST_COMMENT
-    assert text.endswith("The comment is too long and is cut here; `replicate diff` prints the rest.\n")
-    assert text.rpartition("\n\nThe comment")[0].endswith(" |")
-
-
-def test_a_vertical_bar_in_an_effect_is_escaped() -> None:
-    row = as_markdown([a_large_comparison(objects=0, effects=1)]).splitlines()[4]
-    assert row.replace("\\|", "").count("|") == 6
-
-
-def test_the_same_effect_of_several_flows_is_one_row(comparison: Comparison) -> None:
-    effects = tuple(
-        Effect(Impact.RE_READ, "group-offsets-stop", flow, f"replications.{flow}.syncGroupOffsets", "offsets stop")
-        for flow in ("orders", "payments")
-    )
-    rows = [line for line in as_markdown([replace(comparison, effects=effects)]).splitlines() if "offsets stop" in line]
-    assert rows == [
-        "| re-read | orders, payments | offsets stop | "
-        f"{WHAT_TO_DO['group-offsets-stop']} | replications.orders.syncGroupOffsets, "
-        "replications.payments.syncGroupOffsets (group-offsets-stop) |"
-    ]
 
 
 def test_the_acls_that_a_change_needs_are_printed_as_commands(tmp_path: Path) -> None:
@@ -251,7 +177,9 @@ def test_the_namespaces_and_secrets_that_somebody_else_creates_are_listed(tmp_pa
     )
     said = "the stack needs these and does not create them:"
     assert f"  {said}\n      {found.required[0]}\n" in printed(found)
-    assert f"\nT{said[1:]}\n\n- {found.required[0]}\n" in as_markdown([found])
+    assert f"create what the stacks need and do not create.\n   - {found.required[0]} (`test`)\n" in as_markdown(
+        [found]
+    )
     assert as_json([found])["stacks"][0]["required"] == list(found.required)
 
 
@@ -262,6 +190,34 @@ def test_square_brackets_are_printed_and_not_read_as_markup(comparison: Comparis
 
 def test_a_value_of_several_lines_is_shown_on_one_line() -> None:
     assert value_text("lowercase: true\nrules: []\n") == "lowercase: true\\nrules: []\\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        pytest.param("earliest", "latest", "a.b: earliest → latest", id="short"),
+        pytest.param("5", 5, 'a.b: "5" → 5', id="a number, and its text"),
+        pytest.param(f"{'x' * 150}a", f"{'x' * 150}b", f"a.b: …{'x' * 30}a → …{'x' * 30}b", id="long, one beginning"),
+        pytest.param("x" * 130, "x" * 150, f"a.b: …{'x' * 30} → …{'x' * 50}", id="long, and longer"),
+        pytest.param("a" * 130, "b" * 130, f"a.b: {'a' * 119}… → {'b' * 119}…", id="long, two beginnings"),
+        pytest.param("(not shown)", "(not shown)", "a.b: changes, and is not shown", id="a credential"),
+        pytest.param(
+            "${secrets:n/one:a}-${secrets:n/two:b}",
+            "${secrets:n/one:a}-${secrets:n/new:b}",
+            "a.b: ${secrets:n/one:a}-${secrets:n/two:b} → ${secrets:n/one:a}-${secrets:n/new:b}",
+            id="two references",
+        ),
+    ],
+)
+def test_the_two_sides_of_a_field_never_look_the_same(before: Any, after: Any, line: str) -> None:
+    """Otherwise a reader sees that something changes, but not what."""
+    assert field_text(FieldChange("a.b", before, after)) == line
+
+
+def test_properties_that_read_another_config_map_name_the_one_that_differs() -> None:
+    sides = ("${c:n/one:a}-${c:n/two:b}", "${c:n/one:a}-${c:n/new:b}")
+    change = ObjectChange(ChangeKind.CHANGED, "o", "k", "K", None, "n", (FieldChange("a.b", *sides),))
+    assert list(field_lines(change)) == ["1 property read from n/two → n/new"]
 
 
 @pytest.mark.process

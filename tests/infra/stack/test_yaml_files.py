@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from components.contract.problems import CannotRunError, Problem
-from infra.stack.yaml_files import load_yaml, parse_yaml, place, place_of, placed
+from infra.stack.yaml_files import load_yaml, parse_yaml, place, placed, places_of
 
 #: Content of a file -> line and column of the mistake, and the words that describe it.
 MISTAKES: dict[str, tuple[str, str]] = {
@@ -107,12 +107,12 @@ replications:
 )
 def test_a_path_leads_to_its_line_and_column(where: str, wanted: str, tmp_path: Path) -> None:
     (tmp_path / "test.yaml").write_text(TEXT)
-    assert str(place_of(where, tmp_path / "test.yaml")).endswith(f"test.yaml:{wanted}")
+    assert str(next(places_of([where], tmp_path / "test.yaml"))).endswith(f"test.yaml:{wanted}")
 
 
 def test_a_path_in_an_empty_file_leads_to_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "test.yaml").touch()
-    assert str(place_of("strimzi", tmp_path / "test.yaml")).endswith("test.yaml:1:1")
+    assert str(next(places_of(["strimzi"], tmp_path / "test.yaml"))).endswith("test.yaml:1:1")
 
 
 @pytest.mark.parametrize(

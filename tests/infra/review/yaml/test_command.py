@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from infra.commands.app import app
-from infra.review.reports import MARKER
+from infra.review.comment import MARKER
 from tests.infra.onboard.importing.resources import MIRROR
 from tests.infra.review.yaml.folders import FOLDER
 from tests.workflows.workflow import commit, git
