@@ -59,7 +59,8 @@ def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     """No two flows from different sources sync the offsets of the same group in the same topic of the target."""
     by_target: dict[str, list[ExpandedFlow]] = {}
     for flow in flows:
-        if _syncs_under_the_same_names(flow.settings):
+        checkpoints = flow.settings.connectors.checkpoint.enabled and flow.settings.offset_syncs.enabled
+        if flow.settings.policy is Policy.IDENTITY and checkpoints and flow.settings.sync_group_offsets:
             by_target.setdefault(flow.settings.target, []).append(flow)
     for together in by_target.values():
         by_name = {flow.name: flow for flow in together}
@@ -70,11 +71,6 @@ def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
             groups = overlap_of_selections(group_selection(first.settings), group_selection(second.settings))
             if isinstance(groups, SharedName):
                 yield _offsets_mixed(first, second, pair.overlap, groups.example)
-
-
-def _syncs_under_the_same_names(flow: Flow) -> bool:
-    checkpoints = flow.connectors.checkpoint.enabled and flow.offset_syncs.enabled
-    return flow.policy is Policy.IDENTITY and checkpoints and flow.sync_group_offsets
 
 
 def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, group: str) -> Problem:

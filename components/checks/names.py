@@ -185,12 +185,11 @@ _OWNED = frozenset({MANAGED_BY, PART_OF, CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 
 @dataclass(frozen=True)
 class _Given:
-    """A name, where the topology sets it or would set it, and what it belongs to."""
+    """A name, and where the topology sets it or would set it."""
 
     name: str
     flow: ExpandedFlow
     key: str
-    owner: str
 
     @property
     def where(self) -> str:
@@ -231,7 +230,7 @@ def _check_storage_topics(deployed: Iterable[ExpandedFlow]) -> Iterator[Problem]
     for flow in deployed:
         for role in STORAGE_ROLES:
             topic = storage_topic_name(flow.workers, flow.settings, role)
-            given = _Given(topic, flow, f"connect.storageTopics.{role}", flow.workers)
+            given = _Given(topic, flow, f"connect.storageTopics.{role}")
             other = seen.setdefault((flow.settings.target, topic), given)
             if other is given:
                 continue
@@ -289,14 +288,14 @@ def _connectors(topology: Topology, flow: ExpandedFlow) -> Iterator[_Given]:
     mirror = flow.shape is FlowShape.MIRROR_MAKER2
     for part in () if mirror else source_parts(flow.settings):
         key = f"connectors.sources.{part}" if part else "connectors.source"
-        yield _Given(connector_name(flow.name, flow.settings, "source", part), flow, key, flow.name)
+        yield _Given(connector_name(flow.name, flow.settings, "source", part), flow, key)
     roles: list[ConnectorRole] = []
     if connectors.checkpoint.enabled and not mirror:
         roles.append("checkpoint")
     if connectors.heartbeat.enabled and not (mirror and strimzi(topology.strimzi).api.has_heartbeat_mirrors):
         roles.append("heartbeat")
     for role in roles:
-        yield _Given(connector_name(flow.name, flow.settings, role), flow, f"connectors.{role}", flow.name)
+        yield _Given(connector_name(flow.name, flow.settings, role), flow, f"connectors.{role}")
 
 
 def _region(topology: Topology, flow: ExpandedFlow) -> str:

@@ -209,7 +209,9 @@ class _OriginWalk:
                 self.gaps.append(OffsetRange(skipped[0].offset, skipped[-1].offset + 1))
             self.last = record.offset
             self.first = record.offset if self.first is None else self.first
-            self._remember(record)
+            self._known[record.identity] = record.offset
+            if len(self._known) > self.remembered:
+                self._known.popitem(last=False)
             return record.offset
         if copy.identity in self._known:
             return self._known[copy.identity]
@@ -239,11 +241,6 @@ class _OriginWalk:
             if index == 0 and identity in self._known:
                 return None
         return None
-
-    def _remember(self, record: Identified) -> None:
-        self._known[record.identity] = record.offset
-        if len(self._known) > self.remembered:
-            self._known.popitem(last=False)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,13 @@ def next_step(connector: ConnectorResource, running: RunningConnector | None, no
     if _must_change_state(connector.state, running.state):
         return Transition(_VERBS[connector.state])
     if running.failures and connector.auto_restart and connector.state == "running":
-        return _restart(connector, now)
+        restarts = _restarts(connector)
+        if restarts is None:
+            return RestartFailed(1)
+        if connector.max_restarts is not None and restarts.count >= connector.max_restarts:
+            return None
+        due = restarts.last + timedelta(minutes=backoff_minutes(restarts.count))
+        return RestartFailed(restarts.count + 1) if now >= due else None
     return None
 
 
@@ -176,16 +182,6 @@ def _must_change_state(wanted: str, seen: str) -> bool:
         # A connector that should run may also be FAILED or UNASSIGNED.
         return seen in {"PAUSED", "STOPPED"}
     return seen != _REST_STATES[wanted]
-
-
-def _restart(connector: ConnectorResource, now: datetime) -> RestartFailed | None:
-    restarts = _restarts(connector)
-    if restarts is None:
-        return RestartFailed(1)
-    if connector.max_restarts is not None and restarts.count >= connector.max_restarts:
-        return None
-    due = restarts.last + timedelta(minutes=backoff_minutes(restarts.count))
-    return RestartFailed(restarts.count + 1) if now >= due else None
 
 
 def _restarts(connector: ConnectorResource) -> Restarts | None:

@@ -36,7 +36,16 @@ class Configurer:
     def round(self) -> None:
         """Write what has changed. A failure is logged once, and the next round tries again."""
         try:
-            self._round()
+            self.api.begin_round()
+            pods = self.api.list_all("v1", "Pod")
+            monitors, rules = (self.api.list_all(API_VERSION, kind) for kind in ("PodMonitor", "PrometheusRule"))
+            files = write_files(self.folder, monitors, rules, pods)
+            if files != self._read:
+                answer = httpx.post(f"{self.address}/-/reload", timeout=_RELOAD_SECONDS, trust_env=False)
+                if answer.is_error:
+                    raise httpx.HTTPError(f"Prometheus keeps its earlier configuration: {answer.text.strip()}")
+                self._read = files
+                log.info("configured with %d PodMonitors and %d PrometheusRules", len(monitors), len(rules))
         except (ApiError, UnsupportedError, httpx.HTTPError) as error:
             complaint = str(error)
         else:
@@ -44,18 +53,6 @@ class Configurer:
         if complaint and complaint != self._complaint:
             log.warning("%s", complaint)
         self._complaint = complaint
-
-    def _round(self) -> None:
-        self.api.begin_round()
-        pods = self.api.list_all("v1", "Pod")
-        monitors, rules = (self.api.list_all(API_VERSION, kind) for kind in ("PodMonitor", "PrometheusRule"))
-        files = write_files(self.folder, monitors, rules, pods)
-        if files != self._read:
-            answer = httpx.post(f"{self.address}/-/reload", timeout=_RELOAD_SECONDS, trust_env=False)
-            if answer.is_error:
-                raise httpx.HTTPError(f"Prometheus keeps its earlier configuration: {answer.text.strip()}")
-            self._read = files
-            log.info("configured with %d PodMonitors and %d PrometheusRules", len(monitors), len(rules))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -76,22 +76,16 @@ def _group_positions(flow: FlowParameters, group: Group, facts: FailbackFacts) -
         remote = policy.remote_partition(partition)
         if (committed := group.on_target.get(remote)) is not None:
             # Records that it consumed on the source before the failover may never have reached the target.
-            offset, again = _proven(partition, committed, back).continues_at(
-                committed, group.committed.get(partition, 0)
-            )
+            if isinstance(back, NotProvenError):
+                raise LeftAloneError(f"its position in {partition} is not proven")
+            if deleted := back.positions[committed].deleted:
+                records = number(deleted, "record")
+                raise LeftAloneError(f"the source has deleted {records} of {partition} that the group has not consumed")
+            offset, again = back.continues_at(committed, group.committed.get(partition, 0))
             bound: Bound = "at most" if again else "exactly"
             metadata = group.metadata.get(remote, "")
             positions.append(NewPosition(group.name, remote, committed, partition, offset, again, bound, metadata))
     return positions
-
-
-def _proven(partition: TopicPartition, committed: int, back: PartitionBack | NotProvenError) -> PartitionBack:
-    if isinstance(back, NotProvenError):
-        raise LeftAloneError(f"its position in {partition} is not proven")
-    if deleted := back.positions[committed].deleted:
-        records = number(deleted, "record")
-        raise LeftAloneError(f"the source has deleted {records} of {partition} that the group has not consumed")
-    return back
 
 
 def _proof(facts: FailbackFacts) -> Precondition:
