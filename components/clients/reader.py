@@ -213,7 +213,11 @@ class KafkaReader:
         self, times_ms: Mapping[TopicPartition, int], *, committed: bool = False
     ) -> dict[TopicPartition, int]:
         """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
-        wanted = {partition: OffsetSpec.for_timestamp(time_ms) for partition, time_ms in times_ms.items()}
+        # Kafka takes the time -1, that of a record without a timestamp, for the log's end.
+        wanted = {
+            partition: OffsetSpec.for_timestamp(time_ms) if time_ms >= 0 else _EARLIEST
+            for partition, time_ms in times_ms.items()
+        }
         return self._offsets(wanted, committed=committed)
 
     def groups(self) -> list[str]:

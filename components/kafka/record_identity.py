@@ -8,6 +8,9 @@ from typing import NamedTuple
 Headers = Sequence[tuple[str, bytes | None]]
 
 IDENTITY_BYTES = 16
+#: The time of a record that has none, in ms since 1970. Connect replicates it with the time of its arrival.
+#: Source: AbstractWorkerSourceTask.convertTransformedRecord, ConnectUtils.checkAndConvertTimestamp.
+NO_TIMESTAMP = -1
 _NULL = b"\xff\xff\xff\xff"
 
 

@@ -225,9 +225,26 @@ def test_records_without_a_timestamp_are_compared_but_for_the_time_that_connect_
         produce(scene.source, topic, 0, [(None, b"%d" % number, -1, []) for number in range(20)])
         produce(scene.target, scene.remote(topic), 0, [(None, b"%d" % number, scene.began_ms, []) for number in held])
         scene.sync(topic, 0, (0, 0))
-    parity = named(check(scene.parameters()), "parity")
-    assert {(each.code, each.count) for each in parity.findings} == {
-        ("timestamps-not-compared", 2),
+    # The source has removed the record at the second group's translated offset, but not the one that it reads next.
+    scene.replicate("untimed.expired", records=0, partitions=1)
+    produce(scene.source, "untimed.expired", 0, [(None, b"%d" % number, -1, []) for number in range(20)])
+    produce(
+        scene.target,
+        scene.remote("untimed.expired"),
+        0,
+        [(None, b"%d" % number, scene.began_ms, []) for number in range(20)],
+    )
+    scene.sync("untimed.expired", 0, (0, 0), (10, 10))
+    remove_records(scene.source, "untimed.expired", 0, 12)
+    scene.translate("untimed-a", 15, 11, topic="untimed.whole")
+    scene.translate("untimed-b", 15, 11, topic="untimed.expired")
+    outcome = check(scene.parameters())
+    offsets = named(outcome, "offsets-translate")
+    assert [(each.code, each.count) for each in offsets.findings] == [("timestamps-not-compared", 2)]
+    assert (offsets.counts["proven"], offsets.counts["readAgain"]) == (2, 8)
+    parity = named(outcome, "parity")
+    assert {(each.code, each.count) for each in parity.findings if "untimed.expired:" not in each.message} == {
+        ("timestamps-not-compared", 3),
         ("missing-records", 1),
     }
     assert "untimed.hole: 1 record of useast is missing on uswest (partition 0 offset 10)" in failures(parity).values()

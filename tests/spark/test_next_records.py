@@ -36,6 +36,11 @@ def records(*held: tuple[int, int]) -> list[RecordDigest]:
 NEXT = records((60, 60), (61, 61))
 
 
+def test_a_next_record_without_a_timestamp_is_found_by_its_content() -> None:
+    proof = proof_by_next(expired(), [RecordDigest(60, -1, "60", "60")], [RecordDigest(55, 60, "60 at 60", "60")])
+    assert (proof.proven, proof.read_again, proof.untimed) == (True, 15, True)
+
+
 @pytest.mark.parametrize(
     ("given", "unread", "on_target", "read_again"),
     [

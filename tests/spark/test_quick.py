@@ -8,7 +8,7 @@ from spark.checks.parity import quick
 from spark.report.failover import headline
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.pair_scenes import RECORDS, PairScene
-from tests.spark.scenes import Scene, remove_records, transaction
+from tests.spark.scenes import Scene, produce, remove_records, transaction
 
 LONG = 250
 
@@ -51,6 +51,18 @@ def test_a_quick_validation_reports_missing_records_only_among_the_newest(
     assert found.verdict is Verdict.FAIL
     assert codes_of(found, scene.name) == {"missing-records": 2}
     assert "(partition 0 offsets 200 to 201)" in found.findings[0].message
+
+
+def test_new_records_without_a_timestamp_are_found_on_the_target(check_quickly: Check, endpoints: Endpoints) -> None:
+    scene = Scene(endpoints, "quick-untimed").replicate(records=0, partitions=1)
+    for number, time_ms in ((number, -1 if number % 2 else scene.began_ms) for number in range(20)):
+        produce(scene.source, scene.name, 0, [(None, b"%d" % number, time_ms, [])])
+    produce(
+        scene.target, scene.remote(scene.name), 0, [(None, b"%d" % number, scene.began_ms, []) for number in range(20)]
+    )
+    found = parity(check_quickly, scene)
+    assert [(each.code, each.count) for each in found.findings] == [("timestamps-not-compared", 1)]
+    assert (found.verdict, found.counts["targetRecords"]) == (Verdict.PARTIAL, 20)
 
 
 def test_late_records_are_a_failure_after_the_time_to_catch_up(check_quickly: Check, endpoints: Endpoints) -> None:

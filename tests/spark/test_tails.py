@@ -19,6 +19,14 @@ def records(*numbers: int) -> list[RecordDigest]:
     return [RecordDigest(offset, number, str(number)) for offset, number in enumerate(numbers)]
 
 
+def test_a_new_record_without_a_timestamp_is_found_by_its_content() -> None:
+    """Connect gives it the time of its arrival. One with a timestamp must have it on the target, too."""
+    target = [RecordDigest(0, 7, "A at 7", "A"), RecordDigest(1, 8, "B at 8", "B")]
+    source = [RecordDigest(0, -1, "A", "A"), RecordDigest(1, 6, "B at 6", "B")]
+    tail = NewestRecords(source, target, SOURCE, SOURCE, SyncHistory(), whole=True, compacted=False)
+    assert missing_or_reordered(tail) == {meanings.LAGGING: [source[1]]}
+
+
 def a_tail(
     target: Sequence[int],
     source: Sequence[int] = (10, 11, 12, 13),

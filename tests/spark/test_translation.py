@@ -155,6 +155,15 @@ def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
     assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
 
 
+def test_a_timestamp_that_only_the_target_has_does_not_count_if_the_source_has_none() -> None:
+    """Connect gives a record without a timestamp the time of its arrival."""
+    found = TranslatedRecord(RecordDigest(100, 5, "A at 5", "A"), after=False)
+    untimed, timed = RecordDigest(100, -1, "A", "A"), RecordDigest(100, 4, "A at 4", "A")
+    proof = proof_of(a_position(100, 100), found, [untimed], SourceGuess(100, True))
+    assert (proof.proven, proof.untimed) == (True, True)
+    assert code(proof_of(a_position(100, 100), found, [timed], SourceGuess(100, True))) == "translated-record-differs"
+
+
 def test_a_consumer_lands_on_the_record_after_a_marker_or_after_the_last() -> None:
     records = [RecordDigest(98, 1, "A"), RecordDigest(102, 2, "B")]
     assert translated_record(100, records) == TranslatedRecord(records[1], after=False)

@@ -53,6 +53,7 @@ from spark.checks.offsets.checkpoints import (
 from spark.checks.offsets.group_types import not_translated, other_groups
 from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from spark.checks.offsets.translation import Position, PositionProof
+from spark.checks.parity.check import times_not_compared
 from spark.checks.parity.findings import Rows
 from spark.read.flows import OpenFlow
 from spark.read.waiting import wait_until
@@ -130,7 +131,10 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     there = proofs.prove_all(flow, [beyond_translation(position) for position in beyond], look.syncs.histories)
     findings = past_translation(findings, there.by_position)
     findings += without_source_offset(look.on_target_only, there.by_position, flow.parameters)
-    return with_findings(_outcome(flow, groups, look, findings, proven), others_findings)
+    outcome = with_findings(_outcome(flow, groups, look, findings, proven), others_findings)
+    proofs_read = (*proven.by_position.items(), *there.by_position.items())
+    untimed = {position.partition for position, proof in proofs_read if proof.untimed}
+    return replace(outcome, findings=(*outcome.findings, *times_not_compared(untimed, flow.parameters.source.alias)))
 
 
 def with_findings(outcome: CheckOutcome, others: tuple[Finding, ...]) -> CheckOutcome:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import identity
+from components.kafka.record_identity import NO_TIMESTAMP, identity
 from spark.checks.offsets.translation import Position, RecordDigest
 from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
 from spark.read.flows import FlowCluster, OpenFlow
@@ -48,9 +48,11 @@ def records_near(
             continue
         topic = record.partition.topic if side == SOURCE else flow.policy.original(record.partition.topic)
         headers = compared_headers(side, guard, changed, record.headers)
-        digest = identity(record.key, record.value, headers, record.time_ms).hex()
+        digest, untimed = (
+            identity(record.key, record.value, headers, time_ms).hex() for time_ms in (record.time_ms, NO_TIMESTAMP)
+        )
         partition = TopicPartition(topic, record.partition.partition)
-        digests.setdefault(partition, []).append(RecordDigest(record.offset, record.time_ms, digest))
+        digests.setdefault(partition, []).append(RecordDigest(record.offset, record.time_ms, digest, untimed))
     return digests
 
 

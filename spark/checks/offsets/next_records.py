@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import NO_TIMESTAMP
 from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
 from spark.checks.offsets.translation import (
     SOURCE_REACH,
@@ -81,9 +82,10 @@ def proof_by_next(
     if sum(record.digest == first.digest for record in unread) > 1:
         return unproven.proof
     places = [
-        record.offset for record in on_target if record.digest == first.digest and record.offset >= unproven.downstream
+        record.offset for record in on_target if record.copies((first.digest,)) and record.offset >= unproven.downstream
     ]
-    return _proven(unproven, min(places)) if places else unproven.proof
+    untimed = first.time_ms == NO_TIMESTAMP
+    return replace(_proven(unproven, min(places)), untimed=untimed) if places else unproven.proof
 
 
 def _proven(unproven: Unproven, place: int) -> PositionProof:

@@ -145,7 +145,7 @@ def _past_aborted(
     committed = {}
     for position in positions:
         translated, digests = expected[position].found, aborted.get(position.partition, frozenset())
-        if position.checkpoint is None or translated is None or translated.record.digest not in digests:
+        if position.checkpoint is None or translated is None or not translated.record.copies(digests):
             continue
         past = committed_record(position.checkpoint.downstream, on_target.get(position.partition, []), digests)
         if past is not None:

@@ -13,6 +13,7 @@ from components.contract.wording import numbered
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SourceGuess
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import NO_TIMESTAMP
 
 _SOURCE_EXPIRED = "source-expired"
 _SKIPS = "offset-skips-records"
@@ -29,11 +30,18 @@ GUESSES_NEAR = 1_024
 
 
 class RecordDigest(NamedTuple):
-    """A record that was read, without its content."""
+    """A record that was read, without its content. `untimed` is its digest if it had no timestamp (-1): Connect gives
+    such a record the time of its arrival.
+    """
 
     offset: int
     time_ms: int
     digest: str
+    untimed: str = ""
+
+    def copies(self, digests: Collection[str]) -> bool:
+        """Return whether this record of the target is a copy of a source record with one of the digests."""
+        return self.digest in digests or self.untimed in digests
 
 
 class Candidates(NamedTuple):
@@ -86,13 +94,15 @@ class TranslatedRecord(NamedTuple):
 class PositionProof:
     """The result for one position. `source_offset`: the actual source offset of a consumer at the checkpoint.
     `read_again`: at most this many records before `committed` are read a second time. `by_counting`: several source
-    records are equal, and offset syncs say which of them it is.
+    records are equal, and offset syncs say which of them it is. `untimed`: the record that decided has no timestamp on
+    the source, so timestamps were not compared.
     """
 
     finding: Finding | None
     source_offset: int | None = None
     read_again: int = 0
     by_counting: bool = False
+    untimed: bool = False
 
     @property
     def proven(self) -> bool:
@@ -163,13 +173,14 @@ def prove(
         return PositionProof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if translated is None:
         return PositionProof(error(_TARGET_EMPTY, f"{position}: the target holds no record near offset {downstream}"))
-    equal = [record.offset for record in candidates.records if record.digest == translated.record.digest]
+    equal = [record for record in candidates.records if translated.record.copies((record.digest,))]
     if not equal:
         return PositionProof(_not_found(position, translated, source_log, guess, inexact))
-    expected = guess is not None and guess.offset in equal
-    offset = guess.offset if guess is not None and expected else max(equal)
-    proof = _proof_at(offset + 1 if translated.after else offset, position, candidates, source_log)
-    return replace(proof, by_counting=expected and len(equal) > 1)
+    expected = next((record for record in equal if guess is not None and record.offset == guess.offset), None)
+    original = expected or max(equal)
+    proof = _proof_at(original.offset + translated.after, position, candidates, source_log)
+    several = expected is not None and len(equal) > 1
+    return replace(proof, by_counting=several, untimed=original.time_ms == NO_TIMESTAMP)
 
 
 def _proof_at(source_offset: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> PositionProof:
@@ -236,14 +247,14 @@ class Around:
 
 def is_unknown(translated: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
     """Return whether the record is not among the committed records of the source."""
-    return translated is not None and all(record.digest != translated.record.digest for record in on_source)
+    return translated is not None and not translated.record.copies({record.digest for record in on_source})
 
 
 def committed_record(
     downstream: int, records: Sequence[RecordDigest], aborted: Collection[str]
 ) -> TranslatedRecord | None:
     """Return the landing on a record that the source committed: no consumer of the source has read aborted records."""
-    return translated_record(downstream, [record for record in records if record.digest not in aborted])
+    return translated_record(downstream, [record for record in records if not record.copies(aborted)])
 
 
 def proof_at(position: Position, around: Around) -> PositionProof:

@@ -12,7 +12,7 @@ the last reading found, and surplus records. The first pass counts records that 
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error, note
@@ -189,7 +189,7 @@ def _headers_apart(changed: Sequence[str]) -> list[Finding]:
     return [note("headers-not-compared", what, len(changed))]
 
 
-def times_not_compared(untimed: Sequence[TopicPartition], source_alias: str) -> list[Finding]:
+def times_not_compared(untimed: Collection[TopicPartition], source_alias: str) -> list[Finding]:
     """Return a note that names the partitions in which everything but timestamps was compared."""
     if not untimed:
         return []

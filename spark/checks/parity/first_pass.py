@@ -21,9 +21,10 @@ from components.contract.report import SAMPLES, Finding, error
 from components.contract.wording import numbered
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import NO_TIMESTAMP
 from spark.checks.parity.causes import arrived
 from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
-from spark.checks.parity.sums import NO_TIMESTAMP, Sums, same_places, sums_of_both
+from spark.checks.parity.sums import Sums, same_places, sums_of_both
 from spark.read.digests import SOURCE, TARGET
 from spark.read.flows import FlowCluster, OpenFlow
 from spark.read.waiting import wait_until

@@ -16,10 +16,12 @@ from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverag
 from components.contract.wording import numbered
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import NO_TIMESTAMP
 from spark.checks import division
 from spark.checks.offsets.nearby import records_near
 from spark.checks.offsets.translation import RecordDigest
 from spark.checks.parity import meanings
+from spark.checks.parity.check import times_not_compared
 from spark.checks.parity.findings import PartitionRecords, topic_rows
 from spark.checks.parity.first_pass import (
     CommittedLogs,
@@ -65,7 +67,8 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
     """Return the source records that the target lacks or holds in another order, by what that means."""
     places: dict[str, list[int]] = {}
     for index, record in enumerate(tail.target):
-        places.setdefault(record.digest, []).append(index)
+        for digest in {record.digest, record.untimed}:
+            places.setdefault(digest, []).append(index)
     turned: list[int] = []
     absent: list[int] = []
     wanted: Counter[str] = Counter()
@@ -149,6 +152,10 @@ def check_newest(
     tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
     by_partition = {partition: missing_or_reordered(tail) for partition, tail in tails.items()}
     findings += _findings(flow, by_partition)
+    untimed = {
+        partition for partition, tail in tails.items() if any(one.time_ms == NO_TIMESTAMP for one in tail.source)
+    }
+    findings += times_not_compared(untimed, flow.parameters.source.alias)
     findings += division.behind(flow.parameters, {**_lags(by_partition), **absent_records})
     findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
     if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):

@@ -19,6 +19,7 @@ from components.clients.streams import KafkaRecord
 from components.contract.parameters import FlowParameters
 from components.contract.wording import numbered
 from components.kafka.positions import OffsetRange, TopicPartition
+from components.kafka.record_identity import NO_TIMESTAMP
 from spark.read import frames
 from spark.read.digests import (
     ASIDE,
@@ -58,11 +59,6 @@ class Sums:
     low_aside: int = field(default=0, compare=False)
     high_aside: int = field(default=0, compare=False)
     filtered: int = field(default=0, compare=False)
-
-
-#: The time of a record that has none, in ms since 1970. Connect replicates it with the time of its arrival.
-#: Source: AbstractWorkerSourceTask.convertTransformedRecord, ConnectUtils.checkAndConvertTimestamp.
-NO_TIMESTAMP = -1
 
 
 def same_places(source: Sums, target: Sums) -> bool:
