@@ -109,7 +109,8 @@ def check_flow(
 
 
 def _with_remedies(outcome: FlowOutcome, flow: FlowParameters, document: Parameters) -> FlowOutcome:
-    checks = (with_remedies(check, flow, document.stack, document.topology) for check in outcome.checks)
+    every = outcome.checks
+    checks = (with_remedies(check, flow, document.stack, document.topology, every) for check in every)
     return replace(outcome, checks=tuple(checks))
 
 

@@ -4,18 +4,21 @@ Some checks write a remedy into the message themselves, because it depends on wh
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from components.contract.parameters import FlowParameters
-from components.contract.report import ACCEPTABLE, CheckOutcome, Finding, FindingSeverity
+from components.contract.report import ACCEPTABLE, CheckName, CheckOutcome, Finding, FindingSeverity, Verdict
 
 MARK = "Remedy: "
-_RUNS = (
-    "`replicate diff {stack} --against cluster` shows whether a connector has failed, and the command that restarts "
-    "it. If none has failed, search the Connect workers' log for a login or a permission that {source} or {target} "
-    "refused"
-)
+#: What to do if something of the flow does not arrive: `_standstill` fills it in, from what the flow's checks found.
+_RUNS = "{standstill}"
+#: Findings of other checks that may be the cause.
+_CAUSES = frozenset({"connector-failed", "connector-missing", "connector-stopped", "acl-missing", "acl-denied"})
+#: With these notes, heartbeats do not show that this flow's connectors can log in.
+_NOT_OF_THE_FLOW = frozenset({"heartbeats-shared", "heartbeats-of-workers"})
+#: A replicated record of this age or less shows that the logins of the flow still work.
+_RECENT_SECONDS = 60
 _AGAIN = "validate again: `replicate validate {validated} --flow {flow}`"
 _START_OVER = (
     "find out with `replicate diff {stack} --against cluster` whether the flow runs as declared. Do not fail over to "
@@ -210,16 +213,24 @@ REMEDIES: Mapping[str, str] = {
     "topic-in-two-parts": "leave it in the `topics` of one part only",
     "topic-left-out": "if consumers need it on {target}, give it another name on {source}; otherwise exclude it with "
     "`topicsExclude`",
-    "topic-not-replicated": _RUNS,
+    "topic-not-replicated": _RUNS + ". {target} may also refuse to create the topic because of its replication factor "
+    "or a policy of the brokers: the log then names the topic",
     "translated-record-differs": _DELETED,
     "upstream-clusters": "",
 }
 
 
-def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topology: str | None = None) -> CheckOutcome:
+def with_remedies(
+    outcome: CheckOutcome,
+    flow: FlowParameters,
+    stack: str,
+    topology: str | None = None,
+    every: Iterable[CheckOutcome] = (),
+) -> CheckOutcome:
     """Return the outcome, where each finding with a code in the table ends with its remedy.
 
-    `topology` is the file that was validated instead of a stack. Remedies then do not name a stack.
+    `topology` is the file that was validated instead of a stack. Remedies then do not name a stack. `every` has the
+    outcomes of all checks of the flow.
     """
     facts = {
         "stack": stack if topology is None else "STACK",
@@ -229,7 +240,36 @@ def with_remedies(outcome: CheckOutcome, flow: FlowParameters, stack: str, topol
         "target": flow.target.alias,
         "target_servers": flow.target.bootstrap_servers,
     }
+    facts["standstill"] = _standstill({check.name: check for check in every}).format(**facts)
     return replace(outcome, findings=tuple(_with_remedy(finding, facts) for finding in outcome.findings))
+
+
+def _standstill(checks: Mapping[str, CheckOutcome]) -> str:
+    """Return where to look for the cause: first at what other checks found, then at what none of them rules out."""
+    passed = {name for name, check in checks.items() if check.verdict is Verdict.PASS}
+    codes = {name: {finding.code for finding in check.findings} for name, check in checks.items()}
+    found = [f"`{name}`" for name in (CheckName.CONNECTORS, CheckName.ACCESS) if codes.get(name, set()) & _CAUSES]
+    if found:
+        text = f"correct what {' and '.join(found)} found, and {_AGAIN}. If nothing changes, "
+    elif CheckName.CONNECTORS in passed:
+        text = ""
+    else:
+        text = (
+            "`replicate diff {stack} --against cluster` shows whether a connector has failed, and the command that "
+            "restarts it. If none has failed, "
+        )
+    why = {}
+    if CheckName.HEARTBEATS in passed and not codes[CheckName.HEARTBEATS] & _NOT_OF_THE_FLOW:
+        why["login"] = "the flow's heartbeats arrive"
+    elif CheckName.CONNECTORS in checks:
+        age = checks[CheckName.CONNECTORS].counts.get("newestSyncSeconds", _RECENT_SECONDS + 1)
+        why |= {"login": f"the flow replicated a record {age} s before"} if age <= _RECENT_SECONDS else {}
+    if CheckName.ACCESS in passed and "acl-narrower" not in codes[CheckName.ACCESS]:
+        why["permission"] = "`access` misses none"
+    open_causes = [f"a {cause}" for cause in ("login", "permission") if cause not in why]
+    text += f"search the Connect workers' log for {' or '.join(open_causes) or 'another error'}"
+    text += " that {source} or {target} refused" if open_causes else ""
+    return text + "".join(f". No {cause} is refused: {reason}" for cause, reason in why.items())
 
 
 def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:

@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from components.contract.report import CheckName, CheckOutcome, fail
+from components.contract.report import CheckName, CheckOutcome, fail, note
 from spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
@@ -48,6 +48,74 @@ def test_a_remedy_names_the_stack_the_flow_and_its_clusters() -> None:
     )
 
 
+def passing(check: CheckName, *codes: str, **counts: int) -> CheckOutcome:
+    return CheckOutcome(check, "", counts, tuple(note(code, "…") for code in codes))
+
+
+_LOG = "search the Connect workers' log for "
+_BOTH = _LOG + "a login or a permission that useast or uswest refused"
+_DIFF = (
+    "`replicate diff prod --against cluster` shows whether a connector has failed, and the command that restarts it. "
+    "If none has failed, "
+)
+_BEATS = ". No login is refused: the flow's heartbeats arrive"
+_ALLOWED = ". No permission is refused: `access` misses none"
+
+
+@pytest.mark.parametrize(
+    ("checks", "remedy"),
+    [
+        pytest.param([], _DIFF + _BOTH, id="nothing else was checked"),
+        pytest.param([passing(CheckName.CONNECTORS)], _BOTH, id="the connectors run"),
+        pytest.param(
+            [passing(CheckName.CONNECTORS), passing(CheckName.HEARTBEATS)],
+            _LOG + "a permission that useast or uswest refused" + _BEATS,
+            id="heartbeats arrive: the logins work",
+        ),
+        pytest.param(
+            [passing(CheckName.CONNECTORS, newestSyncSeconds=9)],
+            _LOG + "a permission that useast or uswest refused. No login is refused: the flow replicated a record 9 s "
+            "before",
+            id="another partition moved on",
+        ),
+        pytest.param([passing(CheckName.CONNECTORS, newestSyncSeconds=61)], _BOTH, id="the last record is old"),
+        pytest.param(
+            [passing(CheckName.CONNECTORS), passing(CheckName.HEARTBEATS, "heartbeats-shared")],
+            _BOTH,
+            id="the heartbeats may be another flow's",
+        ),
+        pytest.param(
+            [passing(CheckName.CONNECTORS), passing(CheckName.ACCESS)],
+            _LOG + "a login that useast or uswest refused" + _ALLOWED,
+            id="no right is missing",
+        ),
+        pytest.param(
+            [passing(CheckName.CONNECTORS), passing(CheckName.ACCESS, "acl-narrower")],
+            _BOTH,
+            id="a right may be missing for a new topic",
+        ),
+        pytest.param(
+            [passing(CheckName.CONNECTORS), passing(CheckName.ACCESS), passing(CheckName.HEARTBEATS)],
+            _LOG + "another error" + _BEATS + _ALLOWED,
+            id="neither is the cause",
+        ),
+        pytest.param(
+            [
+                CheckOutcome(CheckName.CONNECTORS, "", {}, (fail("connector-failed", "…"),)),
+                CheckOutcome(CheckName.ACCESS, "", {}, (fail("acl-missing", "…"),)),
+            ],
+            "correct what `connectors-run` and `access` found, and validate again: `replicate validate prod --flow "
+            "orders`. If nothing changes, " + _BOTH,
+            id="other checks found possible causes",
+        ),
+    ],
+)
+def test_a_standstill_is_blamed_only_on_what_no_check_rules_out(checks: list[CheckOutcome], remedy: str) -> None:
+    outcome = CheckOutcome(CheckName.PARITY, "", {}, (fail("heartbeat-stale", "old"),))
+    (finding,) = with_remedies(outcome, a_flow(), "prod", every=checks).findings
+    assert finding.message == f"old. Remedy: {remedy}"
+
+
 def test_remedies_name_the_topology_file_if_a_file_was_validated() -> None:
     again = next(code for code, text in REMEDIES.items() if "{validated}" in text)
     outcome = CheckOutcome(CheckName.OFFSETS, "", {}, (fail(again, "…"), fail("no-heartbeat", "…")))
@@ -57,7 +125,7 @@ def test_remedies_name_the_topology_file_if_a_file_was_validated() -> None:
 
 
 def test_remedies_have_only_known_placeholders() -> None:
-    known = {"stack", "validated", "flow", "source", "target", "target_servers"}
+    known = {"standstill", "stack", "validated", "flow", "source", "target", "target_servers"}
     named = {field for text in REMEDIES.values() for _, field, _, _ in string.Formatter().parse(text) if field}
     assert named <= known
 
