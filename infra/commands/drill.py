@@ -53,12 +53,16 @@ def drill(
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:
     """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
-    from infra.operate.rehearse.drill import run
+    from infra.operate.move.run import print_preconditions
+    from infra.operate.rehearse.drill import rights, run
     from infra.operate.rehearse.drill_record import write_record
 
     flow = drill.flow
     if drill.group in flow.group_selection:
         out.print(f"[yellow]![/] the flow also selects the group {escape(drill.group)}, and may sync its offsets")
+    with err.status("asking what the connectors' users may do"):
+        asked = rights(drill)
+    print_preconditions(asked, out, width=10)
     with err.status("rehearsing") as status:
         record = run(drill, status.update)
     for step in record.steps:

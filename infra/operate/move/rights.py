@@ -8,17 +8,20 @@ from components.contract.wording import named, number
 from components.kafka.acls import CLUSTER_NAME, grant_options
 from components.kafka.replication_policy import Side
 from components.topology.clusters import kafka_principal
-from infra.operate.move.facts import NewPosition, Precondition
+from infra.operate.move.facts import Precondition
 from infra.operate.move.groups import FlowAccess
 
 
-def commit_rights(opened: FlowAccess, side: Side, positions: Collection[NewPosition]) -> Iterator[Precondition]:
-    """Say whether the connectors' user may commit these positions on this side. Raises NoAnswerError."""
-    if not positions:
+def commit_rights(
+    opened: FlowAccess, side: Side, groups: Collection[str], topics: Collection[str]
+) -> Iterator[Precondition]:
+    """Say whether the connectors' user may commit for these groups in these topics of this side. Raises
+    NoAnswerError.
+    """
+    if not groups:
         return
     alias = getattr(opened.parameters, side).alias
-    groups = sorted({position.group for position in positions})
-    topics = sorted({position.target.topic for position in positions})
+    groups, topics = sorted(groups), sorted(topics)
     try:
         missing = opened.writer(side).missing_reads(groups, topics)
     except CannotRunError as error:

@@ -101,7 +101,9 @@ class Operation(ABC, Generic[PlanT]):
     def rights(self, plan: PlanT) -> Iterator[Precondition]:
         """Yield whether the logins may do what the plan needs. Raises NoAnswerError."""
         if isinstance(plan, GroupPlan):
-            yield from commit_rights(self.opened, self.direction.destination, plan.positions)
+            groups = {position.group for position in plan.positions}
+            topics = {position.target.topic for position in plan.positions}
+            yield from commit_rights(self.opened, self.direction.destination, groups, topics)
 
     def finish(self, plan: PlanT) -> None:
         """Print a plan and carry it out, unless it is a dry run. Raises RefusedError if a precondition is unmet."""
@@ -142,13 +144,17 @@ class Operation(ABC, Generic[PlanT]):
 
 def print_plan(plan: CheckedPlan, console: Console) -> None:
     """Print the preconditions, what would be changed, and the groups that are left alone."""
-    for precondition in plan.preconditions:
-        line = f"{_MARKS[precondition.met]} {precondition.name:<{_WIDTH}} {escape(precondition.value)}"
-        console.print(line, soft_wrap=True)
+    print_preconditions(plan.preconditions, console)
     for line in plan.lines():
         console.print(escape(line), soft_wrap=True)
     for warning in plan.warnings():
         console.print(f"{_MARKS[None]} {escape(warning)}", soft_wrap=True)
+
+
+def print_preconditions(preconditions: Iterable[Precondition], console: Console, width: int = _WIDTH) -> None:
+    for precondition in preconditions:
+        line = f"{_MARKS[precondition.met]} {precondition.name:<{width}} {escape(precondition.value)}"
+        console.print(line, soft_wrap=True)
 
 
 def topics_of(positions: Iterable[NewPosition]) -> dict[str, list[str]]:

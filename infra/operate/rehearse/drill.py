@@ -17,11 +17,13 @@ from components.contract.wording import number
 from components.kafka.exact_positions import NotProvenError
 from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from components.kafka.record_identity import identity, without_mark
+from components.kafka.replication_policy import Side
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition
+from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition, Precondition
 from infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
 from infra.operate.move.groups import FAILOVER, FlowAccess, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
+from infra.operate.move.rights import commit_rights
 from infra.operate.partition_logs import Say
 from infra.operate.rehearse.drill_record import DrillRecord, DrillStep
 
@@ -112,6 +114,30 @@ class Drill:
         """Remove the group, first on the source: a flow that selects every group could otherwise sync it again."""
         self.on_source.delete(self.group)
         self.on_target.delete(self.group)
+
+
+def rights(drill: Drill) -> list[Precondition]:
+    """Say whether the connectors' users may commit for the group on both clusters. Raises NoAnswerError, and
+    RefusedError if one may not.
+    """
+    flow = drill.flow
+    on_source = set(flow.replicated(drill.opened.reader(flow.source).topics()))
+    on_target = {flow.replication_policy.remote(topic) for topic in on_source}
+    sides: dict[Side, set[str]] = {
+        "source": on_source,
+        "target": on_target & set(drill.opened.reader(flow.target).topics()),
+    }
+    asked = [
+        right
+        for side, topics in sides.items()
+        if topics
+        for right in commit_rights(drill.opened, side, [drill.group], topics)
+    ]
+    if unmet := [right.value for right in asked if right.met is False]:
+        why = "A drill commits for its group on both clusters; nothing was changed."
+        remedy = "correct it, and run the drill again: a failover needs these rights for real groups, too."
+        raise RefusedError("precondition-unmet", "; ".join(unmet), f"flow {flow.name}", why, remedy)
+    return asked
 
 
 def run(drill: Drill, say: Say) -> DrillRecord:

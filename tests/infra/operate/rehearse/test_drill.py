@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from components.clients.writer import GroupWriter
+from components.clients.writer import GroupWriter, MissingReads
 from components.contract.problems import CannotRunError, RefusedError
 from components.flows.resolved import ResolvedFlow
 from components.kafka.positions import TopicPartition
@@ -79,6 +79,9 @@ def test_a_drill_skips_nothing_and_reads_again_as_many_records_as_announced(
     night = a_night_of(of_topology(replication), remote)
     rehearse(a_drill(night, done), settings)
     said = capsys.readouterr().out
+    assert said.splitlines()[:2] == [
+        f"✓ rights     the connectors' user may commit for 1 group on {alias}" for alias in ("useast", "uswest")
+    ]
     assert "✓ 5 records in 1 partition to read: 0 skipped, 2 read again (2 announced)" in said
     assert done == [*DELETED, *COMMITTED, *DELETED]
     record = read_record(settings, "orders")
@@ -132,6 +135,25 @@ def test_a_drill_that_is_interrupted_removes_its_group_and_the_next_begins_anew(
     assert read_record(settings, "orders") is None
     rehearse(a_drill(night, done), settings)
     assert done[5:] == [*DELETED, *COMMITTED, *DELETED]
+
+
+def test_a_drill_is_refused_before_it_begins_if_a_right_is_missing(settings: StackSettings) -> None:
+    night, done = a_night_of(a_resolved_flow(**SELECTED)), list[str]()
+    night.missing[:] = [MissingReads(groups=(GROUP,), topics=("orders",))]
+    with pytest.raises(RefusedError, match=f"precondition-unmet: the connectors' user may not commit for {GROUP} on"):
+        rehearse(a_drill(night, done), settings)
+    assert done == []
+
+
+def test_a_right_that_a_cluster_does_not_report_does_not_stop_a_drill(
+    settings: StackSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    night = a_night_of(a_resolved_flow(**SELECTED))
+    night.missing[:] = [MissingReads(unknown=(f"group {GROUP}",))]
+    rehearse(a_drill(night, []), settings)
+    assert f"! rights     useast does not say whether the connectors' user may commit for group {GROUP}" in (
+        capsys.readouterr().out
+    )
 
 
 def test_a_drill_is_refused_if_the_topics_have_no_records(settings: StackSettings) -> None:
