@@ -19,11 +19,13 @@ SEGMENTS = 2_000
 
 class SourceGuess(NamedTuple):
     """The source offset that a target record probably came from. `exact`: every offset between the syncs around it is
-    accounted for, so if the record is not there, the target holds a different record.
+    accounted for, so if the record is not there, the target holds a different record. Otherwise the record is at most
+    `reach` offsets further on (before it, if negative); None if no sync shows how far.
     """
 
     offset: int
     exact: bool
+    reach: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,11 @@ class SyncHistory:
         below, above = self._around(downstream)
         if below is not None:
             offset = below.upstream + downstream - below.downstream
-            one_to_one = above is None or _is_one_to_one(below, above)
-            return SourceGuess(offset, one_to_one or below.downstream == downstream)
+            if above is None or _is_one_to_one(below, above) or below.downstream == downstream:
+                return SourceGuess(offset, exact=True)
+            return SourceGuess(offset, exact=False, reach=_advance(below, above))
         if above is not None:
-            return SourceGuess(max(0, above.upstream - (above.downstream - downstream)), False)
+            return SourceGuess(max(0, above.upstream - (above.downstream - downstream)), exact=False, reach=None)
         return None
 
     def lowest_source_offset(self, downstream: int) -> int | None:

@@ -48,6 +48,11 @@ class Offsets(RuleBasedStateMachine):
     def produce(self, records: int) -> None:
         self.partition.produce(records)
 
+    @precondition(lambda self: any(record is not None for record in self.partition.source))
+    @rule()
+    def produce_again(self) -> None:
+        self.partition.produce_again()
+
     @rule(offsets=st.integers(1, 4))
     def mark_or_abort(self, offsets: int) -> None:
         self.partition.leave_out(offsets)
@@ -59,6 +64,16 @@ class Offsets(RuleBasedStateMachine):
     @rule(again=st.integers(0, 20))
     def restart(self, again: int) -> None:
         self.partition.restart(again)
+
+    @precondition(lambda self: self.partition.synced_since_restart)
+    @rule()
+    def congest(self) -> None:
+        self.partition.congest()
+
+    @precondition(lambda self: self.partition.congested)
+    @rule()
+    def clear_congestion(self) -> None:
+        self.partition.clear_congestion()
 
     @rule(data=st.data())
     def expire_on_source(self, data: Any) -> None:
@@ -117,15 +132,15 @@ def proof_of(partition: Partition) -> PositionProof:
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
     near = OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH).within(partition.target_log)
-    found = translated_record(downstream, records_in(partition.target, near))
+    found = translated_record(downstream, records_in(partition, partition.target, near))
     guess = history.guess(found.record.offset) if found else None
     log = partition.source_log
     by_time = None
     if found is not None and not (guess and guess.exact):
-        later = records_in(partition.source, OffsetRange(max(log.start, found.record.time_ms), log.end))
+        later = records_in(partition, partition.source, OffsetRange(max(log.start, found.record.time_ms), log.end))
         by_time = later[0].offset if later else -1
     wanted = source_range(guess, by_time, position.committed, log) if found else OffsetRange(0, 0)
-    read = Candidates(wanted, records_in(partition.source, wanted))
+    read = Candidates(wanted, records_in(partition, partition.source, wanted))
     proof = prove(position, partition.target_log, log, found, read, guess, inexact=False)
     if not proof.expired_on_source or found is None or guess is None:
         return proof
@@ -134,13 +149,13 @@ def proof_of(partition: Partition) -> PositionProof:
 
 def by_next(partition: Partition, expired: Unproven) -> PositionProof:
     """The proof by the record that the group reads next, from what the job would read."""
-    unread = records_in(partition.source, expired.unread)
+    unread = records_in(partition, partition.source, expired.unread)
     if not unread:
         return proof_by_next(expired, [], [])
-    held = records_in(partition.target, partition.target_log)
+    held = records_in(partition, partition.target, partition.target_log)
     by_time = next((each.offset for each in held if each.time_ms >= unread[0].time_ms), -1)
     places = places_on_target(expired, unread[0], by_time)
-    near = [each for place in places for each in records_in(partition.target, place)]
+    near = [each for place in places for each in records_in(partition, partition.target, place)]
     return proof_by_next(expired, unread, near)
 
 

@@ -18,12 +18,14 @@ GROUP = "checkout-a"
 @dataclass
 class Partition:
     """`source` and `target` hold a record's source offset at each offset; None stands at an offset without a record.
+    `equals` has the first record that a record equals.
 
     Source: MirrorSourceTask, PartitionState.update for when a sync is written; MirrorCheckpointTask for checkpoints.
     """
 
     lag_max: int
     source: list[int | None] = field(default_factory=list)
+    equals: dict[int, int] = field(default_factory=dict)
     target: list[int | None] = field(default_factory=list)
     source_start: int = 0
     target_start: int = 0
@@ -40,6 +42,12 @@ class Partition:
 
     def produce(self, records: int) -> None:
         self.source += range(len(self.source), len(self.source) + records)
+
+    def produce_again(self) -> None:
+        """One more record that equals the last one, in its timestamp, too."""
+        last = next(record for record in reversed(self.source) if record is not None)
+        self.equals[len(self.source)] = self.equals.get(last, last)
+        self.produce(1)
 
     def leave_out(self, offsets: int) -> None:
         """Offsets without a record: a transaction marker, aborted records, or what compaction removed."""
@@ -164,6 +172,7 @@ class Partition:
         return OffsetRange(self.target_start, len(self.target))
 
 
-def records_in(log: list[int | None], offsets: OffsetRange) -> list[RecordDigest]:
-    """What a consumer reads there; the time is the record's source offset, the digest is its own."""
-    return [RecordDigest(at, record, str(record)) for at in range(*offsets) if (record := log[at]) is not None]
+def records_in(partition: Partition, log: list[int | None], offsets: OffsetRange) -> list[RecordDigest]:
+    """What a consumer reads there; time and digest are those of the first equal record, by its source offset."""
+    held = ((at, record) for at in range(*offsets) if (record := log[at]) is not None)
+    return [RecordDigest(at, (first := partition.equals.get(record, record)), str(first)) for at, record in held]

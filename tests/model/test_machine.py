@@ -9,6 +9,7 @@ import pytest
 from components.kafka.offset_syncs import SyncHistory
 from spark.checks.offsets import translation
 from spark.checks.offsets.translation import Candidates
+from tests.model import machine
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200
@@ -25,6 +26,16 @@ def one_offset_too_many_is_owed(history: SyncHistory, committed: int) -> int | N
     return None if owed is None else owed + 1
 
 
+def retention_removed_what_is_unread(standing: int, position: Any, candidates: Any, source_log: Any) -> Any:
+    if source_log.start:
+        position = replace(position, committed=max(position.committed, source_log.end))
+    return _standing_at(standing, position, candidates, source_log)
+
+
+def expiry_is_a_proof(expired: Any, *_: Any) -> Any:
+    return replace(expired.proof, finding=None, source_offset=expired.position.committed)
+
+
 BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "a record may be skipped": (translation, "_proof_at", one_more_may_be_skipped),
     "no record ever stands between two offsets": (Candidates, "between", lambda *_: 0),
@@ -32,6 +43,13 @@ BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
         SyncHistory,
         "owed",
         one_offset_too_many_is_owed,
+    ),
+    "retention on the source excuses every skip": (translation, "_proof_at", retention_removed_what_is_unread),
+    "an expired record is enough, wherever the next one is": (machine, "proof_by_next", expiry_is_a_proof),
+    "an uncertain guess decides between equal records": (
+        translation,
+        "_may_be_at",
+        lambda guess, offset: offset == guess.offset,
     ),
 }
 

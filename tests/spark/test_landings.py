@@ -65,3 +65,27 @@ def test_a_group_that_skips_a_record_before_the_compacted_ones_fails() -> None:
     proof = proof_at(position, Around(LOG, LOG, held, candidates, translated_record(50, held), None, compacted=True))
     assert proof.finding is not None
     assert proof.finding.code == "offset-skips-records"
+
+
+@pytest.mark.parametrize(
+    ("held_until", "code"), [(53, "offset-skips-records"), (54, None)], ids=["one more is missing", "they fill the gap"]
+)
+def test_compaction_explains_no_more_skipped_records_than_the_target_has_offsets(
+    held_until: int, code: str | None
+) -> None:
+    """Source records 50 to 53 are not on the target, where `held_until` is the offset of record 54."""
+    held = [*records(48, 49), RecordDigest(held_until, 0, "54")]
+    position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)
+    candidates = Candidates(OffsetRange(40, 70), records(*range(40, 61)))
+    around = Around(LOG, LOG, held, candidates, translated_record(50, held), None, compacted=True)
+    assert (finding.code if (finding := proof_at(position, around).finding) else None) == code
+
+
+def test_compaction_explains_nothing_where_the_source_was_not_read() -> None:
+    held = records(48, 49, 56)
+    position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)
+    candidates = Candidates(OffsetRange(52, 70), [*records(49), *records(*range(52, 61))])
+    around = Around(LOG, LOG, held, candidates, translated_record(50, held), None, compacted=True)
+    finding = proof_at(position, around).finding
+    assert finding is not None
+    assert finding.code == "source-record-not-found"

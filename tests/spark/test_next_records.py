@@ -45,7 +45,7 @@ def test_a_next_record_without_a_timestamp_is_found_by_its_content() -> None:
     ("given", "unread", "on_target", "read_again"),
     [
         pytest.param({}, NEXT, [(54, 59), (55, 60)], 15, id="it is after the translated offset"),
-        pytest.param({}, NEXT, [(40, 60)], 0, id="it is at the translated offset"),
+        pytest.param({}, NEXT, [(40, 60)], 15, id="it is at the translated offset"),
         pytest.param({}, NEXT, [(30, 60)], None, id="it is only before the translated offset"),
         pytest.param({}, NEXT, [(30, 60), (70, 60)], 30, id="it was sent again"),
         pytest.param({}, NEXT, [(55, 61)], None, id="the target does not hold it"),

@@ -145,6 +145,8 @@ def later(position: Position, at_first: Position) -> list[str]:
     [
         pytest.param(replace(POSITION, on_target=90), ["group-not-synced"], id="it does not move"),
         pytest.param(replace(POSITION, on_target=95), [], id="it moves"),
+        pytest.param(replace(POSITION, on_target=85), ["group-not-synced"], id="it moves back"),
+        pytest.param(replace(POSITION, on_target=None), ["group-not-synced"], id="it is deleted"),
         pytest.param(replace(POSITION, checkpoint=Checkpoint(300, 301), committed=300, on_target=101), [], id="synced"),
     ],
 )

@@ -145,14 +145,26 @@ def test_a_record_that_is_not_found_is_unproven_if_it_may_be_elsewhere_or_remove
     assert not proof.proven
 
 
-def test_of_equal_records_the_expected_one_counts_else_the_highest() -> None:
+def test_of_equal_records_those_count_that_the_offset_syncs_allow() -> None:
     """Identical records must neither hide a skip nor pretend one."""
     found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
     twins = [RecordDigest(90, 5, "A1"), RecordDigest(130, 5, "A1")]
     expected = proof_of(a_position(100, 100), found, twins, SourceGuess(90, True))
     assert (expected.source_offset, expected.by_counting) == (90, True)
     assert not proof_of(a_position(100, 100), found, twins[:1], SourceGuess(90, True)).by_counting
-    assert code(proof_of(a_position(100, 100), found, twins)) == "offset-skips-records"
+    for guess in (None, SourceGuess(90, False, None), SourceGuess(90, False, 40), SourceGuess(130, False, -40)):
+        assert code(proof_of(a_position(100, 100), found, twins, guess)) == "source-record-not-found"
+        assert proof_of(a_position(130, 100), found, twins, guess).source_offset == 130
+    assert proof_of(a_position(100, 100), found, twins, SourceGuess(90, False, 39)).source_offset == 90
+    assert code(proof_of(a_position(80, 100), found, twins)) == "offset-skips-records"
+
+
+def test_a_record_that_equals_an_expired_one_does_not_stand_for_it() -> None:
+    """The number of records that are read again would be that of the newer one."""
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
+    newer = [RecordDigest(550, 5, "A1")]
+    proof = proof_of(a_position(550, 100), found, newer, SourceGuess(100, True), source=OffsetRange(500, 1000))
+    assert code(proof) == "source-expired"
 
 
 def test_a_timestamp_that_only_the_target_has_does_not_count_if_the_source_has_none() -> None:
@@ -179,11 +191,11 @@ class TestSyncHistory:
 
     def test_across_a_change_of_difference_only_the_sync_itself_is_exact(self) -> None:
         history = SyncHistory((OffsetSync(100, 0), OffsetSync(160, 50)))
-        assert history.guess(20) == SourceGuess(120, False)
+        assert history.guess(20) == SourceGuess(120, False, 10)
         assert history.guess(0) == SourceGuess(100, True)
 
     def test_before_the_oldest_sync_the_guess_is_not_exact(self) -> None:
-        assert SyncHistory((OffsetSync(100, 50),)).guess(20) == SourceGuess(70, False)
+        assert SyncHistory((OffsetSync(100, 50),)).guess(20) == SourceGuess(70, False, None)
         assert SyncHistory().guess(20) is None
 
     def test_syncs_from_before_the_remote_topic_was_recreated_are_ignored(self) -> None:

@@ -315,8 +315,12 @@ def _group_on_target(position: Position, synced: bool, before: Position | None) 
             beyond,
         )
     owed = _owed_to_the_group(position, before)
-    moved = before is not None and position.on_target != before.on_target
-    if synced and not moved and (position.on_target is None or position.on_target < owed):
+    advanced = (
+        before is not None
+        and position.on_target is not None
+        and (before.on_target is None or position.on_target > before.on_target)
+    )
+    if synced and not advanced and (position.on_target is None or position.on_target < owed):
         at = "none" if position.on_target is None else position.on_target
         return fail(
             "group-not-synced",

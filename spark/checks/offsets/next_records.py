@@ -89,13 +89,16 @@ def proof_by_next(
 
 
 def _proven(unproven: Unproven, place: int) -> PositionProof:
-    """The group reads again what the target holds from the translated offset up to `place`."""
+    """The group reads again what the target holds from the translated offset up to `place`, where an equal record that
+    it has read may be, and at most what it has read on the source since the translated offset.
+    """
     begin, source_offset = unproven.downstream, unproven.position.committed
     if unproven.next is not None:
         begin = min(unproven.next.on_target, place)
     elif unproven.guess is not None and unproven.landed is not None:
         source_offset = unproven.guess.offset + unproven.landed.after
-    return replace(unproven.proof, finding=None, source_offset=source_offset, read_again=place - begin)
+    since = min(unproven.position.committed, unproven.source_log.end) - source_offset
+    return replace(unproven.proof, finding=None, source_offset=source_offset, read_again=max(place - begin, since))
 
 
 def places_on_target(unproven: Unproven, first: RecordDigest, by_time: int) -> list[OffsetRange]:

@@ -188,7 +188,7 @@ def _expected(
         guess = history.guess(landed.record.offset) if landed is not None else None
         if guess is not None and flow.parameters.guard is not None:
             # The target may hold records of other producers between those of the flow.
-            guess = guess._replace(exact=False)
+            guess = guess._replace(exact=False, reach=None)
         guessed[position] = landed, guess
     unsure = {
         position: landed.record.time_ms

@@ -155,8 +155,8 @@ def prove(
     first one after it.
 
     `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    be at several offsets. Then the expected offset counts. Without one, the highest offset counts, as the strictest
-    assumption.
+    be at several offsets. Then those that the offset syncs allow count; if they allow none, all of them. If only some
+    of these skip records, nothing is proven.
     `inexact`: compaction or transforms may have changed offsets or records.
     """
     assert position.checkpoint is not None
@@ -174,13 +174,25 @@ def prove(
     if translated is None:
         return PositionProof(error(_TARGET_EMPTY, f"{position}: the target holds no record near offset {downstream}"))
     equal = [record for record in candidates.records if translated.record.copies((record.digest,))]
-    if not equal:
+    # A record that equals an expired one is another one.
+    if not equal or (guess is not None and guess.exact and guess.offset < source_log.start):
         return PositionProof(_not_found(position, translated, source_log, guess, inexact))
-    expected = next((record for record in equal if guess is not None and record.offset == guess.offset), None)
-    original = expected or max(equal)
+    expected = [record for record in equal if guess is not None and _may_be_at(guess, record.offset)]
+    lowest, original = min(expected or equal), max(expected or equal)
     proof = _proof_at(original.offset + translated.after, position, candidates, source_log)
-    several = expected is not None and len(equal) > 1
+    if proof.finding and not _proof_at(lowest.offset + translated.after, position, candidates, source_log).finding:
+        what = (
+            f"{position}: several source records equal the target's record at {translated.record.offset}, and the "
+            "offset syncs do not show which of them it is"
+        )
+        return PositionProof(error(_NOT_FOUND, what))
+    several = bool(expected) and len(equal) > 1
     return replace(proof, by_counting=several, untimed=original.time_ms == NO_TIMESTAMP)
+
+
+def _may_be_at(guess: SourceGuess, offset: int) -> bool:
+    reach = guess.reach
+    return reach is not None and min(0, reach) <= offset - guess.offset <= max(0, reach)
 
 
 def _proof_at(source_offset: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> PositionProof:
@@ -260,7 +272,8 @@ def committed_record(
 def proof_at(position: Position, around: Around) -> PositionProof:
     """Return the proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
 
-    If the cleaner has removed the record at the translated offset, the one before it shows where the group is.
+    If the cleaner has removed the record at the translated offset, the one before it shows where the group is. It
+    cannot have removed more records than the target's log has offsets there.
     """
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
@@ -272,7 +285,12 @@ def proof_at(position: Position, around: Around) -> PositionProof:
     before = max(
         (record for record in around.on_target if downstream - TARGET_REACH <= record.offset < downstream), default=None
     )
-    if before is None or is_unknown(TranslatedRecord(before, after=True), around.candidates.records):
+    assert around.found is not None
+    assert proof.source_offset is not None
+    unread = around.candidates.between(max(position.committed, around.source_log.start), proof.source_offset)
+    if before is not None and unread is not None and unread >= around.found.record.offset - before.offset:
+        return proof
+    if before is None or unread is None or is_unknown(TranslatedRecord(before, after=True), around.candidates.records):
         what = (
             f"{position}: the target is compacted and has removed the records around offset {downstream}, so they do "
             "not show where the group is"
