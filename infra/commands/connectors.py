@@ -188,6 +188,7 @@ def restart(
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
     # These load the Kubernetes client, which is too slow for TAB completion.
+    from infra.kubernetes.secret_readers import note_secrets_read, secrets_read
     from infra.operate.connectors.changes import planned_restarts
     from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
     from infra.operate.connectors.operator import restart as carry_out
@@ -203,7 +204,11 @@ def restart(
             if dry_run:
                 out.print("nothing was changed")
                 return
+            # Only these start again with every task, and read their Secrets anew.
+            whole = {place.resource for place in places} if connector and task is None else set()
+            noted = secrets_read(api, opened.flows, whole)
             with err.status("waiting for the operator") as status:
                 restarted = carry_out(api, restarts, wait_seconds, status.update)
+            note_secrets_read(api, noted)
     for connector_ in restarted:
         out.print(f"[green]✓[/] {escape(connector_.text)}", soft_wrap=True)

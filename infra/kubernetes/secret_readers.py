@@ -1,8 +1,10 @@
 """Connectors that read a Secret of the stack when they start: a changed value has no effect until they restart."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
+from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow
 from components.render.deployments import deployments
 from components.render.planned_objects import OURS, Manifest
@@ -30,13 +32,39 @@ def restart_readers(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> Iterat
         own = {named.name: secrets[named] for named in read & secrets.keys()}
         if live is None or not (changed := sorted(name for name in own if not _has_read(live, own[name]))):
             continue
-        versions = {name: secret["metadata"]["resourceVersion"] for name, secret in sorted(own.items())}
-        annotations = {**RESTART, READ_SECRETS: json.dumps(versions)}
-        metadata = {"name": target.name, "namespace": target.namespace, "annotations": annotations}
-        with asking_kubernetes(str(target), "It reads a Secret that changed.", "let your user patch it."):
-            api.apply({"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata})
+        _annotate(api, target, {**RESTART, READ_SECRETS: _versions(own.values())})
         names = ", ".join(f"`{name}`" for name in changed)
         yield f"connector {target.name} restarts: Secret {names} has changed since it started"
+
+
+def secrets_read(
+    api: KubernetesApi, flows: Sequence[ResolvedFlow], connectors: Collection[Reference]
+) -> Mapping[Reference, str]:
+    """Return what to note on those of the connectors that read Secrets of the stack if they start now."""
+    readers = [(reference(body), read) for body, read in _readers(flows) if reference(body) in connectors]
+    secrets: dict[Named, Object] = {}
+    for named in {named for _, read in readers for named in read}:
+        # An account that may not read a Secret notes nothing of it: the next deployment then restarts the connector.
+        with suppress(CannotRunError):
+            secrets |= _existing(api, {named})
+    return {target: _versions(secrets[named] for named in read & secrets.keys()) for target, read in readers if read}
+
+
+def note_secrets_read(api: KubernetesApi, noted: Mapping[Reference, str]) -> None:
+    """Note on connectors that have restarted what they then read, so that the next deployment does not restart them."""
+    for target, versions in noted.items():
+        _annotate(api, target, {READ_SECRETS: versions})
+
+
+def _versions(secrets: Iterable[Object]) -> str:
+    versions = {secret["metadata"]["name"]: secret["metadata"]["resourceVersion"] for secret in secrets}
+    return json.dumps(versions, sort_keys=True)
+
+
+def _annotate(api: KubernetesApi, target: Reference, annotations: Mapping[str, str]) -> None:
+    metadata = {"name": target.name, "namespace": target.namespace, "annotations": dict(annotations)}
+    with asking_kubernetes(str(target), "It reads a Secret that changed.", "let your user patch it."):
+        api.apply({"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata})
 
 
 def _has_read(connector: Object, secret: Object) -> bool:

@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import pytest
+
 from components.flows.resolved import ResolvedFlow
-from infra.kubernetes.api import KubernetesApi, Object, Reference
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.secret_readers import READ_SECRETS, RESTART, restart_readers
+from infra.kubernetes.secret_readers import READ_SECRETS, RESTART, note_secrets_read, restart_readers, secrets_read
 from tests.builders import a_cluster, a_resolved_flow
 
 CREATED, LATER = "2026-11-27T10:00:00Z", "2026-11-27T10:30:00Z"
@@ -68,6 +70,35 @@ def test_a_secret_that_changed_after_its_readers_started_restarts_each_of_them_o
     assert json.loads(api.annotations["orders-source"][READ_SECRETS]) == {secret: "2"}
     assert list(restart_readers(api, [flow])) == []
     api.version = "3"
+    assert len(list(restart_readers(api, [flow]))) == len(READERS)
+
+
+def test_the_next_deployment_does_not_restart_a_connector_that_restarted_as_a_whole() -> None:
+    """`replicate restart --connector` notes what it then read: the versions from before the restart."""
+    flow, api = a_flow_with_an_own_secret(), _Holding("2", LATER)
+    restarted = Reference("kafka.strimzi.io/v1", "KafkaConnector", "mirror-orders", "orders-source")
+    noted = secrets_read(api, [flow], {restarted})
+    api.version = "3"
+    assert len(list(restart_readers(api, [flow]))) == len(READERS)
+    api.annotations = {name: {} for name in READERS}
+    api.version = "2"
+    note_secrets_read(api, noted)
+    assert [said.split()[1] for said in restart_readers(api, [flow])] == ["orders-checkpoint", "orders-heartbeat"]
+    assert secrets_read(api, [a_resolved_flow()], {restarted}) == {}
+
+
+def test_an_account_that_may_not_read_a_secret_can_still_restart_its_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow, api = a_flow_with_an_own_secret(), _Holding("2", LATER)
+
+    def refused(_: Reference) -> Object:
+        raise ApiError(403, "Forbidden", "secrets is forbidden")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "get", refused)
+        noted = secrets_read(
+            api, [flow], {Reference("kafka.strimzi.io/v1", "KafkaConnector", "mirror-orders", READERS[0])}
+        )
+    note_secrets_read(api, noted)
     assert len(list(restart_readers(api, [flow]))) == len(READERS)
 
 

@@ -1,5 +1,6 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
+from infra.kubernetes.secret_readers import READ_SECRETS
 from infra.machine.waiting import wait_for
 from infra.operate.status.look import look
 from infra.review.live_comparison import compare_with_cluster
@@ -54,7 +55,9 @@ def test_a_named_connector_restarts_with_its_tasks_and_no_other_connector_does(d
     assert (restarted.returncode, f"✓ {HEARTBEAT} is RUNNING" in restarted.stdout) == (0, True)
     wait_for("the connector to be made anew", lambda: watch.expect_made(frozenset({HEARTBEAT})), ARRIVAL_SECONDS)
     assert watch.happened().connectors == {HEARTBEAT}
-    assert "strimzi.io/restart" not in str(deployed.connector(HEARTBEAT)["metadata"].get("annotations"))
+    annotations = deployed.connector(HEARTBEAT)["metadata"].get("annotations") or {}
+    assert "strimzi.io/restart" not in annotations
+    assert READ_SECRETS in annotations
 
 
 def test_an_unknown_flow_or_connector_is_refused_with_the_nearest_name(deployed: Deployed) -> None:
