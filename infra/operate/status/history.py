@@ -13,7 +13,7 @@ from components.contract.published_verdict import History, PastVerdict
 from components.contract.report import Verdict
 from infra.operate.status.facts import NoAnswer
 from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
-from infra.operate.status.text import print_flow
+from infra.operate.status.text import JUST_MOVE, print_flow
 from infra.stack.session import QUICK, OpenStack
 
 _THREADS = 16
@@ -111,7 +111,10 @@ def history_lines(flow: FlowHistory) -> Iterator[tuple[str, str]]:
 
 
 def _line(past: PastVerdict) -> str:
-    figures = (("loses", past.loses, " s"), ("re-reads", past.reads_again, ""), ("skips", past.skips, ""))
+    again = (
+        ("re-reads at most", past.reads_again, JUST_MOVE) if past.reads_again else ("re-reads", past.reads_again, "")
+    )
+    figures = (("loses", past.loses, " s"), again, ("skips", past.skips, ""))
     cost = ", ".join(
         f"{name} {'not proven' if value is None else f'{value:,g}{unit}'}" for name, value, unit in figures
     )

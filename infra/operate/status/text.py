@@ -13,6 +13,8 @@ from components.contract.wording import number
 from infra.operate.status.flow_status import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument, duration
 from infra.review.reports import print_fact
 
+#: `replicate failover` commits exact positions instead, from which consumers read none again.
+JUST_MOVE = " (consumers that just move)"
 _NOT_ASKED = "could not be asked"
 _WIDTH = 10
 #: A certificate that expires within this time is shown.
@@ -151,7 +153,8 @@ def _groups(flow: FlowStatus) -> Iterator[Fact]:
 def _again(groups: GroupsStatus) -> str:
     if not groups.groups:
         return "no selected group has a committed offset on the source"
-    return f"at most {number(groups.records, 'record')} by {number(groups.groups, 'group')}"
+    just_move = JUST_MOVE if groups.records else ""
+    return f"at most {number(groups.records, 'record')} by {number(groups.groups, 'group')}{just_move}"
 
 
 def _verdict(flow: FlowStatus) -> Fact:

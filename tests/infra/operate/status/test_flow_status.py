@@ -223,7 +223,7 @@ def test_a_pipe_gets_one_fact_a_line_without_colour() -> None:
         "java.io.IOException: x",
         "prod orders heartbeat  the newest is 0.8 s old",
         "prod orders lag        at most 7 records in 1 of 6 partitions, the oldest 10 min old; most in orders-0: 7",
-        "prod orders re-read    at most 3 records by 1 group",
+        "prod orders re-read    at most 3 records by 1 group (consumers that just move)",
         "prod orders group      checkout-web: at most 3 records",
         "prod orders verdict    pass, 10 min ago",
     ]
