@@ -230,6 +230,7 @@ class KafkaReader:
 
         librdkafka leaves such groups out of its list of consumer groups, and describes them as dead.
         """
+        # Deprecated, but `list_consumer_groups` knows no types but consumer and classic (confluent-kafka 2.16).
         every = self._once_loaded("groups", lambda: self._admin.list_groups(timeout=self._seconds))
         dead = {str(group.id) for group in every if group.state == _DEAD}
         return sorted(dead - set(self.groups())) if dead else []
