@@ -126,7 +126,7 @@ _Row: TypeAlias = tuple[Offset, Offset, Offset, Offset, Offset, Offset, StrictBo
 
 
 class _EvidenceTopic(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     source_id: StrictStr
     target_id: StrictStr
     compacted: StrictBool
@@ -144,7 +144,7 @@ class _EvidenceTopic(BaseModel):
 
 
 class _EvidenceDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     version: Literal[1]
     digest: StrictStr
     topics: dict[str, _EvidenceTopic]

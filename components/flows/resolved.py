@@ -122,13 +122,14 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
 
 
 def missing_config(where: str, key: str, *, secret: bool) -> Problem:
-    """Return the problem of a configuration key that the topology names but the stack file does not have."""
+    """Return the problem of a configuration key that a cluster names but neither a program nor a stack file has."""
+    argument, option = ("secrets", "--secret ") if secret else ("addresses", "")
     return Problem(
         where,
         "missing-config",
         f"configuration key `{key}` is not set",
-        "The topology reads this value from the stack's configuration.",
-        f"run `pulumi config set {'--secret ' if secret else ''}replication:{key} VALUE` for this stack.",
+        "A cluster names it as `{config: KEY}`.",
+        f"add it to `{argument}` in a program, or run `pulumi config set {option}replication:{key} VALUE` for a stack.",
     )
 
 

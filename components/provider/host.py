@@ -1,7 +1,6 @@
 """The provider that Pulumi's engine asks for the schema and for components; it reports mistakes as sentences."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib.metadata import version
 
 import pulumi
@@ -10,7 +9,7 @@ from pulumi.provider import ConstructResult
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
-from components.contract.problems import Problem, ReplicationError
+from components.contract.problems import ReplicationError
 from components.properties.definitions import nearest
 from components.provider.replications import PACKAGE, Replications
 
@@ -35,7 +34,7 @@ class Host(ComponentProvider):
         except ComponentInitError as error:
             if not isinstance(error.inner, ReplicationError):
                 raise
-            raise _refused(name, map(_said, error.inner.problems)) from error
+            raise _refused(name, map(str, error.inner.problems)) from error
 
 
 def _refused(name: str, sentences: Iterable[str]) -> InputPropertiesError:
@@ -50,10 +49,3 @@ def _unknown(key: str, known: list[str]) -> str:
     near = nearest(key, known)
     remedy = f"did you mean `{near}`?" if near else f"remove it; the arguments are {', '.join(known)}."
     return f"`{key}` is not an argument. It would have no effect. Remedy: {remedy}"
-
-
-def _said(problem: Problem) -> str:
-    if problem.code == "missing-config":
-        why, remedy = "A cluster names it as `{config: KEY}`.", "add it to `secrets`, or to `addresses` for an address."
-        return str(replace(problem, why=why, remedy=remedy))
-    return str(problem)

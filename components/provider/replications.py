@@ -14,7 +14,7 @@ from components.contract.problems import Problem, ReplicationError, raise_errors
 from components.flows.resolved import config_keys, model_digest, resolve_flows
 from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
-from components.resources.registration import known_output
+from components.resources.registration import known_output, unknown_keys
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
@@ -54,7 +54,11 @@ class Replications(pulumi.ComponentResource):
     def __init__(self, name: str, args: ReplicationsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         topology, region = _topology(args), args.get("region")
         addresses = args.get("addresses", {})
-        for warning in raise_errors([*check_topology(topology), *check_addresses(topology, addresses)]):
+        secrets = args.get("secrets", {})
+        # If all credentials are one output, only the engine knows their keys.
+        keys: Mapping[str, Any] = secrets if isinstance(secrets, Mapping) else {}
+        unknown = unknown_keys(topology, secrets=keys, addresses=addresses)
+        for warning in raise_errors([*check_topology(topology), *check_addresses(topology, addresses), *unknown]):
             pulumi.log.warn(str(warning))
         flows = resolve_flows(topology, region, addresses)
         if not flows:
@@ -66,7 +70,7 @@ class Replications(pulumi.ComponentResource):
                 flows=flows,
                 stack=pulumi.get_stack(),
                 region=region,
-                secrets=_secrets(args.get("secrets", {}), topology),
+                secrets=_secrets(secrets, topology),
             ),
             self,
         )

@@ -10,7 +10,8 @@ import pulumi
 from components.checks import check_topology
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
-from components.flows.resolved import ResolvedFlow, missing_config, resolve_flows
+from components.flows.resolved import ResolvedFlow, config_keys, missing_config, resolve_flows
+from components.properties.definitions import nearest
 from components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
 from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
@@ -107,6 +108,7 @@ def resolve_replication(name: str, replication: Replication, args: ReplicationAr
             if warning not in args.warned:
                 args.warned.add(warning)
                 pulumi.log.warn(str(warning))
+        raise_errors(unknown_keys(topology, secrets=args.secrets, addresses=args.addresses))
         flows = resolve_flows(topology, None, args.addresses)
     planned_deployments = deployments(flows)
     planned = [item for deployment in planned_deployments for item in deployment.objects]
@@ -114,6 +116,17 @@ def resolve_replication(name: str, replication: Replication, args: ReplicationAr
     if missing := needed - set(args.secrets):
         raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
     return planned_deployments
+
+
+def unknown_keys(topology: Topology, **given: Iterable[str]) -> Iterator[Problem]:
+    """Yield the keys of an argument, such as `secrets`, that no cluster reads."""
+    known = sorted(config_keys(topology))
+    for argument, keys in given.items():
+        for key in sorted({*keys} - {*known}):
+            near = nearest(key, known)
+            remedy = f"did you mean `{near}`?" if near else f"remove it; the keys are {', '.join(known) or 'none'}."
+            what, why = f"no cluster reads `{key}`", "It would have no effect. Clusters read `{config: KEY}`."
+            yield Problem(f"{argument}.{key}", "unknown-key", what, why, remedy)
 
 
 def known_output(value: T) -> pulumi.Output[T]:

@@ -14,7 +14,7 @@ from components.render.kafka_users import kafka_user_objects
 from components.render.monitoring import monitoring_objects
 from components.render.planned_objects import ObjectRole, needed_keys
 from components.render.validation_jobs import RUNS_ONCE, validation_objects
-from components.resources.registration import known_output, register_object
+from components.resources.registration import known_output, register_object, unknown_keys
 from components.resources.replications import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
@@ -69,7 +69,7 @@ class KafkaUsers(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, str]]
 
     def __init__(self, name: str, args: KafkaUsersArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        raise_errors(check_topology(args.topology))
+        raise_errors((*check_topology(args.topology), *unknown_keys(args.topology, secrets=args.secrets)))
         objects = kafka_user_objects(args.topology, args.region)
         missing = {key for planned in objects for key in planned.secret_values.values()} - set(args.secrets)
         if missing:

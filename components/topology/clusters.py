@@ -54,7 +54,13 @@ class Model(BaseModel):
     """Base of every part of the model: immutable, camelCase in YAML, without unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        # A program may pass a password where a reference belongs, and pydantic would print it.
+        hide_input_in_errors=True,
     )
 
 

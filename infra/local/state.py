@@ -22,7 +22,7 @@ class PartRecord(ProcessRecord):
 class State(BaseModel):
     """The state of one local stack. `with_*` return a changed copy."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     ports: Mapping[str, int] = Field(default_factory=dict)
     cluster_ids: Mapping[str, str] = Field(default_factory=dict)

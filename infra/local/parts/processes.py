@@ -26,7 +26,7 @@ _exit_codes: dict[int, int] = {}
 class ProcessRecord(BaseModel):
     """A started process: `created` is its creation time in seconds since the epoch, `log` its output file."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     name: str
     pid: int

@@ -167,3 +167,21 @@ def test_a_component_does_not_say_that_nothing_watches_its_flow(monkeypatch: pyt
 
     record(program)
     assert warnings == []
+
+
+@pytest.mark.parametrize(
+    ("secrets", "remedy"),
+    [
+        pytest.param({"useastCA": "hunter2"}, "did you mean `useastCa`?", id="a misspelt key"),
+        pytest.param({"useastCa": "pem", "x": "hunter2"}, "remove it; the keys are useastBootstrap, useastCa.", id="x"),
+    ],
+)
+def test_a_secret_that_no_cluster_reads_is_refused_by_its_key(secrets: dict[str, str], remedy: str) -> None:
+    def program() -> None:
+        with pytest.raises(ReplicationError) as caught:
+            ReplicationFlow("orders", an_args(secrets=secrets))
+        (problem,) = caught.value.problems
+        assert (problem.code, problem.remedy) == ("unknown-key", remedy)
+        assert "hunter2" not in str(problem)
+
+    assert record(program).resources == []
