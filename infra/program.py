@@ -12,6 +12,7 @@ from components.render.deployments import flow_outputs
 from components.render.job_parameters import job_parameters
 from components.resources.whole_topology import WholeTopologyArgs, register_topology
 from infra.deploy.promotion.rule.evidence import unproven
+from infra.stack.other_stacks import check_other_stacks
 from infra.stack.session import OpenStack
 from infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from infra.stack.stack_checks import raise_by_gitops
@@ -37,6 +38,7 @@ def _deploy(stacks: Path, allow_unproven: str | None, *, moves_checked: bool) ->
         settings = replace(settings, values={**settings.values, ALLOW_UNPROVEN: allow_unproven})
     with OpenStack(settings, configured=settings) as stack:
         stack.check()
+        raise_errors(check_other_stacks(settings))
         raise_by_gitops(settings)
         _hold_to_promotion(settings)
         if not moves_checked:

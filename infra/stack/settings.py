@@ -19,8 +19,10 @@ VALIDATION = "validation"
 ALLOW_UNPROVEN = "allowUnproven"
 DEPLOY = "deploy"
 GITOPS = "gitops"
+#: The key that names other stacks which deploy the same on purpose.
+SHARES_WITH = "sharesWith"
 #: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
-SETTINGS = ("topology", "region", "local", DEPLOY, ALLOW_UNPROVEN, VALIDATION)
+SETTINGS = ("topology", "region", "local", DEPLOY, ALLOW_UNPROVEN, SHARES_WITH, VALIDATION)
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 
 

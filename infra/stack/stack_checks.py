@@ -20,6 +20,7 @@ from components.render.planned_objects import PlannedObject
 from components.topology.clusters import Cluster, ConfigValue
 from components.topology.model import Flow, Topology
 from infra.stack.environment import stack_environment
+from infra.stack.other_stacks import check_other_stacks
 from infra.stack.settings import (
     ALLOW_UNPROVEN,
     DEPLOY,
@@ -71,6 +72,7 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
 def problems(settings: StackSettings) -> list[Problem]:
     """Return every problem that can be found without a cluster and without Pulumi, sorted by where."""
     all_problems = [*_problems_of_files(settings), *placed(_check_coverage(settings), settings.topology_file)]
+    all_problems += check_other_stacks(settings)
     refused = any(problem.severity is Severity.ERROR for problem in all_problems)
     # The local stack supplies configuration only while it runs, but a check must not require it to run.
     if not stack_environment(settings).on_this_machine:

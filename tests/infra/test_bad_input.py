@@ -20,12 +20,15 @@ PROMOTION_FILES = sorted((ROOT / "tests" / "bad_input" / "promotion").glob("*.ya
 
 
 def found_in(file: Path, stacks: Path) -> list[Problem]:
-    topology, configuration, names, *_ = [*file.read_text().split("---\n"), "", ""]
+    topology, configuration, names, other, *_ = [*file.read_text().split("---\n"), "", "", ""]
     (stacks / "topologies").mkdir()
     (stacks / "topologies" / "bad.yaml").write_text(topology)
     config = {"replication:topology": "bad", **(yaml.safe_load(configuration) or {})}
     (stacks / "Pulumi.bad.yaml").write_text(yaml.safe_dump({"config": config}))
     (stacks / "names.yaml").write_text(names)
+    if other:
+        of_other = {"replication:topology": "bad", **yaml.safe_load(other)}
+        (stacks / "Pulumi.other.yaml").write_text(yaml.safe_dump({"config": of_other}))
     try:
         settings = read_settings("bad", stacks)
         listed = listed_problems(settings, read_names(stacks / "names.yaml", set())) if names else []

@@ -1,0 +1,194 @@
+"""Checks a stack against the other stacks of its project: no two may deploy the same flow, worker group or object."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from components.contract.wording import named
+from components.flows.expansion import ExpandedFlow, expand
+from components.flows.naming import STORAGE_ROLES, connect_name, group_id, namespace_name, storage_topic_name
+from components.topology.clusters import ConfigValue
+from components.topology.model import Topology
+from components.topology.parsing import parse_topology
+from infra.stack.settings import (
+    PROJECT,
+    SHARES_WITH,
+    StackSettings,
+    readable_config,
+    stack_file,
+    stack_names,
+    topology_file,
+)
+from infra.stack.yaml_files import load_yaml, placed
+
+_GROUP = (
+    "The workers of both would join one worker group, or write to the same storage topics: each side would overwrite "
+    "and stop the other's connectors."
+)
+
+
+@dataclass(frozen=True)
+class _Deployed:
+    """What one stack deploys, by the names of its flows."""
+
+    stack: str
+    topology: str
+    region: str | None
+    access: tuple[str, str]
+    shares_with: frozenset[str]
+    flows: Mapping[str, "_Workers"]
+
+
+@dataclass(frozen=True)
+class _Workers:
+    """The workers of a flow: the servers of their target, their group and storage topics, and where they run."""
+
+    target: str
+    servers: frozenset[str]
+    names_in_kafka: frozenset[str]
+    namespace: str
+    name: str
+
+
+def check_other_stacks(settings: StackSettings) -> Iterator[Problem]:
+    """Yield what a stack deploys although another one of the project does, each with its place; unreadable files and
+    stacks of the local stack are left out.
+    """
+    own_file = stack_file(settings.stack, settings.stacks)
+    config = readable_config(own_file) or {}
+    if settings.local or settings.without_stack is not None:
+        return
+    own = _deployed(settings.stack, config, settings.topology, settings.values)
+    others = stack_names(settings.stacks)
+    yield from placed(_unknown_stacks(own, others), own_file)
+    for name in others:
+        other = _read(name, settings.stacks) if name != settings.stack else None
+        if other is None or name in own.shares_with or settings.stack in other.shares_with:
+            continue
+        shared = [(flow, _sharing(workers, other)) for flow, workers in own.flows.items()]
+        clashes = {flow: theirs for flow, theirs in shared if theirs}
+        if clashes and own.topology == other.topology:
+            yield from placed([_deployed_twice(own, other, list(clashes))], own_file)
+        elif clashes:
+            yield from placed(_shared_groups(own, other, clashes), settings.topology_file)
+        else:
+            yield from placed(_shared_cluster(own, other), own_file)
+
+
+def _unknown_stacks(own: _Deployed, known: Iterable[str]) -> Iterator[Problem]:
+    for name in sorted(own.shares_with - {*known}):
+        what, why = f"`{name}` has no stack file", f"The stacks are: {', '.join(known)}."
+        remedy = "name the other stack, or several with a comma between them."
+        yield Problem(f"config.{PROJECT}:{SHARES_WITH}", "unknown-stack", what, why, remedy)
+
+
+def _read(stack: str, stacks: Path) -> _Deployed | None:
+    """Return what another stack deploys; None if its files cannot be read, which their own check reports."""
+    config = readable_config(stack_file(stack, stacks)) or {}
+    file = topology_file(str(config.get(f"{PROJECT}:topology")), stacks)
+    if str(config.get(f"{PROJECT}:local")).lower() == "true" or not file.is_file():
+        return None
+    changed = file.stat()
+    topology = _topology(file, changed.st_mtime_ns, changed.st_size)
+    values = {str(key).removeprefix(f"{PROJECT}:"): str(value) for key, value in config.items()}
+    return None if topology is None else _deployed(stack, config, topology, values)
+
+
+@lru_cache(maxsize=64)
+def _topology(file: Path, _changed: int, _size: int) -> Topology | None:
+    """Return a topology, read once while its file does not change."""
+    try:
+        return parse_topology(load_yaml(file))
+    except (ReplicationError, CannotRunError, OSError):
+        return None
+
+
+def _deployed(stack: str, config: Mapping[str, object], topology: Topology, values: Mapping[str, str]) -> _Deployed:
+    region = values.get("region")
+    flows = {
+        flow.name: _workers(flow, topology, values)
+        for flow in expand(topology)
+        if (target := topology.clusters.get(flow.settings.target)) is not None and region in (None, target.region)
+    }
+    access = (str(config.get("kubernetes:context") or ""), str(config.get("kubernetes:kubeconfig") or ""))
+    shares_with = frozenset(name.strip() for name in values.get(SHARES_WITH, "").split(",")) - {""}
+    return _Deployed(stack, values["topology"], region, access, shares_with, flows)
+
+
+def _workers(flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) -> _Workers:
+    address = topology.clusters[flow.settings.target].bootstrap_servers
+    text = values.get(address.config, "") if isinstance(address, ConfigValue) else address
+    servers = frozenset(server.strip().lower() for server in text.split(",")) - {""}
+    topics = (storage_topic_name(flow.workers, flow.settings, role) for role in STORAGE_ROLES)
+    names = frozenset((f"group {group_id(flow.workers, flow.settings)}", *topics))
+    namespace = namespace_name(flow.owner, flow.settings)
+    return _Workers(flow.settings.target, servers, names, namespace, connect_name(flow.workers, flow.settings))
+
+
+def _sharing(own: _Workers, other: _Deployed) -> list[str]:
+    """Return the flows of another stack whose workers share a group or storage topics on the same target."""
+    return [
+        flow
+        for flow, theirs in other.flows.items()
+        if own.servers & theirs.servers and own.names_in_kafka & theirs.names_in_kafka
+    ]
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return named([f"`{name}`" for name in names])
+
+
+def _on_purpose(other: _Deployed) -> str:
+    return f"If it is on purpose, set `{PROJECT}:{SHARES_WITH}: {other.stack}`."
+
+
+def _deployed_twice(own: _Deployed, other: _Deployed, flows: list[str]) -> Problem:
+    return Problem(
+        f"config.{PROJECT}:topology",
+        "deployed-twice",
+        f"stack `{other.stack}` also deploys {_quoted(flows)} of the topology `{own.topology}`",
+        _GROUP,
+        f"delete one of the two stack files, set a `{PROJECT}:region` of its own in each, or, for another "
+        f"environment, name its own topology in `{PROJECT}:topology`. {_on_purpose(other)}",
+    )
+
+
+def _shared_groups(own: _Deployed, other: _Deployed, clashes: Mapping[str, list[str]]) -> Iterator[Problem]:
+    for alias in sorted({own.flows[flow].target for flow in clashes}):
+        flows = [flow for flow in clashes if own.flows[flow].target == alias]
+        theirs = dict.fromkeys(flow for mine in flows for flow in clashes[mine])
+        yield Problem(
+            f"clusters.{alias}.bootstrapServers",
+            "worker-group-shared",
+            f"the workers of {_quoted(flows)} share a worker group or storage topics on this cluster with those of "
+            f"{_quoted(theirs)} of the topology `{other.topology}`, which stack `{other.stack}` deploys",
+            _GROUP,
+            "correct the address if the topology was copied, or give one of them another `connect.groupId` and other "
+            f"`connect.storageTopics`. {_on_purpose(other)}",
+        )
+
+
+def _shared_cluster(own: _Deployed, other: _Deployed) -> Iterator[Problem]:
+    """Yield a problem if two stacks would write to the same namespace of one Kubernetes cluster."""
+    if own.access != other.access:
+        return
+    namespaces = {workers.namespace for workers in own.flows.values()}
+    namespaces &= {workers.namespace for workers in other.flows.values()}
+    objects = {(workers.namespace, workers.name) for workers in own.flows.values()}
+    same_objects = objects & {(workers.namespace, workers.name) for workers in other.flows.values()}
+    if not same_objects and (not namespaces or own.region == other.region):
+        return
+    named = f"the Kubernetes context `{own.access[0]}`" if own.access[0] else "no Kubernetes context"
+    yield Problem(
+        "config.kubernetes:context",
+        "kubernetes-context-shared",
+        f"stack `{other.stack}` has {named}, too, and also deploys into {_quoted(sorted(namespaces))}",
+        "Both would be deployed to one Kubernetes cluster, and the objects of one would replace those of the other."
+        if same_objects
+        else "Both would be deployed to one Kubernetes cluster, although Connect should run beside its target.",
+        f"set `kubernetes:context` in each stack file, or another `namespace.name`. {_on_purpose(other)}",
+        # Without a context, somebody may switch clusters before each deployment.
+        Severity.ERROR if any(own.access) else Severity.WARNING,
+    )
