@@ -1,7 +1,7 @@
 """Stack files and topology files -> settings and model; the only reader of both, and of pulumi.Config."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -39,8 +39,8 @@ class StackSettings:
     """One stack: its topology, its region (None means all regions), and the configuration in its file. `values` are the
     plain values by key without the project's prefix; `secret_keys` are the keys of the encrypted ones.
     `encrypted_access` names the parts of the access to Kubernetes that are encrypted, so only Pulumi's engine can read
-    them. `validation` is what the file says about the validation job, not yet checked. `without_stack` is
-    the topology file if no stack file was read."""
+    them. `validation` is what the file says about the validation job, not yet checked. `given` is the
+    whole stack file. `without_stack` is the topology file if no stack file was read."""
 
     stack: str
     stacks: Path
@@ -53,6 +53,7 @@ class StackSettings:
     context: str | None = None
     encrypted_access: tuple[str, ...] = ()
     validation: object = None
+    given: Mapping[str, object] = field(default_factory=dict, repr=False)
     without_stack: Path | None = None
 
     @property
@@ -97,7 +98,8 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
         what, remedy = f"stack `{stack}` has no file", _renamed(path) or f"name one of these, or write {path.name}."
         raise CannotRunError("unknown-stack", what, shown(path), f"Stacks are: {known}.", remedy)
     data = load_yaml(path)
-    config = data.get("config") if isinstance(data, Mapping) else None
+    given_file: Mapping[str, object] = data if isinstance(data, Mapping) else {}
+    config = given_file.get("config")
     if not isinstance(config, Mapping):
         what = "the stack file has no mapping `config`" if data else "the stack file is empty"
         why = "It holds the stack's configuration."
@@ -113,7 +115,8 @@ def read_settings(stack: str, stacks: Path) -> StackSettings:
     hidden = tuple(key for key in _ACCESS if _is_encrypted(given.get(key)))
     kubeconfig, context = (value_text(given[key]) if key in given and key not in hidden else None for key in _ACCESS)
     settings = _settings(stack, values, encrypted, stacks)
-    return replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden, validation=validation)
+    settings = replace(settings, kubeconfig=kubeconfig, context=context, encrypted_access=hidden)
+    return replace(settings, validation=validation, given=given_file)
 
 
 def settings_of_topology(file: Path, context: str | None) -> StackSettings:

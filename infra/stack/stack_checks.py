@@ -4,7 +4,7 @@ Loads no engine and no client: a check in an editor or a hook must not wait for 
 needs.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from components.contract.problems import CannotRunError, Problem, Severity, rais
 from components.flows.expansion import expand
 from components.flows.resolved import config_keys, config_secrets, validation_config_secrets
 from components.properties.definitions import nearest
+from components.properties.values import value_text
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
 from components.topology.clusters import Cluster, ConfigValue
@@ -27,6 +28,7 @@ from infra.stack.settings import (
     GITOPS,
     PROJECT,
     SETTINGS,
+    VALIDATION,
     FormError,
     StackSettings,
     read_settings,
@@ -38,6 +40,18 @@ from infra.stack.yaml_files import placed, shown
 
 #: Who may deploy a stack.
 _DEPLOYERS = ("pulumi", GITOPS)
+#: The keys of a stack file that Pulumi itself reads. Source: pulumi, sdk/go/common/workspace, ProjectStack.
+_PULUMI_KEYS = frozenset({"config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt"})
+#: Configuration of the Kubernetes provider. Source: pulumi-kubernetes, schema.json.
+_KUBERNETES_KEYS = tuple(
+    f"kubernetes:{key}"
+    for key in (
+        *("kubeconfig", "context", "cluster", "namespace", "clusterIdentifier", "deleteUnreachable"),
+        *("skipUpdateUnreachable", "enableServerSideApply", "enableConfigMapMutable", "enableSecretMutable"),
+        *("alwaysRender", "strictMode", "renderYamlToDirectory", "suppressDeprecationWarnings"),
+        *("suppressHelmHookWarnings", "suppressHelmReleaseWarnings", "helmReleaseSettings", "kubeClientSettings"),
+    )
+)
 #: Values that are not reasons: the author took the key for a switch.
 _NO_REASONS = ("", "true", "false", "yes", "no")
 
@@ -151,6 +165,8 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     """Yield the problems of the stack file itself: keys, region, deployer, Spark, reason for an unproven model."""
     regions = sorted({cluster.region for cluster in settings.topology.clusters.values()})
     yield from _unknown_keys(settings)
+    yield from _stray_keys(settings)
+    yield from _value_forms(settings)
     yield from spark_problems(settings.validation)
     yield from in_cluster_problems(settings)
     if settings.region is not None and settings.region not in regions:
@@ -177,6 +193,46 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
         what = f"`{PROJECT}:{key}` is not a key here"
         remedy = f"did you mean `{PROJECT}:{near}`?" if near else f"remove it; the keys here are {', '.join(known)}."
         yield Problem(f"config.{PROJECT}:{key}", "unknown-key", what, "It would have no effect.", remedy)
+
+
+def _stray_keys(settings: StackSettings) -> Iterator[Problem]:
+    """Yield keys of a stack file that look like ours but are elsewhere or under another prefix, so nothing reads them:
+    `region` without its prefix would deploy the flows of all regions."""
+    config = settings.given.get("config")
+    keys = {f"config.{key}": str(key) for key in config} if isinstance(config, Mapping) else {}
+    full = [f"{PROJECT}:{key}" for key in {*SETTINGS, *config_keys(settings.topology)}] + list(_KUBERNETES_KEYS)
+    names = {key.partition(":")[2]: key for key in reversed(full)}
+    outside = {str(key) for key in settings.given} - _PULUMI_KEYS
+    for where, key in {**{key: key for key in outside}, **keys}.items():
+        prefix = key.rpartition(":")[0]
+        # Another provider's key, such as `aws:region`, resembles ours only in its name.
+        likely = nearest(key, full) if prefix else names.get(nearest(key, names) or "")
+        if where == key:
+            top = nearest(key, _PULUMI_KEYS)
+            remedy = f"did you mean `{top}`?" if top else f"indent it below `config:`, as `{likely or key}`."
+        elif key in full or prefix == PROJECT or (prefix and likely is None):
+            continue
+        else:
+            remedy = f"did you mean `{likely}`?" if likely else f"remove it; keys here begin with `{PROJECT}:`."
+        yield Problem(where, "unknown-key", f"`{key}` is not a key here", "It would have no effect.", remedy)
+
+
+def _value_forms(settings: StackSettings) -> Iterator[Problem]:
+    """Yield own keys whose value is missing or not text: an empty `region` would deploy the flows of all regions."""
+    config = settings.given.get("config")
+    own = config.items() if isinstance(config, Mapping) else ()
+    for key, value in own:
+        prefix, _, name = str(key).partition(":")
+        where = f"config.{key}"
+        if prefix == PROJECT and value is None:
+            what, why = f"`{key}` has no value", "It would be as if the key were not there."
+            yield Problem(where, "not-accepted", what, why, "write a value, or remove the key.")
+        elif prefix == PROJECT and name in SETTINGS and name != VALIDATION and isinstance(value, Mapping | list):
+            what, why = f"`{key}` is {'a mapping' if isinstance(value, Mapping) else 'a list'}", "It has to be text."
+            yield Problem(where, "wrong-type", what, why, f"write `{key}: VALUE`.")
+        elif (prefix, name) == (PROJECT, "local") and value_text(value) not in ("true", "false"):
+            why = "Accepted: true, false. The stack would be deployed to a real cluster."
+            yield Problem(where, "not-accepted", f"`local` is {value!r}", why, f'set `{key}: "true"`, or remove it.')
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:

@@ -187,7 +187,7 @@ def test_every_topology_names_the_schema_for_editors(file: Path) -> None:
 
 def test_a_mistake_that_several_stacks_share_is_reported_once_with_its_line(tmp_path: Path) -> None:
     write_stack(tmp_path, a_topology(a_flow(target="useast"), strimzi="1.2"))
-    (tmp_path / "Pulumi.other.yaml").write_text((tmp_path / "Pulumi.test.yaml").read_text())
+    (tmp_path / "Pulumi.other.yaml").write_text("config: {replication:topology: test, replication:sharesWith: test}")
     (tmp_path / "Pulumi.broken.yaml").write_text("config:\n\treplication:topology: test\n")
     answer = replicate("check", "--stacks", str(tmp_path))
     assert answer.returncode == 1

@@ -122,7 +122,7 @@ def test_a_mistake_in_the_promotion_plan_fails_the_review(tmp_path: Path) -> Non
 
 def test_a_warning_about_the_promotion_plan_is_reported_and_does_not_fail_the_review(tmp_path: Path) -> None:
     stacks, base = folders(tmp_path)
-    (stacks / "Pulumi.other.yaml").write_text("config: {replication:topology: test}")
+    (stacks / "Pulumi.other.yaml").write_text("config: {replication:topology: test, replication:sharesWith: test}")
     (stacks / "promotion.yaml").write_text("environments: [{name: a, waves: [{stacks: [test]}]}]")
     assert write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
     assert "`promotion.yaml`: warning: " in (tmp_path / "out" / "comment.md").read_text()

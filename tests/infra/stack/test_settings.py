@@ -150,3 +150,53 @@ def test_a_broken_file_of_another_stack_does_not_hide_that_no_stack_deploys_a_fl
     assert (found.code, found.severity.value) == ("deployed-by-no-stack", "warning")
     assert found.what == "no stack that can be read deploys the flow from `useast` to `uswest`"
     assert found.why.startswith("`Pulumi.broken.yaml` cannot be read, so a stack of this region may be there. ")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "code", "remedy"),
+    [
+        pytest.param("  region: us-west-2", "config.region", "unknown-key", "replication:region", id="no prefix"),
+        pytest.param("  regoin: us-west-2", "config.regoin", "unknown-key", "replication:region", id="no prefix, typo"),
+        pytest.param("  colour: red", "config.colour", "unknown-key", "keys here begin with", id="a key of nobody"),
+        pytest.param(
+            "  replicaton:region: x", "config.replicaton:region", "unknown-key", "replication:region", id="a prefix"
+        ),
+        pytest.param(
+            "  kubernetes:contxt: west", "config.kubernetes:contxt", "unknown-key", "kubernetes:context", id="provider"
+        ),
+        pytest.param(
+            "  context: west", "config.context", "unknown-key", "kubernetes:context", id="provider, no prefix"
+        ),
+        pytest.param(
+            "replication:region: us-west-2", "replication:region", "unknown-key", "indent it", id="outside config"
+        ),
+        pytest.param("confg: {}", "confg", "unknown-key", "did you mean `config`?", id="a misspelt key of Pulumi"),
+        pytest.param("  replication:region:", "config.replication:region", "not-accepted", "write a value", id="no value"),
+        pytest.param(
+            "  replication:region: [us-west-2]", "config.replication:region", "wrong-type", "VALUE", id="a list"
+        ),
+        pytest.param('  replication:local: "yes"', "config.replication:local", "not-accepted", '"true"', id="a word"),
+    ],
+)
+def test_a_key_of_a_stack_file_that_has_no_effect_is_an_error(
+    tmp_path: Path, text: str, where: str, code: str, remedy: str
+) -> None:
+    """Nothing reads such a key, so the stack would deploy the flows of all regions, or go to another cluster."""
+    write_stack(tmp_path)
+    file = tmp_path / "Pulumi.test.yaml"
+    file.write_text(f"config:\n  replication:topology: test\n{text}\n")
+    found = [problem for problem in problems(read_settings("test", tmp_path)) if problem.code != "unknown-region"]
+    assert [(problem.where, problem.code) for problem in found] == [(where, code)]
+    assert remedy in found[0].remedy
+    assert found[0].place is not None
+    assert found[0].place.line == 3
+
+
+def test_keys_of_pulumi_and_of_other_providers_are_accepted(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text(
+        "secretsprovider: passphrase\nencryptionsalt: v1:x\nenvironment: [prod]\nconfig:\n"
+        "  replication:topology: test\n  aws:region: us-west-2\n  kubernetes:enableServerSideApply: 'true'\n"
+        "  pulumi:disable-default-providers: [aws]\n"
+    )
+    assert problems(read_settings("test", tmp_path)) == []
