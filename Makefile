@@ -119,6 +119,7 @@ reference: $(READY)
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)
 	$(BIN)/python -m tests.contract.property_definitions
+	$(BIN)/python -m tests.contract.worker_template
 
 # Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:

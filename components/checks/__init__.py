@@ -14,6 +14,7 @@ from components.checks.properties import check_losses, check_properties
 from components.checks.property_values import check_references
 from components.checks.replications import check_accepted_findings, check_mirrors, declares_its_clusters
 from components.checks.selections import check_own_classes, check_selections
+from components.checks.templates import check_worker_template
 from components.checks.transform_settings import check_filters, check_predicates, check_transform_settings
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
@@ -63,6 +64,7 @@ def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
         yield from check_references(flow)
         yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
+        yield from check_worker_template(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)
         yield from check_tuning(flow)

@@ -12,6 +12,7 @@ from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import group_id, heartbeat_workers_name
 from components.kafka.connectors import EMIT_CHECKPOINTS
 from components.kafka.topic_names import is_name
+from components.properties.definitions import nearest
 from components.topology.model import Flow, Topology
 from components.topology.workers import Quota
 
@@ -36,6 +37,7 @@ _PLAUSIBLE = {
         "Without a unit it is in processors, and no node has that many for one worker.",
     ),
 }
+_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
 
 
@@ -198,6 +200,19 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
     """A quantity without a unit means bytes or whole processors, which is rarely what its author wants."""
     declared: Mapping[str, Any] = flow.settings.connect.resources or {}
     for kind, quantities in declared.items():
+        if kind == "claims":
+            continue
+        for resource in quantities:
+            # A resource of a vendor has a domain. Source: Kubernetes ValidateContainerResourceName.
+            if resource not in _RESOURCES and "/" not in resource and not resource.startswith("hugepages-"):
+                near = nearest(resource, _RESOURCES)
+                yield Problem(
+                    flow.where(f"connect.resources.{kind}.{resource}"),
+                    "unknown-key",
+                    f"`{resource}` is not a resource of a container",
+                    "Kubernetes refuses such a pod, so no worker would start.",
+                    f"did you mean `{near}`?" if near else f"use one of: {', '.join(_RESOURCES)}.",
+                )
         for resource, (least, most, told) in _PLAUSIBLE.items():
             if resource not in quantities or least <= _quantity(quantities[resource]) <= most:
                 continue

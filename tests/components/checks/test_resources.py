@@ -96,3 +96,15 @@ def test_quantities_are_rendered_as_strimzi_and_kubernetes_take_them() -> None:
 def test_only_the_missing_groups_are_reported_if_checkpoints_are_off() -> None:
     connectors = {"checkpoint": {"config": {"emit.checkpoints.enabled": False}}}
     assert [code for code, _ in reported(groups=[], connectors=connectors)] == ["no-groups"]
+
+
+@pytest.mark.parametrize("resource", ["memroy", "disk"])
+def test_a_resource_that_no_container_has_is_reported(resource: str) -> None:
+    assert reported(connect={"resources": {"limits": {resource: "2Gi"}}}) == [
+        ("unknown-key", f"connect.resources.limits.{resource}")
+    ]
+
+
+def test_resources_of_vendors_and_claims_are_accepted() -> None:
+    resources = {"limits": {"nvidia.com/gpu": 1, "hugepages-2Mi": "2Mi"}, "claims": [{"name": "disk"}]}
+    assert reported(connect={"resources": resources}) == []

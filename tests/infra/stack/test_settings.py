@@ -171,7 +171,9 @@ def test_a_broken_file_of_another_stack_does_not_hide_that_no_stack_deploys_a_fl
             "replication:region: us-west-2", "replication:region", "unknown-key", "indent it", id="outside config"
         ),
         pytest.param("confg: {}", "confg", "unknown-key", "did you mean `config`?", id="a misspelt key of Pulumi"),
-        pytest.param("  replication:region:", "config.replication:region", "not-accepted", "write a value", id="no value"),
+        pytest.param(
+            "  replication:region:", "config.replication:region", "not-accepted", "write a value", id="no value"
+        ),
         pytest.param(
             "  replication:region: [us-west-2]", "config.replication:region", "wrong-type", "VALUE", id="a list"
         ),

@@ -1,0 +1,8 @@
+"""The committed schema of the workers' template is that of the pinned Strimzi, or fields are judged by another one."""
+
+from components.checks.templates import FILE
+from tests.contract.worker_template import generated
+
+
+def test_the_schema_is_that_of_the_pinned_definitions() -> None:
+    assert generated() == FILE.read_text(), "run `make properties`"
