@@ -47,7 +47,7 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
     # The API server removes an empty value.
     if value is None:
         return
-    kind, below = next(iter(schema.items())) if isinstance(schema, Mapping) else (schema, None)
+    kind, below = _kind(schema)
     if kind == "enum":
         if value not in below:
             yield _not_accepted(where, value, f"Accepted: {', '.join(below)}.", below[0])
@@ -66,6 +66,10 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
         what = f"the value is {_given(value)}, not {_WORDS[kind]}"
         remedy = f'write `"{json.dumps(value)}"`, in quotation marks.' if kind == "string" else f"write {_WORDS[kind]}."
         yield Problem(where, "wrong-type", what, "Kubernetes would refuse the resource of the workers.", remedy)
+
+
+def _kind(schema: Any) -> tuple[str, Any]:
+    return next(iter(schema.items())) if isinstance(schema, Mapping) else (schema, None)
 
 
 def _unknown_field(where: str, key: str, known: Mapping[str, Any]) -> Problem:

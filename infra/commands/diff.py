@@ -14,7 +14,7 @@ from infra.commands.console import err, out
 from infra.commands.options import InProject, Json
 from infra.review.bases import open_base
 from infra.review.comment import as_markdown as markdown_document
-from infra.review.comparison import Comparison, compare_stacks
+from infra.review.comparison import Comparison, compare_plans, compare_stacks
 from infra.review.reports import as_json as json_document
 from infra.review.reports import print_comparisons
 
@@ -79,6 +79,7 @@ def diff(
     else:
         with open_base(against, project.stacks) as base:
             comparisons = compare_stacks(stacks or (), project.stacks, base)
+            comparisons += () if stacks else compare_plans(project.stacks, base)
     if as_json:
         typer.echo(json.dumps(json_document(comparisons), indent=2))
     elif as_markdown:

@@ -12,7 +12,7 @@ from components.contract.wording import number
 from infra.commands import console
 from infra.commands.options import InProject, MergedInto, PerhapsInProject
 from infra.review.bases import branch_point, changed_paths, open_bases, read_topologies, touched_stacks, touches_program
-from infra.review.pull_request import review_stacks, write_review
+from infra.review.pull_request import review_plan, review_stacks, write_review
 from infra.stack.project import Project, find_project
 from infra.stack.yaml_files import shown
 
@@ -59,7 +59,7 @@ def _review_stacks(project: Project, out: Path, against: str | None) -> None:
     label = f"{against or 'the main branch'} ({commit[:10]})"
     with open_bases(commit, label, stacks, project, rendered=touches_program(paths, project.stacks_inside())) as bases:
         reviews = review_stacks(stacks, project.stacks, bases)
-        fine = write_review(reviews, project.stacks, out)
+        fine = write_review((*reviews, *review_plan(project.stacks, bases[-1])), project.stacks, out)
     _end(f"{number(len(reviews), 'stack')} reviewed", out, fine=fine)
 
 

@@ -12,6 +12,8 @@ from components.contract.problems import CannotRunError, Place, Problem, Severit
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
+from infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
+from infra.deploy.promotion.rule.plan_changes import plan_effects
 from infra.review.acls import needed_grants
 from infra.review.bases import Base
 from infra.review.object_changes import Identity, ObjectChange, identity, object_changes
@@ -164,6 +166,18 @@ def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comp
         why = "It contains the objects of one stack and does not name the stack."
         raise CannotRunError("stack-not-named", what, str(base.folder), why, "name the stack.")
     return tuple(_compared(stack, stacks, base) for stack in chosen)
+
+
+def compare_plans(stacks: Path, base: Base) -> tuple[Comparison, ...]:
+    """Compare the promotion plan with an earlier one; nothing if it does not differ, or the base is a render. Raises
+    ReplicationError or CannotRunError if one of them cannot be read.
+    """
+    if base.rendered:
+        return ()
+    effects = sorted(
+        plan_effects(declared_plan(base.folder), declared_plan(stacks)), key=lambda effect: -effect.severity.rank
+    )
+    return (Comparison(FILE_NAME, base.label, tuple(effects)),) if effects else ()
 
 
 def _names_of(base: Base) -> Iterable[str]:

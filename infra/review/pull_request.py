@@ -16,7 +16,7 @@ from components.contract.wording import named, number
 from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
 from infra.review.bases import Base
 from infra.review.comment import TITLE, Fold, Step, Who, markdown, stack_names
-from infra.review.comparison import Comparison, Mistake, compare_stacks
+from infra.review.comparison import Comparison, Mistake, compare_plans, compare_stacks
 from infra.review.render import rendered_files, write_files
 from infra.review.snapshots import UnreadableBaseError
 from infra.stack.environment import stack_environment
@@ -31,6 +31,14 @@ _RESULT = "review.json"
 def review_stacks(stacks_touched: Sequence[str], stacks: Path, bases: Sequence[Base]) -> tuple[Comparison, ...]:
     """Review stacks, each against the first of `bases` that contains it; the last one contains all."""
     return tuple(_reviewed(stack, stacks, bases) for stack in stacks_touched)
+
+
+def review_plan(stacks: Path, base: Base) -> tuple[Comparison, ...]:
+    """Review the promotion plan, if it changed; `write_review` reports the mistakes of today's plan."""
+    try:
+        return compare_plans(stacks, base)
+    except (ReplicationError, CannotRunError):
+        return (Comparison(FILE_NAME, known=False),)
 
 
 def _reviewed(stack: str, stacks: Path, bases: Sequence[Base]) -> Comparison:
@@ -78,7 +86,7 @@ def write_review(comparisons: Sequence[Comparison], stacks: Path, out: Path) -> 
     deployed = [one.stack for one in comparisons if one.stack in settings and (one.objects or not one.known)]
     plan_fails = any(Mistake(problem).is_error for problem in problems)
     comment = comment_text(comparisons, problems, deployed, None if plan_fails else read_plan(stacks))
-    write_result(out, comment, [comparison.stack for comparison in comparisons], list(settings))
+    write_result(out, comment, [one.stack for one in comparisons if one.stack != FILE_NAME], list(settings))
     return not plan_fails and not any(comparison.has_errors for comparison in comparisons)
 
 

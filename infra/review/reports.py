@@ -33,6 +33,8 @@ _UNUSED = (
     "tell the consumers of the remote topics; delete those topics on the target once nobody reads or writes them there"
 )
 
+_PROOF = "merge it only if a model that nobody has proven long enough may reach these stacks; the old plan prevented it"
+
 #: By code, for every effect of severity `data` or `re-read`.
 WHAT_TO_DO: Mapping[str, str] = {
     "checkpoints-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with a "
@@ -50,6 +52,7 @@ WHAT_TO_DO: Mapping[str, str] = {
     "kind-changes": _REPEATED,
     "loop-guard-added": "deploy both directions of the pair together, and run `replicate validate`",
     "loop-guard-removed": "stop one direction before you deploy: without the guard, records loop forever",
+    "may-skip-added": "make sure that these people may decide alone: the name that `--skip` records is not verified",
     "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create` "
     "(`createNamespaces` of a pair)",
     "offset-syncs-move": _VALIDATE,
@@ -58,12 +61,16 @@ WHAT_TO_DO: Mapping[str, str] = {
     "offsets-requested": "request it once by hand while the connector is stopped: if the annotation stays in a file, "
     "the operator carries it out again at the next stop",
     "policy-changes": _FRESH,
+    "promotion-order-changes": _PROOF,
+    "promotion-plan-removed": _PROOF,
     "replication-removed": _UNUSED,
     "separator-changes": _FRESH,
+    "soak-time-shorter": _PROOF,
     "source-alias-changes": "keep the alias, which is only a name. Otherwise, if the remote topics get new names, "
     f"{_FRESH}. If they keep their names, {_REPEATED}",
     "source-cluster-changes": "if it is the same cluster at a new address, go ahead; another cluster needs an alias "
     "and a replication of its own",
+    "stack-leaves-promotion": "deploy it with `replicate up` from now on, or remove the stack with `replicate destroy`",
     "stack-removed": "run `replicate destroy` for the stack before you merge, while its file is there",
     "target-alias-changes": "stop both directions, let each target catch up, and deploy both together",
     "target-cluster-changes": "fill the new target before you move consumers: deploy a second replication to it, and "
@@ -121,7 +128,8 @@ def summary(comparison: Comparison) -> str:
     """Return how many objects are added, changed, replaced and removed."""
     counts = Counter(change.change for change in comparison.objects)
     phrases = [f"{counts[kind]} {kind.value}" for kind in reversed(ChangeKind) if counts[kind]]
-    return f"objects: {', '.join(phrases)}" if phrases else "nothing changes"
+    nothing = "no object changes" if comparison.effects else "nothing changes"
+    return f"objects: {', '.join(phrases)}" if phrases else nothing
 
 
 def drift_origin(drift: Drift) -> str:

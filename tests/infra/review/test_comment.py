@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ from infra.review.comparison import Comparison, Mistake
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.pull_request import comment_text, review_stacks, write_review
 from infra.review.reports import WHAT_TO_DO
-from tests.builders import a_flow, a_topology
+from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.review.changes import compared
 
 LONGEST_OF_GITHUB = 65_536
@@ -104,10 +105,11 @@ def three_edits(tmp_path_factory: pytest.TempPathFactory) -> str:
         (tmp_path / side / "topologies").mkdir(parents=True)
         for environment, region in product(("prod", "staging"), ("us-east-1", "us-west-2")):
             config = {"replication:topology": environment, "replication:region": region}
+            config["kubernetes:context"] = f"{environment}-{region}"
             write(tmp_path / side / f"Pulumi.{environment}-{region}.yaml", {"config": config})
-            topology = a_topology(replications=replications)
+            topology = a_topology(replications=replications, clusters=clusters_of(environment))
             write(tmp_path / side / "topologies" / f"{environment}.yaml", topology)
-        write(tmp_path / side / "topologies" / "other.yaml", a_topology())
+        write(tmp_path / side / "topologies" / "other.yaml", a_topology(clusters=clusters_of("other")))
         write(tmp_path / side / "Pulumi.other.yaml", {"config": {"replication:topology": "other"}})
     waves = [{"stacks": ["staging-us-east-1", "staging-us-west-2"]}, {"stacks": ["prod-us-west-2"]}]
     waves += [{"stacks": ["prod-us-east-1"]}]
@@ -116,6 +118,14 @@ def three_edits(tmp_path_factory: pytest.TempPathFactory) -> str:
     reviews = review_stacks(stacks, tmp_path / "now", [Base("main", tmp_path / "then")])
     assert write_review(reviews, tmp_path / "now", tmp_path / "out")
     return (tmp_path / "out" / "comment.md").read_text().replace(f"{tmp_path}/now/topologies/", "")
+
+
+def clusters_of(environment: str) -> dict[str, Any]:
+    regions = {"useast": "us-east-1", "uswest": "us-west-2"}
+    return {
+        alias: a_cluster(region, bootstrapServers=f"kafka.{alias}.{environment}.example.com:9093")
+        for alias, region in regions.items()
+    }
 
 
 def write(file: Path, content: object) -> None:

@@ -10,7 +10,7 @@ from components.contract.problems import CannotRunError, Problem
 from infra.review.bases import Base
 from infra.review.comment import MARKER
 from infra.review.comparison import Comparison, Mistake
-from infra.review.pull_request import comment_text, review_stacks, write_review
+from infra.review.pull_request import comment_text, review_plan, review_stacks, write_review
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 
@@ -143,3 +143,32 @@ def test_an_output_folder_with_files_of_others_is_refused_and_left_unchanged(tmp
     with pytest.raises(CannotRunError, match="an earlier review did not write"):
         write_review(review_stacks(["test"], stacks, [base]), stacks, tmp_path / "out")
     assert (tmp_path / "out" / name).read_text() == "mine"
+
+
+PLAN = "environments: [{{name: a, waves: [{{stacks: [test], soakMinutes: {minutes}}}, {{stacks: [next]}}]}}]"
+
+
+def with_plans(tmp_path: Path, now: str, before: str) -> tuple[Path, Base]:
+    stacks, base = folders(tmp_path)
+    for folder, plan in ((stacks, now), (base.folder, before)):
+        (folder / "Pulumi.next.yaml").write_text("config: {replication:topology: test, replication:sharesWith: test}")
+        (folder / "promotion.yaml").write_text(plan)
+    return stacks, base
+
+
+def test_a_change_of_the_promotion_plan_is_reviewed_with_its_severity(tmp_path: Path) -> None:
+    """It touches no stack, but it decides how much proof the next model needs."""
+    stacks, base = with_plans(tmp_path, PLAN.format(minutes=0), PLAN.format(minutes=1440))
+    assert write_review(review_plan(stacks, base), stacks, tmp_path / "out")
+    text = (tmp_path / "out" / "comment.md").read_text()
+    assert "It touches `promotion.yaml`. The most severe effect: **data**." in text
+    assert "1. **Before the merge, the author**: merge it only if a model that nobody has proven long enough" in text
+    assert "   - **data** the next wave follows 0 minutes after the proof of `test`, instead of 1440 minutes" in text
+    assert json.loads((tmp_path / "out" / "review.json").read_text())["stacks"] == []
+
+
+def test_an_unchanged_plan_is_not_mentioned_and_an_unreadable_one_has_an_unknown_effect(tmp_path: Path) -> None:
+    stacks, base = with_plans(tmp_path, PLAN.format(minutes=60), PLAN.format(minutes=60))
+    assert review_plan(stacks, base) == ()
+    (base.folder / "promotion.yaml").write_text("environments: 7")
+    assert "It touches `promotion.yaml`. Its effect is unknown." in comment_text(review_plan(stacks, base))

@@ -65,16 +65,25 @@ class Predecessor:
     soak_minutes: float
 
 
+def declared_plan(stacks: Path) -> PromotionPlan | None:
+    """Return the plan of a folder, of which only the form is checked; None if there is none. Raises ReplicationError
+    for mistakes in its form, and CannotRunError or OSError if its file is unreadable.
+    """
+    file = stacks / FILE_NAME
+    try:
+        return parse_model(PromotionPlan, load_yaml(file)) if os.path.lexists(file) else None
+    except ReplicationError as error:
+        raise ReplicationError(placed(error.problems, file)) from None
+
+
 def read_plan(stacks: Path) -> PromotionPlan | None:
     """Return the checked plan; None if there is none. Raises ReplicationError for mistakes in the plan, and
     CannotRunError or OSError if its file is unreadable.
     """
     file = stacks / FILE_NAME
-    if not os.path.lexists(file):
-        return None
     try:
-        plan = parse_model(PromotionPlan, load_yaml(file))
-        raise_errors(check_plan(plan, stack_names(stacks)))
+        plan = declared_plan(stacks)
+        raise_errors(check_plan(plan, stack_names(stacks)) if plan is not None else ())
     except ReplicationError as error:
         raise ReplicationError(placed(error.problems, file)) from None
     return plan
