@@ -39,6 +39,12 @@ def _namespaces(change: StackChange) -> Iterator[Effect]:
             "run there: replication stops until it exists again"
         )
         yield Effect(Impact.DATA, "namespace-deleted", used_after[namespace].first_flow, "namespace.create", what)
+    for namespace in sorted(old.keys() - new.keys() - used_after.keys()):
+        what = (
+            f"namespace {namespace} is deleted with everything in it, also Secrets and other objects that this stack "
+            "did not create"
+        )
+        yield Effect(Impact.DATA, "namespace-deleted", old[namespace].first_flow, "namespace.create", what)
     for namespace in sorted((new.keys() - old.keys()) & used_before.keys()):
         what = f"namespace {namespace} is created by this stack; `up` fails if it exists already"
         yield Effect(Impact.NONE, "namespace-created", new[namespace].first_flow, "namespace.create", what)

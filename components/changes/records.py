@@ -78,13 +78,21 @@ def _user_transforms(connector: DeployedConnector) -> Mapping[str, str]:
     return {**properties, "transforms": ",".join(chain)} if chain else properties
 
 
+#: Source: MirrorSourceTask.initializeConsumer seeks only partitions with an offset, others begin at the reset position.
+_SKIPPED = (
+    ", so records that are produced to a new topic or partition before the connector first reads it are never "
+    "replicated"
+)
+
+
 def _start_from(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
     if before.start_from != after.start_from:
+        skips = after.start_from == "latest"
         what = (
-            f"partitions that were never replicated start from {after.start_from} instead of {before.start_from}; all "
-            "others continue where they are"
+            f"partitions that were never replicated start from {after.start_from} instead of {before.start_from}"
+            f"{_SKIPPED if skips else ''}; all others continue where they are"
         )
-        yield Effect(Impact.NONE, "start-from-changes", after.flow, "startFrom", what)
+        yield Effect(Impact.DATA if skips else Impact.NONE, "start-from-changes", after.flow, "startFrom", what)
 
 
 def _isolation(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:

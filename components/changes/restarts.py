@@ -142,6 +142,13 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
             "first, with an operator from 0.49 to 0.51 (GitOps tools need no such step)"
         )
         yield Effect(Impact.RESTART, "api-switch-in-one-step", flow, "strimzi", what)
+    elif before.api_version.endswith("/v1") and before.api_version != after.api_version:
+        what = (
+            f"{after.kind} `{after.name}` goes back from {before.api_version} to {after.api_version}: the API server "
+            "may refuse it, which stops the deployment half-way, and operators from Strimzi 1.0 on do not serve the "
+            "older version"
+        )
+        yield Effect(Impact.RESTART, "api-version-goes-back", flow, "strimzi", what)
     elif before.api_version != after.api_version:
         what = (
             f"{after.kind} `{after.name}` changes from {before.api_version} to {after.api_version} and is updated in "

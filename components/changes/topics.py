@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from components.changes.deployment_state import DeployedConnector
 from components.changes.effect import Effect, Impact, counted, listed, verb
-from components.changes.stack_change import StackChange, is_covered
+from components.changes.stack_change import ContinuedTopics, StackChange, is_covered
+from components.kafka.overlap import Disjoint, overlap_of_patterns
 from components.kafka.topic_names import is_name
 
 _REFRESH = "refresh.topics.enabled"
@@ -25,7 +26,7 @@ def topic_effects(change: StackChange) -> Iterator[Effect]:
         else:
             yield _stopped(change, connector, topics)
     for pair in change.matching.continued:
-        yield from _exclusions(pair.before, pair.after)
+        yield from _exclusions(pair)
         yield from _refresh(pair.before, pair.after)
 
 
@@ -97,18 +98,23 @@ def _removed(change: StackChange, connector: DeployedConnector, topics: list[str
     return Effect(Impact.DATA, "replication-removed", connector.flow, "", what)
 
 
-def _exclusions(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
-    """Yield changed exclusions, which matter only to patterns: an excluded name has already started or stopped."""
-    if all(is_name(topic) for topic in after.topics):
-        return
+def _exclusions(pair: ContinuedTopics) -> Iterator[Effect]:
+    """Yield changed exclusions of topics that continuing patterns select: an excluded name has started or stopped."""
+    before, after = pair.before, pair.after
+    patterns = [topic for topic in pair.topics if not is_name(topic)]
+
+    def matters(exclusion: str, others: Sequence[str]) -> bool:
+        selected = any(not isinstance(overlap_of_patterns(exclusion, topic), Disjoint) for topic in patterns)
+        return selected and not is_covered(exclusion, others)
+
     old, new = before.names("topics.exclude"), after.names("topics.exclude")
-    if added := [pattern for pattern in new if not is_covered(pattern, old)]:
+    if added := [pattern for pattern in new if matters(pattern, old)]:
         what = (
             f"topics that match {listed(added)} are excluded from now on: their remote topics stay on "
             f"{after.target_alias} but get no more records from {after.source_alias}"
         )
         yield Effect(Impact.DATA, "exclusions-added", after.flow, "topicsExclude", what)
-    if removed := [pattern for pattern in old if not is_covered(pattern, new)]:
+    if removed := [pattern for pattern in old if matters(pattern, new)]:
         what = (
             f"selected topics that match {listed(removed)} start replicating from {_beginning(after)}"
             f"{into_existing(after, removed)}"

@@ -127,13 +127,21 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     """Return shell lines for ACLs that `after` needs and `before` did not have, where the stack deploys no KafkaUsers.
     None if `before` is known only by its objects."""
+    return tuple(grant_commands(_added(before, after)))
+
+
+def unneeded_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    """Return a line for each ACL that `before` needed and `after` does not, as far as the stack itself needs it."""
+    return tuple(f"{acl.cluster}: {acl.principal}: {acl_phrase(acl)}" for acl in _added(after, before))
+
+
+def _added(before: Snapshot, after: Snapshot) -> list[Acl]:
     if before.others and not before.deployments:
-        return ()
+        return []
     flows = [flow for deployment in after.deployments.values() for flow in deployment.flows]
     declared = {flow.settings.source for flow in flows if flow.source.kafka_user is not None}
     declared |= {flow.settings.target for flow in flows if flow.target.kafka_user is not None}
-    added = [acl for acl in added_acls(_acls(before), _acls(after)) if acl.cluster not in declared]
-    return tuple(grant_commands(added))
+    return [acl for acl in added_acls(_acls(before), _acls(after)) if acl.cluster not in declared]
 
 
 def _acls(snapshot: Snapshot) -> list[Acl]:

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from components.changes.effect import Effect, Impact, gravest
 from components.contract.wording import named, number
 from infra.review.comparison import Comparison
-from infra.review.reports import WHAT_TO_DO, drift_origin, field_lines, object_title, summary
+from infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary, what_to_do
 
 #: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"
@@ -56,6 +56,7 @@ _ADVISED: Mapping[str, Who] = {
             "stack-leaves-promotion",
             "source-alias-changes",
             "source-cluster-changes",
+            "start-from-changes",
             "stack-removed",
             "target-cluster-changes",
             "user-removed",
@@ -124,7 +125,9 @@ def markdown(
     advised, folded = _effect_steps(effects)
     done = sorted([*steps, *_needs(known), *advised], key=lambda step: (step.who.phase, -step.severity.rank))
     visible = [*lead, *_drift(known), *_numbered(done)]
-    return _fitted(visible, [*_commands(known), *_folded_effects(folded), *folds, *_objects(known)], rest)
+    return _fitted(
+        visible, [*_commands(known), *_folded_effects(folded), *folds, *_unneeded(known), *_objects(known)], rest
+    )
 
 
 def as_markdown(comparisons: Sequence[Comparison]) -> str:
@@ -166,7 +169,7 @@ def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[Step
     folded: list[tuple[Impact, str]] = []
     for severity, code, line in effects:
         if severity in (Impact.DATA, Impact.RE_READ):
-            step = _ADVISED.get(code, Who.DEPLOYER), WHAT_TO_DO.get(code, _UNADVISED)
+            step = _ADVISED.get(code, Who.DEPLOYER), what_to_do(severity, code) or _UNADVISED
             advised.setdefault(step, []).append((severity, line))
         else:
             folded.append((severity, line))
@@ -227,6 +230,13 @@ def _commands(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
         if grants:
             title = f"Commands that grant ACLs for {_plain(stacks)}"
             yield Fold(title, tuple(map(_code, grants)), "```sh")
+
+
+def _unneeded(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
+    if unneeded := dict.fromkeys(line for comparison in comparisons for line in comparison.unneeded_grants):
+        yield Fold(
+            f"{number(len(unneeded), 'ACL')} to revoke", (f"{UNNEEDED}:", "", *(f"- {line}" for line in unneeded))
+        )
 
 
 def _objects(comparisons: Sequence[Comparison]) -> Iterator[Fold]:

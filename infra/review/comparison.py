@@ -7,16 +7,16 @@ from typing import Any
 
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Impact, gravest
+from components.changes.effect import Effect, Impact, gravest, listed
 from components.contract.problems import CannotRunError, Place, Problem, Severity
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
 from infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
 from infra.deploy.promotion.rule.plan_changes import plan_effects
-from infra.review.acls import needed_grants
+from infra.review.acls import needed_grants, unneeded_grants
 from infra.review.bases import Base
-from infra.review.object_changes import Identity, ObjectChange, identity, object_changes
+from infra.review.object_changes import ChangeKind, Identity, ObjectChange, identity, object_changes
 from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
 from infra.stack.settings import PROJECT, readable_config, stack_file, stack_names, topology_file
 from infra.stack.yaml_files import places_of
@@ -123,10 +123,10 @@ class Unjudged:
 class Comparison:
     """Says what a change does to one stack, or to one folder of YAML, which `stack` then names. `against` names what it
     is compared with. `known` is False if the two states could not be compared. Only a comparison with a cluster has
-    `drift`: what no longer matches the stack. `grants` are commands that have to run before the deployment; `required`
-    are the objects that the stack needs and does not create. `not_asked` says what the comparison leaves open, and what
-    answers it. `unjudged` are changes whose effect is not known, and `unjudged_before` is what was not judged before
-    and has not changed."""
+    `drift`: what no longer matches the stack. `grants` are commands that have to run before the deployment;
+    `unneeded_grants` are ACLs that the stack needs no longer. `required` are the objects that the stack needs and does
+    not create. `not_asked` says what the comparison leaves open, and what answers it. `unjudged` are changes whose
+    effect is not known, and `unjudged_before` is what was not judged before and has not changed."""
 
     stack: str
     against: str = ""
@@ -134,6 +134,7 @@ class Comparison:
     objects: tuple[ObjectChange, ...] = ()
     drift: tuple[Drift, ...] = ()
     grants: tuple[str, ...] = ()
+    unneeded_grants: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     not_asked: str = ""
     mistakes: tuple[Mistake, ...] = ()
@@ -238,13 +239,14 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         declared = _declared(flow, before, after)
         return declared.where(key) if declared is not None else ".".join(part for part in (flow, key) if part)
 
-    effects = (*_kubernetes_cluster(before, after), *all_effects(old, new, place))
+    effects = (*_kubernetes_cluster(before, after), *_taken_over(objects, after), *all_effects(old, new, place))
     return Comparison(
         stack,
         label,
         tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         tuple(objects),
         grants=needed_grants(before, after),
+        unneeded_grants=unneeded_grants(before, after),
         required=required_objects(before, after, {change.deployment for change in objects}),
     )
 
@@ -269,6 +271,29 @@ def _left_without_namespace(
         first = deployment.flows[0]
         if before.deployments.get(name) == deployment and first.namespace in gone:
             yield from after.state(name)
+
+
+def _taken_over(objects: Sequence[ObjectChange], after: Snapshot) -> Iterator[Effect]:
+    """Yield an effect for objects that go to another deployment under the same name. A namespace has its own effect."""
+    if after.by_gitops:
+        return
+    earlier = {_place(change): change.deployment for change in objects if change.change is ChangeKind.REMOVED}
+    taken: dict[tuple[str, str], list[str]] = {}
+    for change in objects:
+        place = _place(change)
+        if change.change is ChangeKind.ADDED and place in earlier and change.kind != "Namespace":
+            taken.setdefault((earlier[place], change.deployment), []).append(place)
+    for (old, new), names in taken.items():
+        what = (
+            f"`{new}` declares {listed(names)}, which `{old}` declared: Pulumi creates objects before it deletes "
+            "others, so `up` fails because these still exist. Keep the name of the replication, or give these "
+            "objects new names"
+        )
+        yield Effect(Impact.RESTART, "object-taken-over", new, f"replications.{new}", what)
+
+
+def _place(change: ObjectChange) -> str:
+    return f"{change.kind} {change.namespace}/{change.name}"
 
 
 def _kubernetes_cluster(before: Snapshot, after: Snapshot) -> Iterator[Effect]:

@@ -70,6 +70,8 @@ WHAT_TO_DO: Mapping[str, str] = {
     f"{_FRESH}. If they keep their names, {_REPEATED}",
     "source-cluster-changes": "if it is the same cluster at a new address, go ahead; another cluster needs an alias "
     "and a replication of its own",
+    "start-from-changes": "create a topic, wait until the connector has found it (`intervals.refreshTopicsSeconds`), "
+    "and produce to it only then; or keep `startFrom: earliest`",
     "stack-leaves-promotion": "deploy it with `replicate up` from now on, or remove the stack with `replicate destroy`",
     "stack-removed": "run `replicate destroy` for the stack before you merge, while its file is there",
     "target-alias-changes": "stop both directions, let each target catch up, and deploy both together",
@@ -85,6 +87,20 @@ WHAT_TO_DO: Mapping[str, str] = {
     "worker-group-changes": _REPEATED,
     "workers-stop": "leave it without workers for less time than the source keeps records",
 }
+
+
+#: The same if records are skipped, where the code alone would mean that they are replicated again.
+_SKIPPED = (
+    "keep the old names, or stop producing until the connector runs again: it starts at the end. To skip nothing, set "
+    "its offsets with `replicate offsets` while it is stopped"
+)
+_IF_SKIPPED = {code: _SKIPPED for code, todo in WHAT_TO_DO.items() if todo == _REPEATED}
+
+
+def what_to_do(severity: Impact, code: str) -> str:
+    """Return the advice for an effect of severity `data` or `re-read`; "" if there is none."""
+    skipped = _IF_SKIPPED.get(code, "") if severity is Impact.DATA else ""
+    return skipped or WHAT_TO_DO.get(code, "")
 
 
 def merged_effects(effects: Iterable[Effect]) -> list[Effect]:
@@ -198,6 +214,10 @@ def _clipped(text: str) -> str:
 
 
 SEVERITY_COLORS = {Impact.NONE: "green", Impact.RESTART: "cyan", Impact.RE_READ: "yellow", Impact.DATA: "red"}
+UNNEEDED = (
+    "the stack no longer needs these ACLs; revoke them after the deployment, unless another stack or program logs in "
+    "as the same user"
+)
 _MARKS = {
     ChangeKind.ADDED: "[green]+[/]",
     ChangeKind.CHANGED: "[yellow]~[/]",
@@ -238,6 +258,10 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
             print_fact(console, "grant these before you deploy:", 2)
         for command in comparison.grants:
             console.print(f"      {escape(command)}", soft_wrap=True)
+        if comparison.unneeded_grants:
+            print_fact(console, f"{UNNEEDED}:", 2)
+        for line in comparison.unneeded_grants:
+            print_fact(console, escape(line), 6)
 
 
 VERSION = 1
@@ -261,6 +285,7 @@ def _stack(comparison: Comparison) -> dict[str, Any]:
         "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
         "required": list(comparison.required),
         "grants": list(comparison.grants),
+        "unneededGrants": list(comparison.unneeded_grants),
         "drift": [asdict(drift) for drift in comparison.drift],
         "objects": [
             {"role" if name == "key" else name: value for name, value in asdict(change).items()}

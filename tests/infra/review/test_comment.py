@@ -43,6 +43,16 @@ but get no more records from useast (`test`; `topics-stop` at FILE:38)
 
 </details>
 
+<details><summary>2 ACLs to revoke</summary>
+
+the stack no longer needs these ACLs; revoke them after the deployment, unless another stack or program logs in as the \
+same user:
+
+- useast: User:mirror: DescribeConfigs, Read on topic payments-
+- uswest: User:mirror: Alter, AlterConfigs, Create, Write on topic useast.payments-
+
+</details>
+
 <details><summary>test: objects: 3 changed, 1 replaced</summary>
 
 ```

@@ -11,10 +11,11 @@ from jsonschema import validate
 from rich.console import Console
 from rich.text import Text
 
+from components.changes.effect import Impact
 from infra.review.comment import as_markdown
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
+from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text, what_to_do
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 
@@ -39,6 +40,10 @@ mirror-orders/orders-replication-5cd6b2a336
   ~ KafkaConnector mirror-orders/orders-heartbeat (orders, heartbeat-connector)
       2 properties read from mirror-orders/orders-replication-f6ac42744d → \
 mirror-orders/orders-replication-5cd6b2a336
+  the stack no longer needs these ACLs; revoke them after the deployment, unless another stack or program logs in as \
+the same user:
+      useast: User:mirror: DescribeConfigs, Read on topic payments-
+      uswest: User:mirror: Alter, AlterConfigs, Create, Write on topic useast.payments-
 """
 
 #: The form that programs rely on.
@@ -61,6 +66,7 @@ FORM = {
                     "effects",
                     "required",
                     "grants",
+                    "unneededGrants",
                     "drift",
                     "objects",
                 ],
@@ -78,6 +84,7 @@ FORM = {
                     },
                     "required": {"items": {"type": "string"}},
                     "grants": {"items": {"type": "string"}},
+                    "unneededGrants": {"items": {"type": "string"}},
                     "drift": {
                         "items": {
                             "required": ["severity", "code", "flow", "where", "what", "by", "since", "remedy"],
@@ -231,3 +238,10 @@ def test_the_exit_code_depends_on_the_severity_only_with_fail_on(tmp_path: Path)
     same = ("diff", "--stacks", str(base), "--against", str(base))
     assert replicate(*same, "--fail-on", "none").returncode == 0
     assert replicate("diff", "--against", "no-such-ref-at-all").returncode == 2
+
+
+@pytest.mark.parametrize("code", ["connector-renamed", "kind-changes", "topics-move", "worker-group-changes"])
+def test_what_to_do_follows_the_effect_if_records_are_skipped(code: str) -> None:
+    """A flow that starts from `latest` copies nothing twice: whoever then prepares for duplicates loses records."""
+    assert "To skip nothing, set its offsets" in what_to_do(Impact.DATA, code)
+    assert "tolerate duplicate records" in what_to_do(Impact.RE_READ, code)

@@ -57,7 +57,8 @@ WEST_THEN_EAST = "environments__1__waves"
             changed(),
             changed(environments__1__waves__0__soakMinutes=90.5),
             [
-                "none soak-time-changes: the next wave follows 90.5 minutes after the proof of `west`, instead of 60 minutes"
+                "none soak-time-changes: the next wave follows 90.5 minutes after the proof of `west`, instead of 60 "
+                "minutes"
             ],
             id="a longer soak time",
         ),
