@@ -10,6 +10,7 @@ from components.checks.kafka_users import check_declared_grants, check_kafka_use
 from components.checks.loops import check_guard_markers, check_halves, check_loops
 from components.checks.monitoring import check_monitoring
 from components.checks.names import check_aliases, check_inherited_names, check_names, check_namespaces
+from components.checks.production import check_production
 from components.checks.properties import check_losses, check_properties
 from components.checks.property_values import check_references
 from components.checks.replications import check_accepted_findings, check_mirrors, declares_its_clusters
@@ -65,6 +66,7 @@ def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
         yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
         yield from check_worker_template(flow)
+        yield from check_production(flow)
         yield from check_versions(topology, flow)
         yield from check_heartbeat_clients(topology, flow)
         yield from check_tuning(flow)

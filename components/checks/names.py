@@ -332,7 +332,7 @@ def _check_unused(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
 
 def _check_labels(flow: ExpandedFlow) -> Iterator[Problem]:
     """The project sets its own labels and those that Strimzi reads."""
-    for path, given in _label_maps(flow):
+    for path, given in label_maps(flow):
         for key in sorted(_OWNED & given.keys()):
             yield Problem(
                 flow.where(f"{path}.{key}"),
@@ -343,7 +343,8 @@ def _check_labels(flow: ExpandedFlow) -> Iterator[Problem]:
             )
 
 
-def _label_maps(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, str]]]:
+def label_maps(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the labels and annotations of a flow's own resources, each map with its path."""
     connectors = flow.settings.connectors
     owners: dict[str, object] = {"connect": flow.settings.connect}
     owners |= {f"connectors.{role}": getattr(connectors, role) for role in ("source", "checkpoint", "heartbeat")}
