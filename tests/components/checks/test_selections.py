@@ -34,7 +34,7 @@ def test_a_topic_that_is_never_replicated_is_reported(topic: str, policy: str) -
 def test_a_topic_that_ends_like_an_internal_one_is_replicated_from_kafka_4_on(
     topic: str, version: str, codes: list[str]
 ) -> None:
-    connect = {"version": version, "image": "registry.example.com/connect"}
+    connect = {"version": version, "image": "registry.example.com/connect:1"}
     assert [code for code, _ in reported(topics=[topic], connect=connect)] == codes
 
 

@@ -91,7 +91,7 @@ def test_review_json_holds_the_stacks_and_the_comment_on_one_line(tmp_path: Path
     result = json.loads(line)
     assert (result["stacks"], result["deployable"]) == (["test"], ["test"])
     assert result["comment"] == (tmp_path / "out" / "comment.md").read_text()
-    assert "It touches `test`. The most severe effect: **re-read**. Compared with main." in result["comment"]
+    assert "It touches `test`. The most severe effect: **data**. Compared with main." in result["comment"]
     assert (tmp_path / "out" / "rendered" / "test" / "orders" / "connect.yaml").is_file()
 
 
