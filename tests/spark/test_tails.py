@@ -35,12 +35,15 @@ def a_tail(
     *,
     whole: bool = True,
     compacted: bool = False,
+    guarded: bool = False,
 ) -> NewestRecords:
-    return NewestRecords(records(*source), records(*target), SOURCE, target_log, history, whole, compacted)
+    return NewestRecords(records(*source), records(*target), SOURCE, target_log, history, whole, compacted, guarded)
 
 
 EMPTIED = OffsetRange(14, 14)
 ARRIVED = SyncHistory((OffsetSync(13, 13),))
+#: The copy of the oldest of four records is at offset 10.
+FROM_10 = SyncHistory((OffsetSync(0, 10), OffsetSync(3, 13)))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +66,23 @@ ARRIVED = SyncHistory((OffsetSync(13, 13),))
         ),
         pytest.param(
             a_tail([12, 13], target_log=OffsetRange(1, 3)),
-            {meanings.MISSING: [10, 11]},
+            {meanings.EXPIRED_ON_TARGET: [10], meanings.MISSING: [11]},
             id="more are missing than have expired",
+        ),
+        pytest.param(
+            a_tail([12, 13], target_log=OffsetRange(11, 14), history=FROM_10),
+            {meanings.EXPIRED_ON_TARGET: [10], meanings.MISSING: [11]},
+            id="the other removed offsets held copies of older records",
+        ),
+        pytest.param(
+            a_tail([12, 13], target_log=OffsetRange(11, 14), history=FROM_10, guarded=True),
+            {meanings.EXPIRED_OR_LOST: [10, 11]},
+            id="the removed offsets may have held the target's own records",
+        ),
+        pytest.param(
+            a_tail([], target_log=OffsetRange(13, 13), history=SyncHistory((OffsetSync(0, 10), OffsetSync(13, 12)))),
+            {meanings.EXPIRED_ON_TARGET: [10, 11, 12], meanings.MISSING: [13]},
+            id="more than an emptied target has removed",
         ),
         pytest.param(a_tail([10, 11]), {meanings.LAGGING: [12, 13]}, id="late"),
         pytest.param(a_tail([7, 8]), {meanings.LAGGING: [10, 11, 12, 13]}, id="nothing of it has arrived"),

@@ -38,7 +38,8 @@ from spark.read.waiting import wait_until
 @dataclass(frozen=True)
 class NewestRecords:
     """The newest records of a source log, and the target's records among which their copies should be. `whole`: every
-    copy that the target holds is among them. `compacted`: the topic is compacted.
+    copy that the target holds is among them. `compacted`: the topic is compacted. `guarded` and `exactly_once`
+    are as in `Sides`.
     """
 
     source: Sequence[RecordDigest]
@@ -48,6 +49,8 @@ class NewestRecords:
     history: SyncHistory
     whole: bool
     compacted: bool
+    guarded: bool = False
+    exactly_once: bool = False
 
     @property
     def arrived(self) -> bool:
@@ -56,6 +59,14 @@ class NewestRecords:
         if latest is None:
             return False
         return latest.upstream + self.target_log.end - latest.downstream >= self.source_log.end
+
+    @property
+    def removed(self) -> int:
+        """Return at most how many of these records the target has removed, as `excuses.expired_on_target` does."""
+        latest, log = self.history.latest, self.target_log
+        ours = latest is not None and not self.guarded and latest.downstream < log.end
+        first = self.history.first_copy(self.source[0].offset, markers=self.exactly_once) if ours else 0
+        return max(0, log.start - first)
 
     @property
     def certain(self) -> bool:
@@ -98,14 +109,13 @@ def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Mean
     if not tail.certain:
         return {meanings.TAIL_NOT_PROVEN: absent}
     held = sorted(set(range(len(tail.source))) - set(absent))
-    if not held:
-        emptied = tail.target_log.start > 0 and not tail.target_log.size
-        return {meanings.EXPIRED_ON_TARGET if emptied and tail.arrived else meanings.LAGGING: absent}
-    head = [index for index in absent if index < held[0]]
-    expired = head if len(head) <= tail.target_log.start else []
-    late = [index for index in absent if index > held[-1]]
+    if not held and not (tail.target_log.start > 0 and not tail.target_log.size and tail.arrived):
+        return {meanings.LAGGING: absent}
+    expired = [index for index in absent if not held or index < held[0]][: tail.removed]
+    late = [index for index in absent if held and index > held[-1]]
     missing = [index for index in absent if index not in {*expired, *late}]
-    every = ((meanings.EXPIRED_ON_TARGET, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
+    removed = meanings.EXPIRED_OR_LOST if tail.guarded else meanings.EXPIRED_ON_TARGET
+    every = ((removed, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
     return {what: indexes for what, indexes in every if indexes}
 
 
@@ -194,6 +204,8 @@ def _tails(
                 syncs.get(partition, SyncHistory()),
                 whole,
                 partition in compacted,
+                flow.parameters.guard is not None,
+                flow.parameters.exactly_once,
             )
         wanted = [partition for partition in wanted if missing_or_reordered(tails[partition]).keys() & _EARLY]
         if time.monotonic() >= until:
