@@ -46,11 +46,6 @@ BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     ),
     "retention on the source excuses every skip": (translation, "_proof_at", retention_removed_what_is_unread),
     "an expired record is enough, wherever the next one is": (machine, "proof_by_next", expiry_is_a_proof),
-    "an uncertain guess decides between equal records": (
-        translation,
-        "_may_be_at",
-        lambda guess, offset: offset == guess.offset,
-    ),
 }
 
 
