@@ -198,7 +198,8 @@ def test_objects_that_another_stack_manages_are_not_taken_over(world: World) -> 
     world.imported()
     assert world.code("adopt", "prod", "--yes", *AGREED) == 0
     stacks = world.project / "stacks"
-    (stacks / "Pulumi.other.yaml").write_text((stacks / "Pulumi.prod.yaml").read_text())
+    config = yaml.safe_load((stacks / "Pulumi.prod.yaml").read_text())["config"]
+    (stacks / "Pulumi.other.yaml").write_text(yaml.safe_dump({"config": {**config, "replication:sharesWith": "prod"}}))
     before = states(world, made)
     code, said = world.call("adopt", "other", "--yes")
     assert code == 1
