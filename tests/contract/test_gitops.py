@@ -218,7 +218,8 @@ def test_a_removed_replication_that_was_not_pruned_is_refused_and_shown_as_drift
     # There is no operator that would report anything as ready.
     found = [(each.code, each.where) for each in compared.drift if each.code != "not-ready"]
     assert found == [("replication-not-deleted", f"replication {left}")]
-    assert {(each.severity, each.code) for each in compared.effects} == {(Impact.DATA, "replication-removed")}
+    effects = {(each.severity, each.code) for each in compared.effects}
+    assert effects == {(Impact.DATA, "replication-removed"), (Impact.DATA, "namespace-deleted")}
     assert {each.deployment for each in compared.objects if each.change is ChangeKind.REMOVED} == {left}
     # The flow of the other stack is in the same cluster, but belongs to that stack.
     of_the_other = compare_with_cluster(OpenStack(read_settings("two", gitops.stacks)))
