@@ -153,6 +153,9 @@ _TOPICS = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
 _GROUPS = {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
 _PLACEHOLDER = re.compile(rf"\$\{{{CONFIG_MAP_PROVIDER}:(?P<namespace>[^/}}]+)/(?P<name>[^:}}]+):(?P<key>[^}}]+)\}}")
 
+#: Prefixes of a source's properties that decide the connection of a mirror's connectors.
+_LOGIN = ("security.", "sasl.", "ssl.")
+
 #: The objects of a deployment by role and part.
 Objects = Mapping[str, Manifest]
 
@@ -284,7 +287,9 @@ def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]
             connector = mirror.get(f"{role}Connector")
             if connector is None:
                 continue
-            config = {key: value_text(value) for key, value in (connector.get("config") or {}).items()}
+            passed = (entry for entry in (source.get("config") or {}).items() if entry[0].startswith(_LOGIN))
+            config = {f"source.cluster.{key}": value_text(value) for key, value in passed}
+            config |= {key: value_text(value) for key, value in (connector.get("config") or {}).items()}
             config |= {
                 f"{side}.cluster.{key}": end[field]
                 for side, end in ends.items()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from components.checks.property_values import check_credential, check_hostnames, check_value
-from components.contract.problems import Problem, warning
+from components.contract.problems import Problem, Severity, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.replication_policy import Side
 from components.properties.clients import split_prefix
@@ -255,6 +255,20 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)
+
+
+#: Codes of refused properties that nothing reads where they are.
+WITHOUT_EFFECT = frozenset({"property-without-effect", "property-of-other-connector", "forbidden-property"})
+
+
+def refused_properties(
+    owner: Owner, config: Properties, kafka: str, *, offset_syncs: Side | str = "source", exactly_once: bool = False
+) -> dict[str, Problem]:
+    """Return the properties that a check of this configuration refuses, each with the first reason."""
+    place = _Place("", owner, config, kafka, offset_syncs, exactly_once, is_one_source=False, of_pair=False)
+    check = _check_worker if owner is Owner.WORKER else _check_connector
+    found = ((key, problem) for key, value in config.items() for problem in check(place, key, value))
+    return {key: problem for key, problem in reversed([*found]) if problem.severity is Severity.ERROR}
 
 
 def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from typing import Any
 from components.checks.property_values import check_reference
 from components.contract.problems import Problem
 from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.operators import Strimzi, StrimziApi, strimzi, supported_versions
+from components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
@@ -27,7 +27,7 @@ _TEMPLATE_SINCE = {
 }
 #: Source: Strimzi 0.48, KafkaConnectSpec and KafkaClientAuthenticationCustom.
 _MOUNTS = "/mnt"
-_CUSTOM_SINCE = _REPORTER_SINCE = (0, 48)
+_REPORTER_SINCE = (0, 48)
 #: Source: Strimzi 0.49, KafkaConnectorSpec and KIP-891.
 _PLUGIN_VERSION_SINCE = (0, 49)
 
@@ -124,9 +124,10 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     authentication = flow.cluster(side).authentication
     if not isinstance(authentication, CustomAuthentication):
         return
-    if not flow.strimzi.has(_CUSTOM_SINCE):
+    # The workers need the field; the connectors read the properties themselves.
+    if side == flow.workers_on and not flow.strimzi.has(CUSTOM_SINCE):
         remedy = "set `type` to `oauth`, `scram-sha-512`, `plain` or `tls`"
-        yield _too_old(f"{where}.type", "custom", _CUSTOM_SINCE, flow.strimzi, remedy)
+        yield _too_old(f"{where}.type", "custom", CUSTOM_SINCE, flow.strimzi, remedy)
     for key, value in authentication.config.items():
         for reference in sorted(references(value, flow.namespace)):
             yield from check_reference(f"{where}.config.{key}", reference, flow.namespace)

@@ -36,6 +36,8 @@ V1_SINCE = (0, 49)
 PLACEHOLDERS_SINCE = (0, 46)
 #: First operator version whose workers trust the target through PEM certificates instead of a truststore file.
 PEM_SINCE = (0, 47)
+#: First operator version whose resources have logins of the type `custom`.
+CUSTOM_SINCE = (0, 48)
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,9 @@ def _own_key(context: ConnectorContext, definition: Definition) -> KeyMeaning:
     )
 
 
-def _topic_creation(context: ConnectorContext, key: str) -> OwnProperty | None:
+def _topic_creation(context: ConnectorContext, key: str) -> OwnProperty | OtherOwner | None:
+    if worker := context.defined(Owner.WORKER).get(key):
+        return OtherOwner(worker, (Owner.WORKER,))
     _, _, name = key.removeprefix("topic.creation.").partition(".")
     definition = context.defined(Owner.TOPIC_CREATION).get(name)
     return OwnProperty(definition) if definition and key.startswith("topic.creation.") else None

@@ -69,11 +69,15 @@ def security_fields(flow: ResolvedFlow, side: Side) -> Manifest:
     the certificates of a token endpoint by a path, which `secrets.mounts` provides. Source: Strimzi ClientTls,
     KafkaClientAuthentication.
     """
+    authentication = flow.cluster(side).authentication
+    login = {} if authentication is None else {"authentication": _authentication(flow, side, authentication)}
+    return {**trust_fields(flow, side), **login}
+
+
+def trust_fields(flow: ResolvedFlow, side: Side) -> Manifest:
+    """Return `tls` for the connection to one of a flow's clusters; {} without TLS."""
     cluster = flow.cluster(side)
-    fields = {} if cluster.tls is None else {"tls": {"trustedCertificates": _trusted(flow, side, cluster)}}
-    if cluster.authentication is not None:
-        fields["authentication"] = _authentication(flow, side, cluster.authentication)
-    return fields
+    return {} if cluster.tls is None else {"tls": {"trustedCertificates": _trusted(flow, side, cluster)}}
 
 
 def _trusted(flow: ResolvedFlow, side: Side, cluster: Cluster) -> list[Manifest]:

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from components.flows.naming import mirror_maker2_account_name
-from components.flows.operators import StrimziApi
+from components.flows.operators import CUSTOM_SINCE, StrimziApi
 from components.flows.resolved import ResolvedFlow, bootstrap_address
 from components.flows.selections import each_once, excluded_groups, excluded_topics
 from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import Side
-from components.render.api_versions import group_fields, security_fields
+from components.render.api_versions import group_fields, security_fields, trust_fields
 from components.render.config_layers import Config, values
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
+from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
 from components.render.connector_config import connector_settings
 from components.render.heartbeat_workers import heartbeat_workers
 from components.render.kafka_connect import connect_object, joined_templates, worker_fields, worker_layers
@@ -21,6 +21,7 @@ from components.render.metrics import metrics_fields, metrics_objects
 from components.render.namespaces import access_objects, namespace_objects, read_access_objects
 from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from components.render.secrets import cluster_secrets, mounts, names_here, references, rolling_annotations
+from components.topology.clusters import CustomAuthentication
 
 Mirrors = Sequence[ResolvedFlow]
 
@@ -92,8 +93,20 @@ def _cluster(flow: ResolvedFlow, side: Side) -> Manifest:
     return {
         "alias": flow.alias(side),
         "bootstrapServers": bootstrap_address(flow.cluster(side)),
-        **security_fields(flow, side),
+        **_security(flow, side),
     }
+
+
+def _security(flow: ResolvedFlow, side: Side) -> Manifest:
+    """Return `tls` and `authentication` of a cluster. Operators without logins of the type `custom` pass the properties
+    of a source to the connectors from its `config`.
+    """
+    custom = isinstance(flow.cluster(side).authentication, CustomAuthentication)
+    if side == "target" or not custom or flow.strimzi.has(CUSTOM_SINCE):
+        return security_fields(flow, side)
+    connection = connection_properties(flow, side)
+    login = {key: value for key, value in connection.items() if not key.startswith(("bootstrap.", "ssl.truststore."))}
+    return {**trust_fields(flow, side), "config": login}
 
 
 def mirror_worker_config(flow: ResolvedFlow) -> Config:

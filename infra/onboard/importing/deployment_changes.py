@@ -8,10 +8,14 @@ from typing import Any
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
 from components.changes.effect import Effect, Impact
+from components.checks.properties import WITHOUT_EFFECT, refused_properties
 from components.flows.naming import MIRRORED, STORAGE_TOPICS
 from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
+from components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES
+from components.properties.definitions import Owner
+from components.properties.keys import OtherOwner, WithoutEffect, connector_key_meaning
 from components.render.deployments import Deployment, deployments
+from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import Manifest
 from components.topology.clusters import ConfigValue, is_subdomain
 from components.topology.parsing import parse_topology
@@ -76,8 +80,43 @@ def changes_of_import(imported: Imported, deployment: Deployment, placeholders: 
     theirs = objects_of(imported, placeholders)
     before = effective_state(imported.name, theirs, placeholders, kafka, _by_source(deployment))
     after = _after(imported.name, deployment, replace(placeholders, providers=OURS))
+    before, after = (_as_read(state, kafka) for state in (before, after))
     effects = all_effects([before], [after], _topology_path([deployment]))
     return ImportChanges(imported.name, effects, tuple(sorted(_changed_settings(before, after), key=str)))
+
+
+def _as_read(state: DeploymentState, kafka: str) -> DeploymentState:
+    """Return workers and connectors without the properties that they do not read."""
+
+    def read(connector: DeployedConnector) -> DeployedConnector:
+        config = connector.config
+        syncs = config.get("offset-syncs.topic.location", "source")
+        meanings = {
+            key: connector_key_meaning(
+                Owner(connector.role),
+                key,
+                kafka,
+                config=config,
+                offset_syncs_location=syncs if syncs in SIDES else "",
+                exactly_once=connector.workers.config.get(EXACTLY_ONCE_SUPPORT) == "enabled",
+            )
+            for key in config
+        }
+        unread = {key for key, meaning in meanings.items() if isinstance(meaning, WithoutEffect | OtherOwner)}
+        known, submitted = (
+            {key: value for key, value in settings.items() if key not in unread}
+            for settings in (config, connector.submitted)
+        )
+        return replace(connector, config=known, submitted=submitted)
+
+    def of_workers(workers: DeployedWorkers) -> DeployedWorkers:
+        once = workers.config.get(EXACTLY_ONCE_SUPPORT) == "enabled"
+        refused = refused_properties(Owner.WORKER, workers.config, kafka, exactly_once=once)
+        unread = {key for key, problem in refused.items() if problem.code in WITHOUT_EFFECT}
+        return replace(workers, config={key: value for key, value in workers.config.items() if key not in unread})
+
+    workers = tuple(of_workers(workers) for workers in state.workers)
+    return replace(state, workers=workers, connectors=tuple(read(connector) for connector in state.connectors))
 
 
 def _topology_path(deployments: Sequence[Deployment]) -> Callable[[str, str], str]:

@@ -99,12 +99,21 @@ def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWork
         pods={
             key: names.get(key, _plain(value))
             for key, value in {**workers.pods, **names}.items()
-            if key not in _KEPT_APART and (value not in ({}, []) or key == "tls")
+            if key not in _KEPT_APART and (value not in ({}, []) or key == "tls") and not _is_written_out(key, value)
         },
         group=names["groupId"],
         offsets_topic=names["offsetStorageTopic"],
         replicas=int(spec.get("replicas", 3)),
     )
+
+
+def _is_written_out(key: str, value: Any) -> bool:
+    """Return whether `tls` or `authentication` of a cluster are compared as the connectors' client properties."""
+    return (key.endswith(".tls") and not _plain(value)) or (key.endswith(".authentication") and _is_custom(value))
+
+
+def _is_custom(login: Any) -> bool:
+    return isinstance(login, Mapping) and login.get("type") == "custom"
 
 
 def group_names(kind: str, spec: Manifest) -> dict[str, str]:
@@ -144,12 +153,20 @@ def _effective_connector(
         effective = {key: value for key, value in effective.items() if not key.startswith("header.converter")}
     for side in SIDES:
         if f"{side}.cluster.bootstrap.servers" in effective:
-            effective.setdefault(f"{side}.cluster.security.protocol", "PLAINTEXT")
+            tls, login = (connector.submitted.get(f"{side}.{key}") for key in ("tls", "authentication"))
+            login = login if isinstance(login, Mapping) else {}
+            own = login["config"] if _is_custom(login) else {}
+            written = {"security.protocol": _protocol(tls is not None, login), **own}
+            for name, value in written.items():
+                key = f"{side}.cluster.{name}"
+                effective.setdefault(key, _canonical(key, placeholders.text(value), workers))
     for field in ("name", "connector.class", "tasks.max"):
         effective.pop(field, None)
     tasks = connector.submitted.get("tasksMax") or connector.config.get("tasks.max") or 1
     logins = {
-        key: _plain(value) for key, value in connector.submitted.items() if key.endswith((".tls", ".authentication"))
+        key: _plain(value)
+        for key, value in connector.submitted.items()
+        if key.endswith((".tls", ".authentication")) and not _is_written_out(key, value)
     }
     submitted = {**effective, **logins, "class": connector.role, "tasksMax": int(tasks)}
     return replace(connector, workers=workers, config=effective, submitted=submitted)
@@ -164,10 +181,13 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
         options = sorted((name, next(filter(None, values), "")) for name, *values in OPTION.findall(rest))
         return f"{module} required " + " ".join(f'{name}="{given}"' for name, given in options) if options else value
     value = value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:bootstrap.servers}}", workers.target_address)
-    encrypted, login = "tls" in workers.pods, workers.pods.get("authentication") or {}
-    sasl = login.get("sasl", True) if login.get("type") == "custom" else login.get("type", "tls") != "tls"
-    protocol = ("SASL_" if sasl else "") + ("SSL" if encrypted else "PLAINTEXT")
+    protocol = _protocol("tls" in workers.pods, workers.pods.get("authentication") or {})
     return value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:security.protocol}}", protocol)
+
+
+def _protocol(encrypted: bool, login: Mapping[str, Any]) -> str:
+    sasl = login.get("sasl", True) if _is_custom(login) else login.get("type", "tls") != "tls"
+    return ("SASL_" if sasl else "") + ("SSL" if encrypted else "PLAINTEXT")
 
 
 def _with_new_names(config: Mapping[str, str], role: str, known: Mapping[str, object]) -> dict[str, str]:

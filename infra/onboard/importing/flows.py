@@ -74,7 +74,7 @@ def flow_of(
         made.clusters[target] = Logins(target, of_connect.below("spec"), made.needed).of_fields(connect.spec)
     own = {role: _without_connections(config, role) for role, config in configs.items()}
     keys = flow_keys(own, connect.config, CONVERTERS[connect.kind], kafka, notes)
-    fields = connect_of(of_connect, connect.spec, connect.config, name)
+    fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)
     if isinstance(connect, ReadProperties) and not connect.keeps_group:
         del fields["groupId"], fields["storageTopics"]
     made.replication |= {

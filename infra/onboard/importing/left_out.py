@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from components.checks.properties import WITHOUT_EFFECT
+
 #: Codes of things whose omission affects no record and no offset.
 _HARMLESS = frozenset(
-    {"stays-as-it-is", "label-of-a-tool", "operation-once", "other-connector", "no-mirror-connectors", "without-effect"}
+    {
+        *("stays-as-it-is", "label-of-a-tool", "operation-once", "other-connector", "no-mirror-connectors"),
+        *("without-effect", "dropped-by-operator", *WITHOUT_EFFECT),
+    }
 )
 #: Codes of mistakes: what runs does not work, whether it is taken over or not.
 _MISTAKES = frozenset({"connectors-disagree"})

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from components.kafka.connections import LOGIN_MODULES
@@ -41,8 +41,10 @@ class Logins:
             cluster |= {"authentication": login} if login else {}
         return cluster
 
-    def of_properties(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Return client properties without their prefix in the form of a topology."""
+    def of_properties(self, given: Mapping[str, str], path: str = "") -> dict[str, Any]:
+        """Return client properties, which `path` holds without their prefix, in the form of a topology."""
+        if path:
+            return replace(self, notes=self.notes.below(path)).of_properties(given)
         left = dict(given)
         cluster: dict[str, Any] = {"bootstrapServers": self._address(left.pop("bootstrap.servers", ""))}
         protocol = left.pop("security.protocol", "PLAINTEXT")
@@ -55,6 +57,25 @@ class Logins:
             why = "The topology derives the connection from the cluster's keys, and none of them sets this property."
             self.notes(key, "connection-property", why, "remove it, or put it under `connectors.source.config`.")
         return cluster
+
+    def of_both(self, given: Fields, properties: Mapping[str, str]) -> dict[str, Any]:
+        """Return the same as `of_fields`, if the operator also passes on client properties, which win."""
+        cluster, fields = self.of_fields(given), given.get("authentication") or {}
+        sasl = fields.get("type", "tls") != "tls" and fields.get("sasl", True)
+        protocol = ("SASL_" if sasl else "") + ("SSL" if "tls" in cluster else "PLAINTEXT")
+        derived = {"security.protocol": protocol, "sasl.mechanism": str(fields.get("type", "")).upper()}
+        own = {key: value for key, value in properties.items() if value != derived.get(key)}
+        if not own:
+            return cluster
+        if fields:
+            for key in own:
+                why = "The cluster's `authentication` decides the login, and a topology has no second value."
+                remedy = "remove it, or replace `authentication` by one of `type: custom` that has every property."
+                self.notes(f"config.{key}", "connection-property", why, remedy)
+            return cluster
+        address = {"bootstrap.servers": str(given.get("bootstrapServers", ""))}
+        read = self.of_properties({**address, "security.protocol": protocol, **properties}, "config")
+        return read | cluster
 
     def credential(self, text: str, what: str) -> dict[str, str]:
         """Return a reference to a credential: the Secret that a placeholder names, or a new key of the stack."""

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from components.checks.properties import owned_remedy, refused_properties
 from components.kafka.connectors import ConnectorRole
-from components.properties.definitions import nearest
+from components.kafka.plugins import below
+from components.kafka.replication_policy import SIDES, Side
+from components.properties.definitions import Owner, nearest
 from components.topology.clusters import is_label
 from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys
 from infra.onboard.importing.left_out import LeftOut
@@ -91,16 +94,18 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     made = Imported(name, read.api, {}, {}, [read])
     notes = Notes(read, made.left_out, "spec")
     alias = str(target.get("alias"))
-    made.clusters[alias] = _cluster(target, notes.below("target" if "target" in read.spec else "clusters"), made)
     config = dict(target.get("config") or {})
+    placeholders = Placeholders.of(read.namespace, config)
+    made.clusters[alias] = _cluster(target, [], "target", placeholders, _at(notes, target), made)
+    config = {key: value for key, value in config.items() if not _connects(str(key))}
     flows = {}
     for index, mirror, source in mirrors:
         of, of_mirror = str(source.get("alias")), notes.below(f"mirrors.{index}")
         if of in flows:
             why = f"Two mirrors have the source `{of}`; the operator gives their connectors the same names."
             return read.left_out(of_mirror.path, "mirror-twice", why, "merge the two mirrors into one.")
-        made.clusters[of] = _cluster(source, of_mirror.below("source"), made)
-        flows[of] = _mirror(mirror, source, config, kafka, of_mirror)
+        made.clusters[of] = _cluster(source, [mirror], "source", placeholders, _at(notes, source, index), made)
+        flows[of] = _mirror(mirror, source, config, kafka, of_mirror, _at(notes, source, index))
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
     if differing := differing_keys(shared):
         why = f"Its mirrors differ in {differing}, which all sources of a replication share."
@@ -108,7 +113,8 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     _note_unused(notes, made.clusters)
     made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
-    made.replication["connect"] = connect_of(replace(notes, path=""), target, config, name)
+    of_object = replace(notes, path="")
+    made.replication["connect"] = connect_of(of_object, target, config, name, kafka, _at(notes, target).path)
     return made
 
 
@@ -134,19 +140,43 @@ def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]
     return {"source": source, "target": target} | keys
 
 
-def _cluster(given: Part, notes: Notes, made: Imported) -> dict[str, Any]:
+def _at(notes: Notes, cluster: Part, index: int | None = None) -> Notes:
+    """Return the notes on the target, or on the source of a mirror, at its path in the API version of the file."""
+    clusters = notes.read.spec.get("clusters") or []
+    if "target" in notes.read.spec:
+        return notes.below("target" if index is None else f"mirrors.{index}.source")
+    return notes.below(f"clusters.{clusters.index(cluster)}")
+
+
+def _connects(key: str) -> bool:
+    """Return whether a client property belongs to the address or login of a cluster."""
+    return owned_remedy(f"source.cluster.{key}") is not None
+
+
+def _cluster(
+    given: Part, mirrors: Sequence[Part], side: Side, placeholders: Placeholders, notes: Notes, made: Imported
+) -> dict[str, Any]:
+    """Return a cluster with the login that its fields, its `config` or the connectors of these mirrors have."""
     for key in sorted(given.keys() - _CLUSTER_FIELDS):
         notes(key, "field-not-known", "The topology has no such key.", "remove it.")
-    return Logins(str(given.get("alias")), notes, made.needed).of_fields(given)
+    passed = {str(key): placeholders.text(value) for key, value in (given.get("config") or {}).items()}
+    for mirror in mirrors:
+        for role in TASKS:
+            config = (mirror.get(f"{role}Connector") or {}).get("config") or {}
+            passed |= {key: placeholders.text(value) for key, value in below(f"{side}.cluster.", config).items()}
+    login = {key: value for key, value in passed.items() if _connects(key) and key != "alias"}
+    return Logins(str(given.get("alias")), notes, made.needed).of_both(given, login)
 
 
-def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes) -> dict[str, Any]:
+def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes, of_source: Notes) -> dict[str, Any]:
     """Return the keys of one mirror; `workers` is the configuration of the workers."""
     own = dict(effective_configs(mirror, source, Placeholders.of(notes.read.namespace, workers)))
+    own = {role: {key: value for key, value in config.items() if not _is_login(key)} for role, config in own.items()}
     by_role = {role: notes.below(f"{role}Connector") for role in TASKS}
     for key in _dropped(source):
         why = "It is a property of workers, and the workers belong to the target."
-        notes(f"source.config.{key}", "without-effect", why, "remove it.")
+        of_source(f"config.{key}", "without-effect", why, "remove it.")
+    _leave_passed_on(own, mirror, source, kafka, of_source)
     known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
     for key in sorted(mirror.keys() - known):
         near = nearest(key, known - mirror.keys())
@@ -166,6 +196,28 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes)
         for role, tasks in TASKS.items()
     }
     return {**keys, "connectors": connectors}
+
+
+def _is_login(key: str) -> bool:
+    """Return whether a connector's property belongs to the login of a cluster, which `_cluster` returns."""
+    return any(key.startswith(f"{side}.cluster.") and _connects(key.removeprefix(f"{side}.cluster.")) for side in SIDES)
+
+
+def _leave_passed_on(
+    own: Mapping[ConnectorRole, dict[str, str]], mirror: Part, source: Part, kafka: str, notes: Notes
+) -> None:
+    """Take the source's properties out of the connectors that do not read them; note those that none of them reads."""
+    for key in source.get("config") or {}:
+        name = f"source.cluster.{key}"
+        refused = {}
+        for role, config in own.items():
+            is_passed_on = name in config and name not in (mirror[f"{role}Connector"].get("config") or {})
+            if is_passed_on and (found := refused_properties(Owner(role), {name: config[name]}, kafka)):
+                refused[role] = found[name]
+                del config[name]
+        if refused and not any(name in config for config in own.values()):
+            problem = refused.get("source", next(iter(refused.values())))
+            notes.refused(f"config.{key}", problem)
 
 
 def effective_configs(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from components.contract.problems import CannotRunError
+from components.contract.problems import CannotRunError, Problem
 from components.flows.operators import CLUSTER_LABEL, REPLICATING_KINDS, USES_CONNECTOR_RESOURCES
 from components.render.planned_objects import Manifest
 from components.topology.clusters import is_subdomain
@@ -21,7 +21,7 @@ from infra.onboard.importing.documents import (
     rest_connectors,
 )
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.strimzi_fields import missing, without_removed, without_wrong_forms
+from infra.onboard.importing.strimzi_fields import missing, without_dropped, without_removed, without_wrong_forms
 from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
@@ -110,6 +110,10 @@ class Notes:
         why = "It holds a credential in plain text, which is not written."
         remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
         self(field, "plain-text-credential", why, remedy)
+
+    def refused(self, field: str, problem: Problem) -> None:
+        """Note that a field is left out because a check of the topology would refuse it."""
+        self(field, problem.code, problem.why, problem.remedy)
 
     def where(self, field: str) -> str:
         return ".".join(filter(None, (self.path, field)))
@@ -233,10 +237,15 @@ def _in_form(document: Mapping[str, Any], metadata: Mapping[str, Any], leave: An
         why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
         leave(path, "without-effect", why, "remove it.")
 
+    def dropped(path: str, instead: str) -> None:
+        why = "The operator drops it, and only logs that."
+        leave(path, "dropped-by-operator", why, f"remove it; {instead}.")
+
     read = {key: metadata[key] for key in ("namespace", "name", "labels", "annotations") if metadata.get(key)}
     content = {key: value for key, value in document.items() if key != "status"}
     body = without_wrong_forms({**content, "metadata": read}, wrong)
-    return without_removed(body, removed) if document.get("apiVersion") == "kafka.strimzi.io/v1" else body
+    body = without_removed(body, removed) if document.get("apiVersion") == "kafka.strimzi.io/v1" else body
+    return without_dropped(body, dropped) if document["kind"] in _TAKEN else body
 
 
 def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from components.checks.properties import refused_properties
 from components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
 from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
 from components.kafka.plugins import below
@@ -297,4 +298,23 @@ def flow_keys(
     if support != "disabled":
         settings.flow["exactlyOnce"] = support
     keys = settings.read() | {"transforms": transforms}
+    _leave_refused(configs, keys, kafka, notes)
     return {key: value for key, value in keys.items() if value not in ([], {})}
+
+
+def _leave_refused(
+    configs: dict[ConnectorRole, dict[str, str]],
+    keys: Mapping[str, Any],
+    kafka: str,
+    notes: Mapping[ConnectorRole, Notes],
+) -> None:
+    """Take out of `configs`, and note, what a check of the topology would refuse."""
+    syncs = keys.get("offsetSyncs", {})
+    location = syncs.get("location", "source") if syncs.get("enabled", True) else ""
+    exactly_once = keys.get("exactlyOnce") == "enabled"
+    for role, config in configs.items():
+        refused = refused_properties(Owner(role), config, kafka, offset_syncs=location, exactly_once=exactly_once)
+        for key, problem in refused.items():
+            if not may_be_secret(key, config[key]):
+                del config[key]
+                notes[role].refused(f"config.{key}", problem)

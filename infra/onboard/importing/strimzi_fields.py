@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from components.checks.properties import CONNECTOR_FORBIDDEN
+
 #: Text or a number, a whole number, and properties: a mapping of names to plain values.
 TEXT, NUMBER, PROPERTIES = "text", "a whole number", "properties"
 #: The form of a field: a mapping of the fields that are read, a list with the form of its entries, or one of the above.
@@ -102,6 +104,34 @@ def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> d
             for name in [name for name in ("sourceConnector", "checkpointConnector") if name in mirror]:
                 mirror[name] = _without(mirror[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
     return {**body, "spec": spec}
+
+
+def without_dropped(body: Mapping[str, Any], report: Callable[[str, str], None]) -> dict[str, Any]:
+    """Return an object without the properties of connectors that the operator drops; `report` gets the path of each
+    and what to set instead.
+    """
+    spec = dict(body.get("spec") or {})
+    if body["kind"] == "KafkaConnector":
+        spec = _without_forbidden(spec, "spec", report)
+    if "mirrors" in spec:
+        spec["mirrors"] = [
+            {
+                key: _without_forbidden(part, f"spec.mirrors.{index}.{key}", report)
+                if key.endswith("Connector")
+                else part
+                for key, part in mirror.items()
+            }
+            for index, mirror in enumerate(spec["mirrors"])
+        ]
+    return {**body, "spec": spec}
+
+
+def _without_forbidden(connector: Mapping[str, Any], path: str, report: Callable[[str, str], None]) -> dict[str, Any]:
+    config = connector.get("config") or {}
+    for key in CONNECTOR_FORBIDDEN.keys() & config.keys():
+        report(f"{path}.config.{key}", CONNECTOR_FORBIDDEN[key])
+    own = {key: value for key, value in config.items() if key not in CONNECTOR_FORBIDDEN}
+    return {**connector, **({"config": own} if config else {})}
 
 
 def _without(

@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from components.checks.properties import refused_properties
 from components.contract.problems import CannotRunError
 from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
 from components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
+from components.properties.definitions import Owner
 from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import MANAGED_BY, PART_OF
@@ -65,8 +67,12 @@ def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[s
     return str(spec.get(field) or config.get(name) or unnamed)
 
 
-def connect_of(notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], replication: str) -> dict[str, Any]:
-    """Return `connect`; `at` is the part of the spec that names the group, `config` the worker configuration."""
+def connect_of(
+    notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, kafka: str, path: str = "spec"
+) -> dict[str, Any]:
+    """Return `connect`; `at` is the part of the spec that names the group, at this path, and `config` configures the
+    workers.
+    """
     read, spec = notes.read, notes.read.spec
     of_spec = notes.below("spec")
     connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
@@ -79,10 +85,15 @@ def connect_of(notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], r
     connect |= _logging(spec) | _metrics(spec, of_spec) | _template(spec, of_spec)
     named = {EXACTLY_ONCE_SUPPORT, *(name for name, _ in _GROUP.values())}
     if own := {key: value for key, value in config.items() if key not in named and not _rendered(key, value)}:
-        secret = [key for key, value in own.items() if may_be_secret(key, value)]
-        connect["config"] = {key: value for key, value in own.items() if key not in secret}
-        for key in secret:
-            of_spec.credential(f"config.{key}")
+        exactly_once = str(config.get(EXACTLY_ONCE_SUPPORT, "")).lower() == "enabled"
+        refused = refused_properties(Owner.WORKER, own, kafka, exactly_once=exactly_once)
+        secret = {key for key, value in own.items() if may_be_secret(key, value)}
+        connect["config"] = {key: value for key, value in own.items() if key not in secret | refused.keys()}
+        for key in own:
+            if key in secret:
+                notes.below(path).credential(f"config.{key}")
+            elif key in refused:
+                notes.below(path).refused(f"config.{key}", refused[key])
     _hide_variables(connect, of_spec)
     elsewhere = {*_ELSEWHERE[read.kind], *_AS_WRITTEN, "logging", "metricsConfig", "template"}
     if "target" in spec:

@@ -204,7 +204,10 @@ def test_a_credential_in_a_config_map_is_neither_written_nor_printed(tmp_path: P
             "  config:\n    config.providers: cm\n    config.providers.cm.class: "
             "io.strimzi.kafka.KubernetesConfigMapConfigProvider\n    key.conv",
         ),
-        ("topics: orders,payments\n", "topics: orders,payments\n    source.client.rack: ${cm:kafka/other:password}\n"),
+        (
+            "topics: orders,payments\n",
+            "topics: orders,payments\n    source.consumer.client.rack: ${cm:kafka/other:password}\n",
+        ),
     )
     text += (
         "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: kafka}\ndata: {password: hunter2}\n"
