@@ -9,7 +9,7 @@ from typing import Any
 from components.flows.operators import CLUSTER_LABEL
 from components.kafka.connectors import ROLE_OF_CLASS
 from components.kafka.patterns import alternatives
-from components.kafka.replication_policy import Policy, ReplicationPolicy
+from components.kafka.replication_policy import KNOWN_POLICIES, Policy, ReplicationPolicy
 from components.properties.values import value_text
 from components.render.connector_config import GUARD_FILTER
 from components.render.planned_objects import PART_OF, Manifest, ObjectRole
@@ -106,7 +106,7 @@ class DeployedConnector:
 
     @property
     def identity_policy(self) -> bool:
-        return self.config.get("replication.policy.class", "").endswith("IdentityReplicationPolicy")
+        return KNOWN_POLICIES.get(self.config.get("replication.policy.class", "")) is Policy.IDENTITY
 
     @property
     def policy(self) -> ReplicationPolicy:

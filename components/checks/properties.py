@@ -11,6 +11,7 @@ from components.kafka.replication_policy import Side
 from components.properties.clients import split_prefix
 from components.properties.definitions import CONNECTORS, Owner
 from components.properties.keys import (
+    STORAGE_CLIENTS,
     ClientProperty,
     KeyMeaning,
     OtherOwner,
@@ -338,8 +339,17 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, meaning: KeyMea
 
 
 def _check_data_producer(place: _Place, key: str, meaning: ClientProperty) -> Iterator[Problem]:
-    """A producer property of a source connector is usually meant for records, which another producer writes."""
+    """A producer property is usually meant for records, which another producer writes."""
     producers = [client.name for client in meaning.clients if client.kind is Owner.PRODUCER]
+    if producers == [client.name for client in meaning.clients] == [STORAGE_CLIENTS[Owner.PRODUCER].name]:
+        yield warning(
+            f"{place.where}.{key}",
+            "property-without-effect",
+            f"`{key}` has no effect on replicated records",
+            "It reaches only the producers of Connect's own topics. The worker's producer of records reads it with "
+            "`producer.`.",
+            f"set `producer.{key}`.",
+        )
     side = place.offset_syncs or "source"
     if producers == ["offset-syncs-producer"] and meaning.missed and not key.startswith("source."):
         name = meaning.definition.name

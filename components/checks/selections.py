@@ -16,7 +16,7 @@ from components.kafka.patterns import (
     pattern_error,
     written_as_glob,
 )
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, POLICY_CLASSES, Policy
+from components.kafka.replication_policy import HEARTBEATS_TOPIC, KNOWN_POLICIES, POLICY_CLASSES, Policy
 from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
@@ -311,6 +311,16 @@ def _check_policy(flow: ExpandedFlow, name: str) -> Iterator[Problem]:
             )
             return
     policy = flow.settings.policy
+    if name in KNOWN_POLICIES:
+        if policy is not KNOWN_POLICIES[name]:
+            yield Problem(
+                flow.where("policy"),
+                "policy-contradicts-class",
+                f"`policy` is `{policy.value}`, but `{name}` names topics as `{KNOWN_POLICIES[name].value}` does",
+                "Names of remote topics, ACLs and the checks of loops derive from `policy`, and would be wrong.",
+                f"set `policy: {KNOWN_POLICIES[name].value}`.",
+            )
+        return
     # A deployed connector names only the class, so a diff cannot know what `policy` says.
     diffs = " Diffs treat it as the default policy." if policy is Policy.IDENTITY else ""
     yield warning(

@@ -13,12 +13,17 @@ from components.flows.selections import each_source, source_key, topic_selection
 from components.kafka.overlap import SharedName, overlap_of_patterns
 from components.kafka.patterns import pattern_error
 from components.kafka.plugins import (
+    CLASSES,
+    CONVERTER_KEYS,
     JSON_CONVERTER,
     RECORD_IS_TOMBSTONE,
+    SCHEMA_CONVERTERS,
     SIMPLE_HEADER_CONVERTER,
     TOPIC_NAME_MATCHES,
     TYPED_CONVERTERS,
     VENDOR_TRANSFORMS,
+    Role,
+    full_class_name,
     simple_name,
 )
 from components.kafka.record_forms import BYTES, NULL, STRUCTURED, Form, Forms, Step
@@ -164,6 +169,27 @@ def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
             yield from _check_transform(where, transform)
     if transforms.change_records:
         yield from _check_chain(source, heartbeats)
+    if not (transforms.before or transforms.after):
+        yield from _check_own_converters(source)
+
+
+def _check_own_converters(source: _Source) -> Iterator[Problem]:
+    """A converter that is not Kafka's changes records that no transform has parsed."""
+    for key, given in converter_properties(source.settings.transforms).items():
+        name = full_class_name(str(given))
+        if key not in CONVERTER_KEYS or name in CLASSES[Role.HEADER_CONVERTER] or "." not in name or "${" in name:
+            continue
+        half = key.partition(".")[0]
+        where = source.where(f"transforms.converters.{half}")
+        remedy = f"remove `transforms.converters.{half}`, unless a transform parses the {half} before."
+        if name in SCHEMA_CONVERTERS:
+            what = f"{simple_name(name)} changes the {half} of every record"
+            why = f"MirrorMaker hands it the bytes that the producer wrote. It writes {SCHEMA_CONVERTERS[name]}."
+            yield Problem(where, "converter-changes-bytes", what, why, remedy)
+        else:
+            what = f"the checks do not know what `{name}` writes"
+            why = f"MirrorMaker hands it the {half} as bytes. All known converters but ByteArrayConverter change it."
+            yield warning(where, "converter-not-known", what, why, remedy)
 
 
 def _check_transform(where: str, transform: Transform) -> Iterator[Problem]:

@@ -38,6 +38,18 @@ TYPED_CONVERTERS = frozenset(
 )
 
 
+#: Well-known converters that put an identifier of a schema before a value: what they write for plain bytes.
+_FRAMED = "an identifier of a schema before the bytes, so consumers no longer read the record as it was"
+SCHEMA_CONVERTERS: Mapping[str, str] = {
+    "io.confluent.connect.avro.AvroConverter": _FRAMED,
+    "io.confluent.connect.json.JsonSchemaConverter": f"Base64, with {_FRAMED}",
+    "io.confluent.connect.protobuf.ProtobufConverter": _FRAMED,
+    "io.apicurio.registry.utils.converter.AvroConverter": _FRAMED,
+    "io.apicurio.registry.utils.converter.ExtJsonConverter": f"Base64, with {_FRAMED}",
+    "com.amazonaws.services.schemaregistry.kafkaconnect.AWSKafkaAvroConverter": _FRAMED,
+}
+
+
 class Role(StrEnum):
     """The role of a plugin's class."""
 

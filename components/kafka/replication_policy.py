@@ -32,6 +32,13 @@ POLICY_CLASSES = {
     Policy.DEFAULT: "org.apache.kafka.connect.mirror.DefaultReplicationPolicy",
     Policy.IDENTITY: "org.apache.kafka.connect.mirror.IdentityReplicationPolicy",
 }
+#: Every class that is known -> how it names topics. Strimzi's images had a policy of their own until Kafka 3.9; the
+#: third is in AWS's samples. Source: strimzi/mirror-maker-2-extensions, aws-samples/mirrormaker2-msk-migration.
+KNOWN_POLICIES = {
+    **{name: policy for policy, name in POLICY_CLASSES.items()},
+    "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": Policy.IDENTITY,
+    "com.amazonaws.kafka.samples.CustomMM2ReplicationPolicy": Policy.IDENTITY,
+}
 
 
 @dataclass(frozen=True)

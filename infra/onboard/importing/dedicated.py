@@ -94,7 +94,7 @@ class _Dedicated:
         for key, setting in settings.items():
             prefix, name = split_prefix(key) or ("", key)
             if prefix.endswith(".cluster."):
-                wanted = name in self.config.clients
+                wanted = name in self.config.clients and prefix in reached
             elif prefix:
                 wanted = prefix in reached
             else:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
+from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS, full_class_name
 from components.kafka.replication_policy import SIDES
 from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
@@ -160,6 +161,10 @@ def _effective_connector(
             for name, value in written.items():
                 key = f"{side}.cluster.{name}"
                 effective.setdefault(key, _canonical(key, placeholders.text(value), workers))
+    for name in CONVERTER_KEYS:
+        if effective.get(name) == BYTE_ARRAY_CONVERTER:
+            # It reads no property.
+            effective = {key: value for key, value in effective.items() if not key.startswith(f"{name}.")}
     for field in ("name", "connector.class", "tasks.max"):
         effective.pop(field, None)
     tasks = connector.submitted.get("tasksMax") or connector.config.get("tasks.max") or 1
@@ -180,6 +185,8 @@ def _canonical(key: str, value: str, workers: DeployedWorkers) -> str:
         module, _, rest = value.strip().partition(" ")
         options = sorted((name, next(filter(None, values), "")) for name, *values in OPTION.findall(rest))
         return f"{module} required " + " ".join(f'{name}="{given}"' for name, given in options) if options else value
+    if key in CONVERTER_KEYS:
+        return full_class_name(value.strip())
     value = value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:bootstrap.servers}}", workers.target_address)
     protocol = _protocol("tls" in workers.pods, workers.pods.get("authentication") or {})
     return value.replace(f"${{{FILE_PROVIDER}:{WORKER_FILE}:security.protocol}}", protocol)

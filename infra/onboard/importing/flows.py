@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from components.checks.properties import owned_remedy
 from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.plugins import below
@@ -114,9 +115,14 @@ def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: 
 
 
 def _end(side: Side, alias: str, config: Mapping[str, str], made: Imported, notes: Notes) -> dict[str, Any]:
-    given = below(f"{side}.cluster.", config)
-    given.pop("alias", None)
+    prefix = f"{side}.cluster."
+    given = {key.removeprefix(prefix): value for key, value in config.items() if _is_connection(key, side)}
     return Logins(alias, notes.below(f"config.{side}.cluster"), made.needed).of_properties(given)
+
+
+def _is_connection(key: str, side: Side) -> bool:
+    """Return whether a property of a connector decides the address of a cluster or the login to it."""
+    return key.startswith(f"{side}.cluster.") and key != f"{side}.cluster.alias" and owned_remedy(key) is not None
 
 
 def _connector(notes: Notes, config: Mapping[str, str], tasks: int) -> dict[str, Any]:
@@ -130,7 +136,15 @@ def _connector(notes: Notes, config: Mapping[str, str], tasks: int) -> dict[str,
 
 def _without_connections(config: Mapping[str, str], role: ConnectorRole) -> dict[str, str]:
     """Return a configuration without the properties that the clusters of the topology decide."""
-    own = {key: value for key, value in config.items() if not key.startswith(("source.cluster.", "target.cluster."))}
+    named = {f"{side}.cluster.alias" for side in SIDES}
+    # The clusters of a flow's heartbeats are others.
+    connections = {
+        key
+        for key in config
+        for side in SIDES
+        if _is_connection(key, side) or (role == "heartbeat" and key.startswith(f"{side}.cluster."))
+    }
+    own = {key: value for key, value in config.items() if key not in connections | named}
     if role == "heartbeat":
         ends = below("target.cluster.", config)
         for prefix in _CLIENTS:

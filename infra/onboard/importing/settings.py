@@ -7,8 +7,8 @@ from typing import Any
 from components.checks.properties import refused_properties
 from components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
 from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
-from components.kafka.plugins import below
-from components.kafka.replication_policy import POLICY_CLASSES, Policy
+from components.kafka.plugins import below, full_class_name
+from components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, Policy
 from components.kafka.topic_names import default_topics_exclude
 from components.properties.definitions import Owner, definitions
 from components.render.connector_config import DEFAULTS
@@ -174,9 +174,8 @@ class Settings:
 
     def _agreed(self, name: str, value: str) -> None:
         if name == "replication.policy.class":
-            known = {java: policy for policy, java in POLICY_CLASSES.items()}
-            self.flow["policy"] = known.get(value, Policy.DEFAULT).value
-            if value not in known:
+            self.flow["policy"] = KNOWN_POLICIES.get(value, Policy.DEFAULT).value
+            if value not in POLICY_CLASSES.values():
                 self.flow["policyClass"] = value
         elif name == "replication.policy.separator" and value == "":
             why = (
@@ -242,7 +241,8 @@ def taken_transforms(config: dict[str, str], converters: Mapping[str, str], note
     config.pop("predicates", None)
     predicates = _taken(config, "predicates.")
     chain = {name: _transform(_taken(config, f"transforms.{name}."), predicates) for name in names}
-    chosen = {part: converter for part in _PARTS if (converter := _converter(part, config, converters)) is not None}
+    given = {part: _converter(part, config, converters, notes) for part in _PARTS}
+    chosen = {part: converter for part, converter in given.items() if converter is not None}
     return ({"before": chain} if chain else {}) | ({"converters": chosen} if chosen else {})
 
 
@@ -264,15 +264,23 @@ def _transform(given: dict[str, str], predicates: Mapping[str, str]) -> dict[str
     return transform
 
 
-def _converter(part: str, config: dict[str, str], workers: Mapping[str, str]) -> dict[str, Any] | None:
+def _converter(part: str, config: dict[str, str], workers: Mapping[str, str], notes: Notes) -> dict[str, Any] | None:
     """Return a converter that differs from the one that the project sets anyway."""
     name = f"{part}.converter"
-    settings = _taken(config, f"{name}.")
+    own = settings = _taken(config, f"{name}.")
     chosen = config.pop(name, None)
     if chosen is None:
         chosen = workers.get(name, "")
         settings = below(f"{name}.", workers)
+    chosen = full_class_name(chosen.strip())
     if chosen == BYTE_CONVERTERS[name]:
+        for key in own:
+            if key == "plugin.version":
+                why, remedy = "A topology has no key for it.", "none is needed, if the workers have one version."
+                notes(f"config.{name}.{key}", "no-key", why, remedy)
+            else:
+                why = "ByteArrayConverter reads no property."
+                notes(f"config.{name}.{key}", "without-effect", why, "remove it.")
         return None
     return {"type": chosen, **({"config": settings} if settings else {})}
 
