@@ -177,7 +177,12 @@ def _check_own_converters(source: _Source) -> Iterator[Problem]:
     """A converter that is not Kafka's changes records that no transform has parsed."""
     for key, given in converter_properties(source.settings.transforms).items():
         name = full_class_name(str(given))
-        if key not in CONVERTER_KEYS or name in CLASSES[Role.HEADER_CONVERTER] or "." not in name or "${" in name:
+        if (
+            key not in CONVERTER_KEYS
+            or name in CLASSES[Role.HEADER_CONVERTER]
+            or "." not in name
+            or name.startswith(("org.apache.kafka.", "${"))
+        ):
             continue
         half = key.partition(".")[0]
         where = source.where(f"transforms.converters.{half}")

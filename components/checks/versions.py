@@ -4,14 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.checks.property_values import check_reference
-from components.contract.problems import Problem
+from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
 from components.kafka.connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
 from components.render.secrets import mounts, references
-from components.topology.clusters import CustomAuthentication, KeystoreTrust, SecretPattern
+from components.topology.clusters import (
+    CustomAuthentication,
+    KeystoreTrust,
+    SecretKey,
+    SecretPattern,
+    TlsAuthentication,
+)
 from components.topology.connectors import Connector
 from components.topology.model import Topology
 from components.topology.workers import ReporterMetrics
@@ -50,6 +56,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     for side in sides:
         yield from _check_custom(resolved, side)
         yield from _check_trust(resolved, side)
+        yield from _check_one_secret(resolved, side)
     if flow.shape is not FlowShape.MIRROR_MAKER2:
         yield from _check_names(flow, mounts(resolved, sides))
 
@@ -84,7 +91,8 @@ def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[
         image = f"image for Kafka {connect.version}"
         what, have, refuse = f"Strimzi {given} has no {image}", "It has", "it refuses"
         if operator.version is None:
-            what, have, refuse = f"no Strimzi of the API `{given}` has an {image}", "They have", "they refuse"
+            what = f"no Strimzi of `{given}` that is supported here, 0.45 or later, has an {image}"
+            have, refuse = "They have", "they refuse"
         yield Problem(
             flow.where("connect.version"),
             "kafka-version-unsupported",
@@ -131,6 +139,26 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     for key, value in authentication.config.items():
         for reference in sorted(references(value, flow.namespace)):
             yield from check_reference(f"{where}.config.{key}", reference, flow.namespace)
+
+
+def _check_one_secret(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
+    """Old operators cannot mount one Secret twice. Source: Strimzi issues 10865 and 11394."""
+    cluster, strimzi_ = flow.cluster(side), flow.strimzi
+    trust = cluster.tls.trust if cluster.tls else None
+    login = cluster.authentication
+    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
+    if not (mirror and strimzi_.keeps_stores and isinstance(login, TlsAuthentication)):
+        return
+    if isinstance(trust, SecretKey | SecretPattern) and trust.secret == login.secret:
+        yield warning(
+            f"clusters.{flow.alias(side)}.tls.trust",
+            "secret-mounted-twice",
+            f"the Secret `{login.secret}` holds the trusted certificates and the client's key",
+            "For a KafkaMirrorMaker2, operators before 0.47 mount it once for each, under one name, and Kubernetes "
+            "refuses the pod (Strimzi issues 10865 and 11394).",
+            "put the trusted certificates into a Secret of their own, or upgrade the operator and set `strimzi: "
+            "'0.47'` or later.",
+        )
 
 
 def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:

@@ -24,6 +24,8 @@ _ONLY_PYTHON = (
     (re.compile(_ESCAPE + r"(?:N(?!\{)|U)"), "it has no such escape"),
     (re.compile(r"(?<!\\)\{(?!\d+,?\d*\})"), "a `{` that begins no repetition is written `\\{`"),
 )
+#: The beginning of a repetition whose comma divided the list.
+_CUT_REPETITION = re.compile(r"(?<!\\)\{\d+$")
 #: Java constructs that Python lacks or reads differently.
 _ONLY_JAVA = (
     (re.compile(_ESCAPE + r"(?:[pP]\{?\w)"), "a property class `\\p{…}`"),
@@ -90,6 +92,8 @@ def pattern_error(pattern: str) -> PatternError | None:
     for construct, reason in _ONLY_JAVA:
         if construct.search(python):
             return PatternError(f"it has {reason}", refused=False)
+    if _CUT_REPETITION.search(plain):
+        return PatternError("the comma of a repetition such as `{2,3}` divides the list; write `xxx?` for `x{2,3}`")
     for construct, reason in _ONLY_PYTHON:
         if construct.search(plain):
             return PatternError(f"Java does not compile it: {reason}")

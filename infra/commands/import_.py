@@ -88,6 +88,8 @@ def print_proofs(proofs: Sequence[ImportChanges], doing: str) -> None:
 def _print_proof(group: Sequence[ImportChanges], doing: str) -> None:
     first, mark, words = group[0], *_verdict(group[0])
     names = ", ".join(member.name for member in group)
+    if doing.startswith("once"):
+        mark = "[yellow]![/]"
     each_of = doing + (" each" if len(group) > 1 else " it")
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
@@ -109,7 +111,7 @@ def _verdict(proof: ImportChanges) -> tuple[str, str]:
         return "[red]✗[/]", "would change records or offsets"
     if proof.properties:
         values = number(proof.properties, "value")
-        words = f"would change {values} that connectors depend on, with no known effect on records or offsets"
+        words = f"would change {values} that connectors depend on; what that does to records or offsets is not judged"
         return "[yellow]![/]", words
     return "[green]✓[/]", "would change neither records nor offsets"
 
@@ -219,12 +221,12 @@ def import_(
     print_left_out(left_out)
     stacks = folder / "stacks"
     mistakes = list(_checked(environments(environment, len(topologies)), stacks))
-    proven = [_proven(topology, read.of("ConfigMap")) for topology in topologies]
+    wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
+    proven = [_proven(topology, read.of("ConfigMap"), wrong) for topology in topologies]
     if values := needed_values(topologies, environment):
         out.print("\nSet these values. They were in the input, but are not in the project:")
     for line in values:
         _print(f"  {line}")
-    wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
     runs = all(imported.runs_as_read for imported in topologies)
     if topologies:
         names = environments(environment, len(topologies))
@@ -299,17 +301,22 @@ def _checked(stacks: Sequence[str], folder: Path) -> Iterator[Problem]:
         yield from problems
 
 
-def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject]) -> bool:
-    """Print what deploying each replication would change; return whether all records and offsets continue."""
+def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject], refused: bool) -> bool:
+    """Print what deploying each replication would change; return whether all records and offsets continue. `refused` is
+    whether a check found errors.
+    """
     try:
         proofs = changes_of_imports(topology, config_maps)
     except ReplicationError as error:
         out.print("\n[red]✗[/] Not compared with the input, because the topology cannot be rendered:")
         print_problems(error.problems, out)
         return False
+    if refused:
+        out.print("\n[red]✗[/] Nothing can be rendered or deployed before the errors above are corrected.")
+    once = "once they are corrected, " if refused else ""
     moving = {replication.name for replication in topology.imported if replication.mirror_index is not None}
-    print_proofs([proof for proof in proofs if proof.name not in moving], "deploying")
-    print_proofs([proof for proof in proofs if proof.name in moving], "moving")
+    print_proofs([proof for proof in proofs if proof.name not in moving], f"{once}deploying")
+    print_proofs([proof for proof in proofs if proof.name in moving], f"{once}moving")
     print_heartbeats(proofs)
     return not any(proof.changes_records or proof.properties for proof in proofs)
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
 from components.kafka.plugins import CONVERTER_KEYS
+from components.kafka.replication_policy import SIDES
 from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
 from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
 from infra.onboard.importing.documents import PropertiesFile
 from infra.onboard.importing.flows import Imported, flow_of
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.reading import GROUP, ReadProperties, read_connector, read_workers
+from infra.onboard.importing.settings import OLD_NAMES
 
 #: Prefixes of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")
@@ -50,8 +52,12 @@ class _Dedicated:
             yield self._left(CLUSTERS, "nothing-enabled", why, "set `SOURCE->TARGET.enabled = true`.")
         read: set[str] = set()
         for pair in self.config.flows:
-            yield self._flow(pair, names[pair], read)
-            yield self._offsets(pair)
+            flow = self._flow(pair, names[pair], read)
+            if refused := self._refused(pair):
+                yield refused
+            else:
+                yield flow
+                yield self._offsets(pair)
         if self.config.flows:
             why = f"The file does not name MirrorMaker's Kafka version. Defaults are taken from {self.kafka}."
             yield self._left("", "version-not-said", why, "set `connect.version` of the replications.")
@@ -75,6 +81,29 @@ class _Dedicated:
             self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
         )
         return flow_of(name, connect, by_role, {}, self.kafka)
+
+    def _refused(self, pair: Pair) -> LeftOut | None:
+        """Return why a flow is not taken over whose connectors have another alias than that of their cluster."""
+        settings = self.config.connector(pair)
+        for side, own in zip(SIDES, pair, strict=True):
+            alias = settings[f"{side}.cluster.alias"]
+            if alias.value == own:
+                continue
+            more, back = "", Pair(pair.target, pair.source)
+            if back in self.config.flows and self.config.connector(back)[f"{side}.cluster.alias"] == alias:
+                more = (
+                    " Both directions have it, so MirrorMaker does not recognize topics that came from the other "
+                    f"cluster: records go round in a loop between `{pair.source}` and `{pair.target}`."
+                )
+            elif side == "source" and not alias.value.strip():
+                more = " With an empty separator, topics keep their names, as with `policy: identity`."
+            why = (
+                f"All connectors of `{pair}` get it instead of the alias `{own}`. A topology names a cluster by its "
+                f"alias, so it cannot express that.{more}"
+            )
+            remedy = "remove it, and set `replication.policy.class` if topics are to keep their names; import it then."
+            return self._left(alias.key, "alias-fixed", why, remedy)
+        return None
 
     def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, Setting]) -> ReadProperties:
         spec = {"class": CONNECTOR_CLASSES[role], "config": _values(settings)}
@@ -166,6 +195,19 @@ class _Dedicated:
             if near := self._meant(key):
                 why = "Kafka has no property of this name, so it has no effect."
                 yield self._left(key, "unknown-property", why, f"did you mean `{near}`?")
+            elif key in OLD_NAMES:
+                why = (
+                    "Kafka reads it up to 3.9, and from 4.0 on nowhere. The file does not name its version; this "
+                    f"import assumes {self.kafka}, so nothing is excluded by it."
+                )
+                remedy = f"set `{OLD_NAMES[key]}`, which every version reads."
+                yield self._left(key, "removed-property", why, remedy)
+            elif key in definitions(self.kafka, Owner.WORKER) and "." in key and not key.startswith(_REST):
+                wanted = " and ".join(
+                    f"`{alias}.{key}`" for alias in dict.fromkeys(p.target for p in self.config.flows)
+                )
+                why = "Only workers read it, and MirrorMaker passes it to them only with a cluster before it."
+                yield self._left(key, "without-effect", why, f"set {wanted}, if it is meant to have an effect.")
             else:
                 remedy = "none is needed, unless the key was meant to have an effect."
                 yield self._left(key, "without-effect", self._why_unread(key), remedy)
@@ -173,15 +215,19 @@ class _Dedicated:
     def _meant(self, key: str) -> str:
         """Return the key that was meant; "" if nothing resembles it, or if Kafka knows its name."""
         pairs = [f"{pair}." for pair in self.config.pairs]
+        if "->" in key and not key.startswith(tuple(pairs)):
+            # The wrong pair is the mistake.
+            return ""
         prefixes = (*pairs, *(f"{alias}." for alias in self.config.clusters))
         prefix = next((candidate for candidate in prefixes if key.startswith(candidate)), "")
         name = key.removeprefix(prefix)
         known = {*self.config.connectors, *self.config.clients, *definitions(self.kafka, Owner.WORKER), *GROUP}
         known.add(ENABLED if prefix in pairs else CLUSTERS)
-        if name in known or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
+        if name in known | OLD_NAMES.keys() or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
             return ""
         side = next((candidate for candidate in CLUSTER_PREFIXES if name.startswith(candidate)), "")
-        near = nearest(name.removeprefix(side), self.config.clients if side else known)
+        near = nearest(name.removeprefix(side), self.config.clients if side else known | OLD_NAMES.keys())
+        near = OLD_NAMES.get(near or "", near)
         return f"{prefix}{side}{near}" if near else ""
 
     def _why_unread(self, key: str) -> str:

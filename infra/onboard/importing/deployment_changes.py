@@ -13,7 +13,7 @@ from components.flows.naming import MIRRORED, STORAGE_TOPICS
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES
 from components.properties.definitions import Owner
-from components.properties.keys import OtherOwner, WithoutEffect, connector_key_meaning
+from components.properties.keys import OtherOwner, Unknown, WithoutEffect, connector_key_meaning
 from components.render.deployments import Deployment, deployments
 from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import Manifest
@@ -102,7 +102,12 @@ def _as_read(state: DeploymentState, kafka: str) -> DeploymentState:
             )
             for key in config
         }
-        unread = {key for key, meaning in meanings.items() if isinstance(meaning, WithoutEffect | OtherOwner)}
+        unread = {
+            key
+            for key, meaning in meanings.items()
+            if isinstance(meaning, WithoutEffect | OtherOwner)
+            or (isinstance(meaning, Unknown) and not meaning.known_in)
+        }
         known, submitted = (
             {key: value for key, value in settings.items() if key not in unread}
             for settings in (config, connector.submitted)

@@ -1,5 +1,6 @@
 """Files and answers as they are read: YAML documents, Java properties, and what Connect's REST API reports."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,9 +48,15 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark is not None else ""
         why = "The file is not YAML."
+        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
+        if content.lstrip().startswith((b"{", b"[")) and b"{{" not in content:
+            try:
+                json.loads(content)
+            except ValueError as refused:
+                # The column is in the message.
+                line, why, remedy = "", f"The file is not JSON: {refused}.", "correct it."
         if b"{{" in content:
             why = "The file is a template, not YAML."
-        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
         left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
         return
     for key, line_number in loader.repeated:
@@ -60,6 +67,8 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
 
 #: A line that only the properties of a dedicated MirrorMaker have; YAML objects have a list or mapping at this key.
 OF_DEDICATED = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
+#: The same with a blank as separator, which Java also reads.
+OF_DEDICATED_AFTER_BLANK = re.compile(rb"^[ \t]*clusters[ \t]+[^\s{\[=:]", re.MULTILINE)
 #: A line that the properties of Connect's workers have.
 OF_WORKERS = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
 

@@ -9,7 +9,8 @@ from components.checks.properties import owned_remedy
 from components.flows.operators import USES_CONNECTOR_RESOURCES
 from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from components.kafka.plugins import below
-from components.kafka.replication_policy import SIDES, Side
+from components.kafka.replication_policy import SIDES, Side, is_readable
+from components.kafka.topic_names import has_topic_characters_only
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.left_out import LeftOut
@@ -182,6 +183,17 @@ def imported_flow(
         names = ", ".join(f"`{connector.name}`" for connector in connectors)
         why = f"It runs {names}, but no MirrorSourceConnector, so it replicates no records."
         return connect.left_out("", "no-source-connector", why, "also import its source connector.")
+    for source in sources:
+        separator = source.config.get("replication.policy.separator", ".") or "."
+        for side in SIDES:
+            alias = str(source.config.get(f"{side}.cluster.alias", side)).strip()
+            if "${" not in alias and not (has_topic_characters_only(alias) and is_readable(alias, str(separator))):
+                why = (
+                    f"It is `{alias}`, and a topology cannot name a cluster so: MirrorMaker takes the text before the "
+                    "first separator of a remote topic as the alias, so it would not recognize records that come back."
+                )
+                remedy = "if topics are to keep their names, set an alias and Kafka's IdentityReplicationPolicy."
+                return source.left_out(f"spec.config.{side}.cluster.alias", "alias-not-usable", why, remedy)
     if len(sources) == 1:
         return flow_of(name, connect, {"source": sources[0], **others}, config_maps, kafka)
     alone = {source.name: flow_of(name, connect, {"source": source}, config_maps, kafka) for source in sources}

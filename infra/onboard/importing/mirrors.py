@@ -62,11 +62,17 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
     target = str(spec.get("connectCluster"))
     for index, mirror in enumerate(mirrors):
         if mirror.get("targetCluster") != target:
+            targets = {str(other.get("targetCluster")) for other in mirrors}
+            which = " the source of this mirror" if target == mirror.get("sourceCluster") else f" `{target}`"
+            if target not in by_alias:
+                which += ", which is the alias of no cluster"
             why = (
-                f"Its target is `{mirror.get('targetCluster')}`, but `connectCluster` is `{target}`. The operator "
-                "refuses the whole resource, so nothing of it runs."
+                f"Its target is `{mirror.get('targetCluster')}`, but `connectCluster` is{which}. The operator refuses "
+                "the whole resource, so nothing of it runs."
             )
             remedy = "give each target its own KafkaMirrorMaker2, then import both."
+            if len(targets) == 1 and targets <= by_alias.keys():
+                remedy = f"set `connectCluster: {mirror.get('targetCluster')}`."
             return read.left_out(f"spec.mirrors.{index}.targetCluster", "target-elsewhere", why, remedy)
     missing = [
         alias for alias in (target, *(str(mirror.get("sourceCluster")) for mirror in mirrors)) if alias not in by_alias
@@ -179,7 +185,7 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
     _leave_passed_on(own, mirror, source, kafka, of_source)
     known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
     for key in sorted(mirror.keys() - known):
-        near = nearest(key, known - mirror.keys())
+        near = f"{key}Pattern" if f"{key}Pattern" in _SELECTIONS else nearest(key, known - mirror.keys())
         why = "No mirror has it."
         if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
@@ -200,7 +206,8 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
 
 def _is_login(key: str) -> bool:
     """Return whether a connector's property belongs to the login of a cluster, which `_cluster` returns."""
-    return any(key.startswith(f"{side}.cluster.") and _connects(key.removeprefix(f"{side}.cluster.")) for side in SIDES)
+    prefix, _, name = key.partition(".cluster.")
+    return prefix in SIDES and name != "alias" and _connects(name)
 
 
 def _leave_passed_on(

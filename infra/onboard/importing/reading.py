@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from components.contract.problems import CannotRunError, Problem
-from components.flows.operators import CLUSTER_LABEL, REPLICATING_KINDS, USES_CONNECTOR_RESOURCES
+from components.flows.operators import CLUSTER_LABEL, REPLICATING_KINDS, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
 from components.render.planned_objects import Manifest
 from components.topology.clusters import is_subdomain
 from infra.onboard.importing.documents import (
     COMPLETE,
     OF_DEDICATED,
+    OF_DEDICATED_AFTER_BLANK,
     OF_WORKERS,
     PropertiesFile,
     RestConnector,
@@ -25,6 +26,8 @@ from infra.onboard.importing.strimzi_fields import missing, without_dropped, wit
 from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
+#: Bytes of the largest file of a folder that may be properties under another ending.
+_LARGEST_PROPERTIES = 1 << 17
 _ENDINGS = frozenset({".yaml", ".yml", ".json", _PROPERTIES})
 _TAKEN = frozenset(REPLICATING_KINDS)
 #: Kinds that are read: those that replicate, and what they refer to.
@@ -141,7 +144,10 @@ class ReadInput:
     def take_file(self, file: str, content: bytes) -> None:
         """Read a file: YAML, JSON or Java properties."""
         named = file.endswith(_PROPERTIES)
-        dedicated = OF_DEDICATED.search(content) is not None and (named or b"apiVersion:" not in content)
+        after_blank = named and OF_DEDICATED_AFTER_BLANK.search(content) is not None
+        dedicated = after_blank or (
+            OF_DEDICATED.search(content) is not None and (named or b"apiVersion:" not in content)
+        )
         if dedicated or (named and OF_WORKERS.search(content) is not None):
             if (properties := properties_of(file, content, self.left_out)) is not None:
                 files = self.dedicated if dedicated else self.workers
@@ -197,6 +203,16 @@ class ReadInput:
         elif kind in _TAKEN and version not in _VERSIONS:
             why = f"Its `apiVersion` is `{version}`. Operators since Strimzi 0.45 serve `v1beta2` and `v1`."
             remedy = "convert it with Strimzi's `api-conversion` tool, then import it again."
+            group, _, api = version.rpartition("/")
+            if group != STRIMZI_GROUP and f"{STRIMZI_GROUP}/{api}" in _VERSIONS:
+                why = (
+                    f"Its API group is `{group}`, and the operator of that vendor runs it. This command reads and "
+                    f"renders objects of Strimzi's group `{STRIMZI_GROUP}` only."
+                )
+                remedy = (
+                    f"if the vendor took the resource from Strimzi unchanged, import a copy with `apiVersion: "
+                    f"{STRIMZI_GROUP}/{api}`; do not adopt or deploy it beside the vendor's object."
+                )
             leave("apiVersion", "version-not-served", why, remedy)
         elif not name:
             why = "It has no `metadata.name`; with `generateName` its name is known only in the cluster."
@@ -207,7 +223,9 @@ class ReadInput:
             leave("metadata.name", "not-a-name", why, remedy)
         else:
             body = _in_form(document, {**given, "namespace": where}, leave)
-            lacking = missing(kind, body.get("spec", {})) if kind in _TAKEN else None
+            lacking = missing(kind, version.rpartition("/")[2], body.get("spec") or {}) if kind in _TAKEN else None
+            if lacking == "spec.replicas" and "replicas" in (document.get("spec") or {}):
+                lacking = None  # Its wrong form has been reported.
             if {"name", "namespace"} - body["metadata"].keys():
                 lacking = "metadata.name"
             if lacking is None:
@@ -253,6 +271,9 @@ def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
     read = ReadInput(namespace=namespace)
     for file, content in _contents(sources):
         read.take_file(file, content)
+    for file in _skipped_properties(sources):
+        why = "Of a folder, only files that end in `.yaml`, `.yml`, `.json` or `.properties` are read."
+        read.left_out.append(LeftOut(file, "", "", "file-skipped", why, f"import it by its name: `{file}`."))
     return _with_any(read, ", ".join(sources))
 
 
@@ -275,6 +296,17 @@ def _with_any(read: ReadInput, where: str) -> ReadInput:
             "into `replicate import -`.",
         )
     return read
+
+
+def _skipped_properties(sources: Sequence[str]) -> Iterator[str]:
+    """Yield the files of folders that look like a dedicated MirrorMaker's, but have an ending that is not read."""
+    for path in (Path(source) for source in sources if Path(source).is_dir()):
+        for file in sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if hidden or file.suffix in _ENDINGS or not file.is_file() or file.stat().st_size > _LARGEST_PROPERTIES:
+                continue
+            if OF_DEDICATED.search(file.read_bytes()):
+                yield shown(file)
 
 
 def _is_text(content: bytes) -> bool:

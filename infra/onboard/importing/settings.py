@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from components.changes.stack_change import is_covered
 from components.checks.properties import refused_properties
 from components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
 from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
@@ -112,7 +113,7 @@ class Settings:
         topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
         self.flow["topics"] = _entries(topics)
         self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
-        self._exclusions(excluded)
+        self._exclusions("source", "topics", excluded, default_topics_exclude(self.kafka))
         checkpoint = self.configs.get("checkpoint")
         if checkpoint is None:
             return
@@ -126,17 +127,24 @@ class Settings:
                 remedy = "give both connectors the same list. Offsets are translated for topics that both select."
                 self.notes["checkpoint"](f"config.{name}", "topics-differ", why, remedy)
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
-        self.flow["groupsExclude"] = _added(checkpoint.pop("groups.exclude", None), DEFAULT_GROUPS_EXCLUDE)
+        excluded = checkpoint.pop("groups.exclude", None)
+        self.flow["groupsExclude"] = _added(excluded, DEFAULT_GROUPS_EXCLUDE)
+        self._exclusions("checkpoint", "groups", excluded, DEFAULT_GROUPS_EXCLUDE)
 
-    def _exclusions(self, excluded: str | None) -> None:
+    def _exclusions(self, role: ConnectorRole, what: str, excluded: str | None, own: tuple[str, ...]) -> None:
         """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
-        own = default_topics_exclude(self.kafka)
-        lacking = [] if excluded is None else [topic for topic in own if topic not in _entries(excluded)]
+        entries = [] if excluded is None else _entries(excluded)
+        lacking = [] if excluded is None else [pattern for pattern in own if not is_covered(pattern, entries)]
         if lacking:
-            names = ", ".join(f"`{topic}`" for topic in lacking)
+            names = ", ".join(f"`{pattern}`" for pattern in lacking)
             why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
-            remedy = "none is needed, unless you want topics with such names replicated."
-            self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
+            remedy = f"none is needed, unless you want {what} with such names replicated."
+            if what == "groups":
+                remedy = (
+                    "none is needed, unless such groups, such as those of sink connectors, are to fail over. Then keep "
+                    "this connector, or set `groupFilterClass` to a class of yours that selects them."
+                )
+            self.notes[role](f"config.{what}.exclude", "exclusions-kept", why, remedy)
 
     def _agreement(self) -> None:
         writes = self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"

@@ -143,12 +143,29 @@ def _without(
     return {key: value for key, value in given.items() if key not in removed}
 
 
-def missing(kind: str, spec: Mapping[str, Any]) -> str | None:
-    """Return the first field that Strimzi requires and an object lacks."""
-    if kind == "KafkaConnect":
-        return None if spec.get("bootstrapServers") else "spec.bootstrapServers"
-    if kind == "KafkaConnector":
-        return None if spec.get("class") else "spec.class"
+#: The fields that `v1` requires in addition: the worker group and its topics.
+_GROUP_FIELDS = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+#: Kind and API version -> the fields that its definition requires, besides those of each cluster. A mirror connector
+#: also needs its class. Source: the custom resource definitions of Strimzi 0.45 and 1.2.
+_REQUIRED: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("KafkaConnect", "v1"): ("replicas", "bootstrapServers", *_GROUP_FIELDS),
+    ("KafkaConnect", "v1beta2"): ("bootstrapServers",),
+    ("KafkaConnector", "v1"): ("class",),
+    ("KafkaConnector", "v1beta2"): ("class",),
+    ("KafkaMirrorMaker2", "v1"): ("replicas", "target", *(f"target.{field}" for field in _GROUP_FIELDS)),
+    ("KafkaMirrorMaker2", "v1beta2"): (),
+}
+
+
+def missing(kind: str, api: str, spec: Mapping[str, Any]) -> str | None:
+    """Return the first field that this API version requires and an object lacks."""
+    for path in _REQUIRED[kind, api]:
+        top, _, field = path.partition(".")
+        given = (spec.get(top) or {}).get(field) if field else spec.get(top)
+        if given in (None, ""):
+            return f"spec.{path}"
+    if kind != "KafkaMirrorMaker2":
+        return None
     ends = [("spec.target", spec["target"])] if "target" in spec else []
     ends += [(f"spec.clusters.{index}", cluster) for index, cluster in enumerate(spec.get("clusters", ()))]
     if "target" in spec:

@@ -139,7 +139,7 @@ class Outcome:
         self.changes: set[str] = set()
         for topology in topologies:
             try:
-                problems = check_topology(parse_topology(topology.document))
+                problems = list(check_topology(parse_topology(topology.document)))
             except ReplicationError as error:
                 problems = list(error.problems)
             self.errors |= {str(problem) for problem in problems if problem.severity is Severity.ERROR}

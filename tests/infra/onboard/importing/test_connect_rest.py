@@ -146,7 +146,7 @@ def test_a_bearer_token_in_a_header_is_a_credential(tmp_path: Path) -> None:
 def test_a_mistake_is_named_without_the_value_that_may_be_a_credential(tmp_path: Path) -> None:
     (tmp_path / "connectors.json").write_text(json.dumps(with_state("RUNNING", **{"custom.pat": "opaque"})))
     result = CliRunner().invoke(app, ["import", str(tmp_path / "connectors.json"), "--out", str(tmp_path / "out")])
-    assert "unknown-property: `custom.pat` is not known" in result.output
+    assert "custom.pat. Kafka 4.2 has no such property for source connectors" in result.output
     assert "opaque" not in result.output
 
 

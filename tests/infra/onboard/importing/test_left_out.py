@@ -62,7 +62,7 @@ LOST = {
     ),
     "a login of workers that the topology cannot express": (
         edited(FLOW, ("replicas: 1", "replicas: 1\n  authentication: {type: kerberos}")),
-        "! workers: deploying it would change 1 value that connectors depend on, with no known effect on records or",
+        "! workers: deploying it would change 1 value that connectors depend on; what that does to records or offsets",
     ),
     "a credential of workers in plain text": (
         edited(FLOW, ("  config:\n    key.conv", "  config:\n    producer.ssl.key.password: hunter2\n    key.conv")),
@@ -73,7 +73,7 @@ LOST = {
             FLOW.replace("kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"),
             ("replicas: 1", "replicas: 1\n  externalConfiguration: {env: [{name: A, value: b}]}"),
         ),
-        "! workers: deploying it would change 1 value that connectors depend on, with no known effect on records or",
+        "! workers: deploying it would change 1 value that connectors depend on; what that does to records or offsets",
     ),
     "an interval that stops a task": (
         edited(FLOW, ("groups: shop", "groups: shop\n    emit.checkpoints.interval.seconds: -1")),

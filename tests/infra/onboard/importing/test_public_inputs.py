@@ -1,0 +1,190 @@
+"""Mistakes as people publish them: the sentence that names the mistake, and none that is false."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.commands.app import app
+from tests.infra.onboard.importing.resources import FLOW, MIRROR, NONE, OLD_MIRROR, edited, run, twice
+
+STRIMZI_POLICY = "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"
+OWN_POLICY = ("{tasksMax: 2}", f"{{config: {{replication.policy.class: {STRIMZI_POLICY}}}}}")
+BACK = (
+    ("name: mm2", "name: back"),
+    ("connectCluster: west", "connectCluster: east"),
+    ("sourceCluster: east", "sourceCluster: west"),
+    ("targetCluster: west", "targetCluster: east"),
+)
+LOGIN = "{security.protocol: SASL_SSL, sasl.mechanism: AWS_MSK_IAM, sasl.jaas.config: a.Module required;}"
+EAST = "{alias: east, bootstrapServers: 'east:9092'}"
+DEDICATED = """\
+clusters = east, west
+east.bootstrap.servers = east:9092
+west.bootstrap.servers = west:9092
+east->west.enabled = true
+east->west.topics = orders
+east->west.groups = .*
+"""
+
+
+def of_source(config: str) -> str:
+    return edited(OLD_MIRROR, (EAST, f"{{alias: east, bootstrapServers: 'east:9092', config: {config}}}"))
+
+
+def of_connector(config: str) -> str:
+    return edited(OLD_MIRROR, ("{tasksMax: 2}", f"{{tasksMax: 2, config: {config}}}"))
+
+
+#: What is read -> what is said, and what is not.
+READ = {
+    "a loop of Strimzi's own policy": (
+        twice(edited(OLD_MIRROR, OWN_POLICY), *BACK),
+        "error replication-loop",
+        "policy-not-known",
+    ),
+    "a login in the configuration of a cluster": (of_source(LOGIN), f"mm2{NONE}", "owned-property"),
+    "a login in the configuration of a connector": (
+        of_connector("{source.cluster.security.protocol: SASL_SSL, source.cluster.sasl.mechanism: X}"),
+        "0 errors",
+        "owned-property",
+    ),
+    "a property that no client takes from a cluster": (
+        of_source("{request.timeout.ms: 60000}"),
+        "property-without-effect: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.clusters.0.config.request.timeout.ms.",
+        "1 error",
+    ),
+    "properties that the operator drops": (
+        of_connector("{tasks.max: 4, topic.creation.enable: false}"),
+        "dropped-by-operator: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.sourceConnector.config.tasks.max.",
+        "tasksMax: 4",
+    ),
+    "a resource of v1 without a required field": (
+        edited(MIRROR, ("  replicas: 1\n", "")),
+        "field-missing: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.replicas.",
+        NONE,
+    ),
+    "a resource of a vendor's group": (
+        edited(OLD_MIRROR, ("kafka.strimzi.io/v1beta2", "eventstreams.ibm.com/v1beta2")),
+        "Its API group is `eventstreams.ibm.com`",
+        "api-conversion",
+    ),
+    "a converter that wraps bytes": (
+        of_connector("{value.converter: io.confluent.connect.avro.AvroConverter}"),
+        "error converter-changes-bytes",
+        NONE,
+    ),
+    "TLS with the JVM's authorities": (
+        edited(OLD_MIRROR, (EAST, "{alias: east, bootstrapServers: 'east:9092', tls: {}}")),
+        f"mm2{NONE}",
+        "tls: not set",
+    ),
+    "a converter by its short name": (
+        edited(FLOW, ("topics: orders,payments\n", "topics: orders,payments\n    key.converter: ByteArrayConverter\n")),
+        f"workers{NONE}",
+        "transforms-change",
+    ),
+    "a property that ByteArrayConverter does not read": (
+        edited(
+            FLOW,
+            (
+                "topics: orders,payments\n",
+                "topics: orders,payments\n"
+                "    value.converter: org.apache.kafka.connect.converters.ByteArrayConverter\n"
+                "    value.converter.schemas.enable: false\n",
+            ),
+        ),
+        "spec.config.value.converter.schemas.enable. ByteArrayConverter reads no property.",
+        "transforms-change",
+    ),
+    "workers that belong to the source": (
+        edited(OLD_MIRROR, ("connectCluster: west", "connectCluster: east")),
+        "`connectCluster` is the source of this mirror. The operator refuses the whole resource, so nothing of it "
+        "runs. Remedy: set `connectCluster: west`.",
+        "its own KafkaMirrorMaker2",
+    ),
+    "workers of no cluster": (
+        edited(OLD_MIRROR, ("connectCluster: west", "connectCluster: wst")),
+        "`connectCluster` is `wst`, which is the alias of no cluster.",
+        "its own KafkaMirrorMaker2",
+    ),
+    "a mirror with topics": (
+        edited(OLD_MIRROR, ("topicsPattern", "topics")),
+        "without `topicsPattern` every topic is replicated. Remedy: did you mean `topicsPattern`?",
+        "Remedy: remove it",
+    ),
+    "a version before those that are supported": (
+        edited(OLD_MIRROR, ("3.9.0", "3.7.0")),
+        "no Strimzi of `v1beta2` that is supported here, 0.45 or later, has an image for Kafka 3.7.0",
+        NONE + " ",
+    ),
+    "a repetition that the list divides": (
+        edited(OLD_MIRROR, ("topicsPattern: orders", "topicsPattern: 'orders-[0-9]{2,3}'")),
+        "the comma of a repetition such as `{2,3}` divides the list",
+        "begins no repetition",
+    ),
+    "a setting of producers that only Connect's own topics get": (
+        edited(FLOW, ("  config:\n    key.conv", "  config:\n    max.request.size: 8388608\n    key.conv")),
+        "Remedy: set `producer.max.request.size`.",
+        "1 error",
+    ),
+    "an alias that topics cannot have": (
+        FLOW.replace("source.cluster.alias: east\n", "source.cluster.alias: ''\n"),
+        "alias-not-usable: read.yaml, KafkaConnector kafka/source, spec.config.source.cluster.alias.",
+        NONE,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "said", "unsaid"), READ.values(), ids=READ.keys())
+def test_a_resource_is_answered_with_what_is_wrong_and_nothing_else(
+    tmp_path: Path, text: str, said: str, unsaid: str
+) -> None:
+    _, output, topology = run(tmp_path, text)
+    assert said in output.replace(f"{tmp_path}/", "")
+    assert unsaid not in output + topology
+
+
+PROPERTIES = {
+    "one alias for both directions": (
+        "west->east.enabled = true\nwest->east.topics = orders\nsource.cluster.alias = west\ntarget.cluster.alias =\n",
+        "records go round in a loop between `east` and `west`",
+    ),
+    "an empty alias": ("source.cluster.alias =\nreplication.policy.separator =\n", "topics keep their names"),
+    "an old name": ("groups.blacklist = test-.*\n", "Kafka reads it up to 3.9, and from 4.0 on nowhere."),
+    "a misspelt old name": ("topic.blacklist = a-.*\n", "did you mean `topics.exclude`?"),
+    "a property of workers": ("exactly.once.source.support = enabled\n", "set `west.exactly.once.source.support`"),
+    "a pair of other clusters": (
+        "a->b.sync.group.offsets.enabld = true\n",
+        "names a cluster that is not in `clusters`",
+    ),
+    "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "lacks `console-consumer-.*`, `connect-.*`"),
+    "where heartbeats begin": ("", "heartbeats begin in east instead of west"),
+    "a property of another client": ("east.consumer.max.request.size = 1\n", "property-without-effect: "),
+}
+
+
+@pytest.mark.parametrize(("more", "said"), PROPERTIES.values(), ids=PROPERTIES.keys())
+def test_properties_of_a_dedicated_mirrormaker_are_answered(tmp_path: Path, more: str, said: str) -> None:
+    assert said in imported(tmp_path, "mm2.properties", DEDICATED + more)
+
+
+def test_clusters_after_a_blank_are_read(tmp_path: Path) -> None:
+    assert "heartbeats begin in" in imported(tmp_path, "mm2.properties", DEDICATED.replace("clusters =", "clusters"))
+
+
+def test_json_that_is_broken_is_named_with_its_line_and_column(tmp_path: Path) -> None:
+    answer = imported(tmp_path, "connector.json", '{"name": "a"\n "config": {}}')
+    assert "The file is not JSON: Expecting ',' delimiter: line 2 column 2" in answer
+
+
+def test_properties_of_another_ending_are_named_in_a_folder(tmp_path: Path) -> None:
+    assert "file-skipped: " in imported(tmp_path, "mm2.config", DEDICATED, folder=True)
+
+
+def imported(tmp_path: Path, name: str, text: str, *, folder: bool = False) -> str:
+    (tmp_path / "read").mkdir()
+    (tmp_path / "read" / name).write_text(text)
+    read = tmp_path / "read" if folder else tmp_path / "read" / name
+    result = CliRunner().invoke(app, ["import", str(read), "--out", str(tmp_path / "out")])
+    return " ".join((result.output + str(result.exception)).split())
