@@ -1,8 +1,11 @@
-"""`make faults FAULTS='--clean 30'`: validates a healthy flow under load again and again; every alarm is false."""
+"""`make faults FAULTS='--clean 30'`: validates a healthy flow under load again and again; every alarm is false.
+
+The conditions take turns, and a second flow runs between the same clusters.
+"""
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,13 +22,16 @@ from infra.local.parts import operator as operator_part
 from infra.local.parts import processes
 from infra.local.traffic import FLUSH_SECONDS, create_topics, records
 from infra.machine.waiting import NotYetError, wait_for
-from tests.bench.fault_places import Place, expect_ends
+from tests.bench.fault_places import RECORDS, Place, expect_ends
 from tests.bench.fault_stack import World
 from tests.commits import commit
 from tests.local.flows import READY_SECONDS
 from tests.local.observed import Watch
+from tests.other_groups import make_share_group, make_streams_group
 
 FLOW = "orders"
+#: Another flow between the same clusters, with topics and groups of its own.
+BESIDE = "kept"
 RATE = 2_000
 PARTITIONS = 3
 COMMIT_SECONDS = 0.2
@@ -37,11 +43,48 @@ FIRST = 5_000
 ENDINGS = (("killed", signal.SIGKILL), ("restarted", signal.SIGTERM))
 
 
+def _other_groups(place: Place) -> None:
+    """Make a share group that a pattern of the flow selects, and a streams group that none selects."""
+    make_share_group(place.world.east, f"{place.group}-share", place.topic)
+    make_streams_group(place.world.east, f"apart-{place.group}", place.topic)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something unusual that is no fault.
+
+    `clock_ms` is how far the producer's clock is ahead of the real time, and `empty` the number of partitions without
+    records.
+    """
+
+    name: str
+    config: Mapping[str, str] = field(default_factory=dict)
+    clock_ms: int = 0
+    protocol: str = "classic"
+    empty: int = 0
+    make: Callable[[Place], None] = lambda _: None
+
+
+CONDITIONS = (
+    Condition("nothing unusual"),
+    Condition(
+        "a compacted topic",
+        {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"},
+    ),
+    Condition("a clock 5 minutes ahead", clock_ms=300_000),
+    Condition("groups of the consumer protocol", protocol="consumer"),
+    Condition("a clock 5 minutes behind", clock_ms=-300_000),
+    Condition("an empty partition", empty=1),
+    Condition("a share group and a streams group", make=_other_groups),
+)
+
+
 @dataclass(frozen=True)
 class Run:
     """One validation: how long it took, what happened before it, and what was written and committed meanwhile."""
 
     number: int
+    condition: Condition
     outcome: FlowOutcome
     seconds: float
     before: str
@@ -60,7 +103,8 @@ class Run:
         found = chain.from_iterable(check.findings for check in self.outcome.checks)
         notes = ", ".join(dict.fromkeys(each.code for each in found if each.severity == FindingSeverity.NOTE)) or "none"
         head = (
-            f"{self.number}: {self.outcome.verdict}, {self.seconds:.0f} s, before: {self.before}; "
+            f"{self.number}: {self.outcome.verdict}, {self.seconds:.0f} s, with {self.condition.name}, "
+            f"before: {self.before}; "
             f"{self.records / self.seconds:.0f} records and {self.commits / self.seconds:.1f} commits a second; "
             f"notes: {notes}"
         )
@@ -72,13 +116,15 @@ class Load:
     """The producer and the consumers of one topic, which count records and commits by group."""
 
     place: Place
+    condition: Condition
     done: dict[str, int] = field(default_factory=dict)
     ended: Event = field(default_factory=Event)
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Write and consume until the body ends. Raises the error that stopped any of them earlier."""
-        create_topics(self.place.world.east, {self.place.topic: PARTITIONS})
+        partitions = {self.place.topic: PARTITIONS + self.condition.empty}
+        create_topics(self.place.world.east, partitions, self.condition.config)
         works: list[Callable[[], None]] = [self._produce, *(partial(self._consume, *each) for each in GROUPS.items())]
         with ThreadPoolExecutor(len(works)) as pool:
             futures = [pool.submit(work) for work in works]
@@ -103,13 +149,17 @@ class Load:
             due = int((time.monotonic() - began) * RATE)
             for number, each in enumerate(islice(endless, due - sent), start=sent):
                 partition = each.partition(number, PARTITIONS)
-                producer.produce(topic, each.value, each.key, partition, headers=list(each.headers))
+                # A compacted topic takes no record without a key.
+                key = each.key or b"none"
+                stamp = int(time.time() * 1000) + self.condition.clock_ms
+                producer.produce(topic, each.value, key, partition, headers=list(each.headers), timestamp=stamp)
             self.done["records"] = sent = due
             producer.poll(0)
         producer.flush(FLUSH_SECONDS)
 
     def _consume(self, ending: str, most: int) -> None:
-        config = {"group.id": f"{self.place.group}{ending}", "auto.offset.reset": "earliest"}
+        config = {"group.id": f"{self.place.group}{ending}", "group.protocol": self.condition.protocol}
+        config |= {"auto.offset.reset": "earliest"}
         consumer = Consumer({**self.place.world.east.client_config(APP), **config, "enable.auto.commit": False})
         consumer.subscribe([self.place.topic])
         while not self.ended.wait(COMMIT_SECONDS):
@@ -125,21 +175,27 @@ def clean_runs(world: World, runs: int) -> Iterator[Run]:
     The job reads whole topics, so with one topic for all runs each run would take longer than the previous one.
     """
     for number in range(1, runs + 1):
-        place = Place(world, f"clean-{number}")
-        load = Load(place)
+        place, beside = Place(world, f"clean-{number}"), Place(world, f"clean-{number}", "filtered")
+        condition = CONDITIONS[number % len(CONDITIONS)]
+        load = Load(place, condition)
+        create_topics(world.east, {beside.topic: 1})
         with load.running():
+            beside.write(world.east, range(RECORDS))
+            beside.commit(RECORDS)
             expect_ends(world.west, {place.remote: FIRST})
+            condition.make(place)
             commit(world.east, f"{place.group}-still", {(place.topic, each): 100 for each in range(PARTITIONS)})
             before = _end_worker(world, number // 3) if number % 3 == 0 else "nothing"
             yield _run(load, number, before)
         place.remove()
+        beside.remove()
 
 
 def _run(load: Load, number: int, before: str) -> Run:
     began, written, commits = time.monotonic(), load.done["records"], load.commits
     outcome = load.place.world.validate(FLOW, 30, load.place.only)
     seconds = time.monotonic() - began
-    return Run(number, outcome, seconds, before, load.done["records"] - written, load.commits - commits)
+    return Run(number, load.condition, outcome, seconds, before, load.done["records"] - written, load.commits - commits)
 
 
 def _end_worker(world: World, turn: int) -> str:

@@ -70,12 +70,12 @@ FILTERED = {
 class Variant:
     """What all flows of the stack have in common. A pair has the identity policy in each.
 
-    `only` names the one replication that is deployed; all of them if it is empty.
+    `only` names the replications that are deployed; all of them if it is empty.
     """
 
     policy: str = "default"
     exactly_once: bool = False
-    only: str = ""
+    only: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.policy}{', exactly-once' if self.exactly_once else ''}"
@@ -83,7 +83,7 @@ class Variant:
     @property
     def plain(self) -> bool:
         """Whether every fault can be made, and not only those that all shapes have in common."""
-        return replace(self, only="") == Variant()
+        return replace(self, only=()) == Variant()
 
     def topology(self) -> dict[str, Any]:
         """The topology with every shape; all intervals are a second."""
@@ -101,7 +101,7 @@ class Variant:
         if self.plain:
             found["replications"]["kept"] = FILTERED
         if self.only:
-            found["replications"] = {self.only: found["replications"][self.only]}
+            found["replications"] = {name: found["replications"][name] for name in self.only}
         return found
 
 
@@ -177,7 +177,11 @@ class World:
 def deployed(local: Path, variant: Variant, console: Console, *, keep: bool) -> Iterator[World]:
     """Deploy all shapes until the body ends; with `keep` they stay, and the next run uses them."""
     quiet = Console(quiet=True)
-    folder, mark, what = local / "stacks", local / "deployed", f"{variant}, {variant.only or 'every shape'}"
+    folder, mark, what = (
+        local / "stacks",
+        local / "deployed",
+        f"{variant}, {' and '.join(variant.only) or 'every shape'}",
+    )
     reused = keep and mark.exists() and mark.read_text() == what
     if not reused:
         stack.down(quiet, purge=True)

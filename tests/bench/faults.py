@@ -34,7 +34,7 @@ from components.contract.problems import CannotRunError, RefusedError
 from infra.local import artifacts
 from infra.machine.waiting import DeadlineError, exclusive
 from spark.read.sessions import SessionOptions, session
-from tests.bench.fault_clean import FLOW, clean_runs
+from tests.bench.fault_clean import BESIDE, FLOW, clean_runs
 from tests.bench.fault_clusters import CLUSTER_FAULTS
 from tests.bench.fault_connectors import CONNECTOR_FAULTS, stopped_connectors
 from tests.bench.fault_groups import GROUP_FAULTS
@@ -107,7 +107,7 @@ def faults_of(variant: Variant) -> list[Fault]:
     common = (*RECORD_FAULTS, *GROUP_FAULTS, *ODDITIES, *SEMANTIC_FAULTS)
     once = (*common, *CONNECTOR_FAULTS, *TRANSFORM_FAULTS, *CLUSTER_FAULTS, *LASTING_FAULTS)
     every = [*shape_faults(variant), *(once if variant.plain else ())]
-    return [each for each in every if each.flow.startswith(variant.only)]
+    return [each for each in every if each.flow.startswith(variant.only or "")]
 
 
 def write(rows: Sequence[Row]) -> None:
@@ -160,7 +160,8 @@ def main() -> int:
     console = Console(stderr=True, highlight=False, width=200)
     began = time.monotonic()
     rows: list[Row] = []
-    variant = Variant(given.policy, given.exactly_once, FLOW if given.clean else given.flow)
+    flows = (FLOW, BESIDE) if given.clean else (given.flow,) if given.flow else ()
+    variant = Variant(given.policy, given.exactly_once, flows)
     try:
         built = artifacts.ensure(console)
         os.environ |= {"JAVA_HOME": str(built.jdk.home), "REPLICATE_SPARK_JARS": str(built.spark_lib)}
