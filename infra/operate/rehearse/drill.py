@@ -136,7 +136,8 @@ def rights(drill: Drill) -> list[Precondition]:
     if unmet := [right.value for right in asked if right.met is False]:
         why = "A drill commits for its group on both clusters; nothing was changed."
         remedy = "correct it, and run the drill again: a failover needs these rights for real groups, too."
-        raise RefusedError("precondition-unmet", "; ".join(unmet), f"flow {flow.name}", why, remedy)
+        what = f"preconditions are not met: {'; '.join(unmet)}"
+        raise RefusedError("precondition-unmet", what, f"flow {flow.name}", why, remedy)
     return asked
 
 

@@ -140,7 +140,8 @@ def test_a_drill_that_is_interrupted_removes_its_group_and_the_next_begins_anew(
 def test_a_drill_is_refused_before_it_begins_if_a_right_is_missing(settings: StackSettings) -> None:
     night, done = a_night_of(a_resolved_flow(**SELECTED)), list[str]()
     night.missing[:] = [MissingReads(groups=(GROUP,), topics=("orders",))]
-    with pytest.raises(RefusedError, match=f"precondition-unmet: the connectors' user may not commit for {GROUP} on"):
+    refusal = f"precondition-unmet: preconditions are not met: the connectors' user may not commit for {GROUP} on"
+    with pytest.raises(RefusedError, match=refusal):
         rehearse(a_drill(night, done), settings)
     assert done == []
 
