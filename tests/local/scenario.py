@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,7 +75,7 @@ class Scenario:
         """
         before, flow = self.connectors(), self.name
         announced = self._announced(edit)
-        self._expect_the_cases(cases.split(), announced)
+        self._expect_the_cases(cases.split(), announced, {"orders": flow, "sales": self.name})
         watch = Watch(flow, self.name)
         self.deploy()
         restarting = self._restarting(announced, before)
@@ -88,10 +88,14 @@ class Scenario:
         # A connector that moves to a new worker is created again there.
         assert happened.connectors == restarting or "connect-scales" in codes, happened
 
-    def _expect_the_cases(self, cases: list[str], announced: Comparison) -> None:
+    def _expect_the_cases(self, cases: list[str], announced: Comparison, names: Mapping[str, str]) -> None:
+        """`names` are the flow's names by those that it has in the cases; `sales` is the one that it gets."""
         said = {each for case in cases for each in yaml.safe_load((CASES / f"{case}.yaml").read_text())["effects"]}
         # The session's stack has a flow `orders` already.
-        wanted = sorted(re.sub(r"replications\.(orders|sales)\b", f"replications.{self.name}", each) for each in said)
+        wanted = sorted(
+            re.sub(r"replications\.(orders|sales)\b", lambda name: f"replications.{names[name[1]]}", each)
+            for each in said
+        )
         effects = sorted(f"{each.severity} {each.code} at {each.where}" for each in announced.effects)
         assert effects == wanted, f"{effects} is announced, not {wanted}"
 
