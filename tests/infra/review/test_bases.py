@@ -102,7 +102,7 @@ def test_moved_stack_files_are_compared_with_those_in_their_old_folder(repositor
 def test_deleting_a_stack_file_removes_everything(repository: Path) -> None:
     (repository / "stacks" / "Pulumi.test.yaml").unlink()
     (comparison,) = changed(repository / "stacks", "main")
-    assert codes(comparison) == ["stack-removed", "replication-removed"]
+    assert codes(comparison) == ["stack-removed", "namespace-deleted", "replication-removed"]
     assert "only `replicate destroy test` removes the objects" in comparison.effects[0].what
     assert {each.change for each in comparison.objects} == {"removed"}
 
