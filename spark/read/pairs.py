@@ -172,30 +172,44 @@ def reordered(pairs: DataFrame) -> DataFrame:
 
 
 def out_of_turn(pairs: DataFrame) -> DataFrame:
-    """Return the last record of each block that the target holds again where no restart can have sent it, as `summed`
-    has them: kind copied-out-of-turn; offsets are of the target.
+    """Return the last record of each block that the target holds again without those that follow it on the source, as
+    `summed` has them; offsets are of the target.
 
-    A restarted task sends every later record again as well, so the last copies are in the source's order. Until it has
-    caught up, the block that it sends is at the end of the target's log, so only a block before other records counts: a
-    record that the source holds later comes directly after it, and records between these two are only before it. A
-    record that the source holds several times is left out, because its copies cannot be told apart.
+    A restarted task sends every later record again as well, so once it has caught up, the last copies are in the
+    source's order. A block is out of turn if a record that the source holds later comes before it, and the record that
+    comes directly after it is not the next one of the source: copied-out-of-turn. If nothing comes after it, a
+    restarted task may still be sending: copied-at-end, whose `records` are at most the target's offsets that the
+    records take which follow. A record that the source holds several times is left out, because its copies cannot be
+    told apart.
     """
     same, whole = Window.partitionBy("topic", "partition", "digest"), Window.partitionBy("topic", "partition")
     last, order = F.col("last_copy"), F.col("source_order")
     following = whole.orderBy(F.desc("source_offset")).rowsBetween(Window.unboundedPreceding, -1)
     copied = (
         pairs.select("topic", "partition", "digest", "source_offset", "target_offset", "time_ms")
+        .withColumn("first_copy", F.min("target_offset").over(same))
         .withColumn("last_copy", F.max("target_offset").over(same))
-        .withColumn("copies", F.count("target_offset").over(same))
         .withColumn("originals", F.count("source_offset").over(same))
         .where(F.col("source_offset").isNotNull() & last.isNotNull() & (F.col("originals") == 1))
         .withColumn("source_order", F.row_number().over(whole.orderBy("source_offset")))
         .withColumn("following", F.min(last).over(following))
+        .withColumn("due", F.max(last).over(following) - F.col("first_copy"))
         .withColumn("next", F.lead(order).over(whole.orderBy("last_copy")))
-        .where((F.col("copies") > 1) & (last > F.col("following")) & (F.col("next") > order + 1))
+        .where((last > F.col("first_copy")) & (last > F.col("following")))
+        .withColumnRenamed("last_copy", "offset")
     )
-    named = copied.withColumn("kind", F.lit("copied-out-of-turn")).withColumnRenamed("last_copy", "offset")
-    return summed(named)
+    between = summed(copied.where(F.col("next") > order + 1).withColumn("kind", F.lit("copied-out-of-turn")))
+    sample = F.struct("offset", "time_ms", F.hex("digest").alias("digest"))
+    at_end = copied.where(F.col("next").isNull()).select(
+        "topic",
+        "partition",
+        F.lit("copied-at-end").alias("kind"),
+        F.col("due").alias("records"),
+        F.col("offset").alias("first"),
+        F.col("offset").alias("last"),
+        F.array(sample).alias("samples"),
+    )
+    return between.unionByName(at_end)
 
 
 def newest_by_key(digests: DataFrame, judged: DataFrame) -> DataFrame:

@@ -79,9 +79,10 @@ REMEDIES: Mapping[str, str] = {
     "connector-stopped": "`replicate resume {stack} {flow}` if somebody paused or stopped it; `replicate status "
     "{stack}` shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
     "connector-without-task": _RUNS,
-    "copied-out-of-turn": "do not fail over to {target}. Find out what else writes to the remote topic there, such as "
-    "a second connector or a worker that was cut off from its group. To correct the order for consumers, let the "
-    "source connector send the later records again: `replicate offsets {stack} {flow} set FILE`",
+    "copied-out-of-turn": "do not fail over to {target}. If a task has restarted and not caught up yet, wait for it, "
+    "and " + _AGAIN + ". Otherwise find out what else writes to the remote topic there, such as a second connector or "
+    "a worker that was cut off from its group. To correct the order for consumers, let the source connector send the "
+    "later records again: `replicate offsets {stack} {flow} set FILE`",
     "connectors-not-visible": "let the job's account get KafkaConnectors and KafkaMirrorMaker2s in the flow's "
     "namespace, or name the kubeconfig of another account with --kubeconfig",
     "clocks-differ": "synchronize the clocks of this machine and of the Connect workers (NTP), and " + _AGAIN,

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from components.contract.evidence import Proven
 from components.contract.report import FindingSeverity, Verdict, worst
 from components.kafka.mirror_records import OffsetSync
+from components.kafka.positions import OffsetRange
 from spark.checks.parity.causes import (
     by_newest,
     records_sent_again,
     source_was_recreated,
     with_expired,
     with_late,
-    with_replaced,
+    without_time_to_continue,
 )
 from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.differences import Difference, Sides
@@ -42,7 +43,7 @@ class Logs(Partition):
     If it is `compacted`, each record has one of a few keys, and some are tombstones. `dropped` records never arrive. A
     transform drops the `filtered` records; if `evaluated`, the job can evaluate that transform. `written` are all
     records that were ever on the target. `lost` records were removed after the flow had begun and before they were
-    replicated.
+    replicated. A transaction is open from the offset `open_at` on: only the connector reads what follows there.
     """
 
     number: int = 0
@@ -54,6 +55,15 @@ class Logs(Partition):
     times_anew: int = 0
     cleaned: bool = False
     lost: set[int] = field(default_factory=set)
+    open_at: int | None = None
+
+    @property
+    def committed_end(self) -> int:
+        return len(self.source) if self.open_at is None else self.open_at
+
+    @property
+    def source_log(self) -> OffsetRange:
+        return OffsetRange(self.source_start, self.committed_end)
 
     def produce(self, records: int) -> None:
         self.source += range(self.number, self.number + records)
@@ -79,7 +89,7 @@ class Logs(Partition):
 
     def make_source_anew(self, records: int) -> None:
         """The connector continues at its offset; if that no longer exists, it starts at the beginning."""
-        self.source, self.source_start = [], 0
+        self.source, self.source_start, self.open_at = [], 0, None
         self.times_anew += 1
         self.produce(records)
         if self.position > records:
@@ -112,8 +122,10 @@ class Logs(Partition):
         return [(at, each) for at, each in enumerate(log) if each is not None and at >= start]
 
     def compared(self, side: str) -> Log:
-        """The records of a side that the job compares: all except those that it knows a filter drops."""
-        return [(at, each) for at, each in self.held(side) if not (self.evaluated and each in self.filtered)]
+        """The records of a side that the job compares: all that it can read, except those that a filter drops."""
+        end = self.committed_end if side == "source" else len(self.target)
+        held = [(at, each) for at, each in self.held(side) if at < end]
+        return [(at, each) for at, each in held if not (self.evaluated and each in self.filtered)]
 
 
 def key_of(number: int) -> int:
@@ -185,21 +197,24 @@ def differences(source: Log, target: Log) -> list[Difference]:
             head = first_target is not None and at < first_target
             found["duplicated" if number in here or again else "extra-head" if head else "extra"].append(at)
     found["reordered"] = turned(both)
-    found["copied-out-of-turn"] = out_of_turn(here, there)
-    return [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items()) if each]
+    kinds = [Difference(ORDERS, kind, len(each), min(each), max(each)) for kind, each in sorted(found.items()) if each]
+    return kinds + out_of_turn(here, there)
 
 
-def out_of_turn(here: Mapping[int, list[int]], there: Mapping[int, list[int]]) -> list[int]:
-    """The target offsets of records that are there again, before a record that is not the next one of the source, and
-    after the last copy of one that follows."""
+def out_of_turn(here: Mapping[int, list[int]], there: Mapping[int, list[int]]) -> list[Difference]:
+    """The last record of each block that is there again after the last copy of one that follows, and before a record
+    that is not the next one of the source, or at the end."""
     copied = sorted((offsets[0], number) for number, offsets in here.items() if len(offsets) == 1 and number in there)
     last = [max(there[number]) for _, number in copied]
+    first = [min(there[number]) for _, number in copied]
     by_copy = sorted(range(len(last)), key=last.__getitem__)
-    return [
-        last[at]
-        for at, following in itertools.pairwise(by_copy)
-        if len(there[copied[at][1]]) > 1 and following > at + 1 and last[at] > min(last[at + 1 :])
-    ]
+    late = [at for at in by_copy if first[at] < last[at] and last[at] > min(last[at + 1 :], default=last[at])]
+    between = [last[at] for at, following in itertools.pairwise(by_copy) if at in late and following > at + 1]
+    found = [Difference(ORDERS, "copied-out-of-turn", len(between), min(between), max(between))] if between else []
+    if late and late[-1] == by_copy[-1]:
+        at = late[-1]
+        found.append(Difference(ORDERS, "copied-at-end", max(last[at + 1 :]) - first[at], last[at], last[at]))
+    return found
 
 
 def turned(pairs: Log) -> list[int]:
@@ -220,7 +235,8 @@ def _missing(at: int, first: int | None, last: int | None) -> str:
 def codes(logs: Logs) -> dict[str, FindingSeverity]:
     """What parity and retention find, by code."""
     comparison = compared(logs)
-    return parity_codes(comparison) | retention_codes(logs, comparison)
+    unread = {"open-transaction": FindingSeverity.ERROR} if logs.open_at is not None else {}
+    return unread | parity_codes(comparison) | retention_codes(logs, comparison)
 
 
 def compared(logs: Logs) -> RecordComparison | None:
@@ -232,6 +248,7 @@ def compared(logs: Logs) -> RecordComparison | None:
     if logs.filtered and not logs.evaluated:
         return None
     latest = logs.history.latest
+    unread = None if logs.open_at is None else OffsetRange(logs.open_at, len(logs.source))
     side = Sides(
         logs.source_log,
         logs.target_log,
@@ -239,18 +256,19 @@ def compared(logs: Logs) -> RecordComparison | None:
         len(target),
         compacted=logs.compacted,
         written_end=latest.downstream + 1 if latest else 0,
-        source_anew=source_was_recreated(logs.history, logs.source_log),
+        source_unread=unread,
+        source_anew=unread is None and source_was_recreated(logs.history, logs.source_log),
         sent_again=records_sent_again(logs.history),
     )
     keys = by_key(source, target) if logs.compacted else []
     if logs.evaluated:
         # As `comparison.compared` does: a filter may have dropped the newest record of the key.
         keys = [each._replace(kind=_OF_FILTERED.get(each.kind, each.kind)) for each in keys]
-    kinds = by_newest([*differences(source, target), *keys], {ORDERS: side})
+    kinds = by_newest([*without_time_to_continue(differences(source, target)), *keys], {ORDERS: side})
     kinds = with_expired(kinds, {ORDERS: side}, {ORDERS: logs.history})
     kinds = with_late(kinds, {ORDERS: side}, {ORDERS: logs.history})
     kinds = with_surplus(kinds, {ORDERS: side}, {ORDERS: logs.history})
-    return RecordComparison(kinds, with_replaced(kinds, {ORDERS: side}))
+    return RecordComparison(kinds, {ORDERS: side})
 
 
 def parity_codes(comparison: RecordComparison | None) -> dict[str, FindingSeverity]:
@@ -296,14 +314,15 @@ def missing(logs: Logs) -> set[int]:
 
 
 def out_of_order(logs: Logs) -> bool:
-    """Whether both the first and the last copies of records are in another order on the target than on the source.
+    """Whether the last copies of records are in another order on the target than on the source.
 
-    If records were sent again, their first copies may have expired, but their last copies are in order.
+    If records were sent again, their last copies are in order once the task has caught up. In a compacted topic, the
+    newest record of each key is judged instead, unless the first copies are out of order as well.
     """
     place = {number: at for at, number in logs.held("source")}
     met = [place[number] for _, number in logs.held("target") if number in place]
     first, last = list(dict.fromkeys(met)), list(dict.fromkeys(reversed(met)))[::-1]
-    return first != sorted(first) and last != sorted(last)
+    return last != sorted(last) and (not logs.compacted or first != sorted(first))
 
 
 def strays(logs: Logs) -> set[int]:
@@ -327,6 +346,12 @@ def keys_that_differ(logs: Logs) -> set[int]:
         for side in ("source", "target")
     )
     return {key for key in here.keys() | there.keys() if here.get(key) != there.get(key)}
+
+
+def keys_only_on(side: str, logs: Logs) -> int:
+    """How many keys have a value on one side, and no record at all on the other."""
+    here, there = (newest_of(logs.compared(each)) for each in (side, "target" if side == "source" else "source"))
+    return sum(key not in there and not is_tombstone(number) for key, (_, number) in here.items())
 
 
 def healthy(logs: Logs) -> Logs:

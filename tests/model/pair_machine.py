@@ -15,8 +15,9 @@ from components.contract.report import FindingSeverity, Verdict, worst
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
 from spark.checks.loops import mark_findings
-from spark.checks.parity.causes import with_expired, with_replaced
+from spark.checks.parity.causes import with_expired, without_time_to_continue
 from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.excuses import with_surplus
 from spark.checks.parity.findings import parity_findings
 from spark.checks.parity.first_pass import FirstPass
 from spark.checks.parity.sums import Sums
@@ -137,8 +138,8 @@ def codes(pair: Pair, source: str) -> dict[str, FindingSeverity]:
     if first_pass.disagreeing:
         here, there = _of(records, SOURCE, COMPARED), _of(records, TARGET, COMPARED)
         sides = {ORDERS: Sides(pair.log(source), pair.log(target), len(here), len(there), False, guarded=True)}
-        kinds = with_expired(differences(here, there), sides, {})
-        found += parity_findings(kinds, with_replaced(kinds, sides))
+        kinds = with_expired(without_time_to_continue(differences(here, there)), sides, {})
+        found += parity_findings(with_surplus(kinds, sides, {}), sides)
     hidden = "the flow has a guard"
     replicated = Replicated(ORDERS, SyncHistory(), logs[0][ORDERS], logs[1][ORDERS], True, "delete", hidden)
     found += judge([replicated]).findings

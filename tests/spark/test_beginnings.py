@@ -121,6 +121,7 @@ def test_the_job_waits_only_for_records_after_the_start() -> None:
     assert owed_ends(found, given) == {ORDERS: 45}
     assert owed_ends([Difference(ORDERS, "not-begun", 100, 0, 99)], given) == {}
     assert owed_ends([Difference(ORDERS, "unproven", 100, 0, 99)], given) == {ORDERS: 41}
+    assert owed_ends([Difference(ORDERS, "copied-at-end", 30, 39, 39)], given) == {ORDERS: 70}
 
 
 def test_a_partition_that_is_equal_from_its_start_on_counts_as_equal() -> None:

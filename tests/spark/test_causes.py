@@ -8,24 +8,96 @@ from components.contract.report import FindingSeverity
 from components.kafka.mirror_records import OffsetSync
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange
-from spark.checks.parity.causes import by_newest, source_was_recreated, with_expired, with_late, with_replaced
+from spark.checks.parity.causes import (
+    at_end,
+    by_newest,
+    source_was_recreated,
+    with_expired,
+    with_late,
+    without_time_to_continue,
+)
 from spark.checks.parity.differences import Difference, Sides
+from spark.checks.parity.excuses import with_surplus
 from spark.checks.parity.findings import parity_findings
 from tests.spark.test_parity_findings import ORDERS, sides
 
 
 def codes(*differences: Difference, of: Sides) -> dict[str, int]:
-    found = parity_findings(differences, with_replaced(differences, {ORDERS: of}))
+    found = parity_findings(with_surplus(differences, {ORDERS: of}, {}), {ORDERS: of})
     return {each.code: each.count for each in found}
 
 
-def test_an_extra_record_in_the_place_of_a_missing_one_is_reported_as_differing() -> None:
-    hole, stray = Difference(ORDERS, "missing-hole", 1, 50, 50), Difference(ORDERS, "extra", 1, 50, 50)
-    assert codes(hole, stray, of=sides()) == {"records-differ": 1}
-    elsewhere = Difference(ORDERS, "extra", 1, 99, 99)
-    assert codes(hole, elsewhere, of=sides()) == {"missing-records": 1, "extra-records": 1}
-    every = Difference(ORDERS, "missing", 100, 0, 99), Difference(ORDERS, "extra", 60, 0, 59)
-    assert codes(*every, of=sides(held=60)) == {"records-differ": 100}
+@pytest.mark.parametrize(
+    ("given", "side", "found"),
+    [
+        pytest.param([("missing-hole", 1, 50, 50), ("extra", 1, 50, 50)], sides(), {"records-differ": 1}, id="one"),
+        pytest.param(
+            [("missing-hole", 1, 50, 50), ("extra", 1, 99, 99)],
+            sides(),
+            {"missing-records": 1, "extra-records": 1},
+            id="a missing one, and a surplus one elsewhere",
+        ),
+        pytest.param(
+            [("missing-tail", 10, 90, 99), ("extra", 10, 90, 99)], sides(), {"records-differ": 10}, id="the last ones"
+        ),
+        pytest.param(
+            [("missing-tail", 10, 90, 99), ("extra", 1, 90, 90)],
+            sides(target=(0, 91)),
+            {"not-replicated-yet": 10, "extra-records": 1},
+            id="late ones, and a surplus one at the end",
+        ),
+        pytest.param(
+            [("missing-hole", 1, 50, 50), ("missing-tail", 1, 99, 99), ("extra", 2, 50, 99)],
+            sides(),
+            {"records-differ": 2},
+            id="one in the middle and the last one",
+        ),
+        pytest.param(
+            [("missing-head", 1, 0, 0), ("extra-head", 1, 0, 0), ("missing-hole", 2, 5, 9), ("extra", 2, 5, 9)],
+            sides(),
+            {"records-differ": 3},
+            id="the first one and two in the middle",
+        ),
+        pytest.param(
+            [("missing-hole", 1, 50, 50), ("missing-tail", 5, 95, 99), ("extra", 1, 50, 50)],
+            sides(target=(0, 95)),
+            {"records-differ": 1, "not-replicated-yet": 5},
+            id="one in the middle, while the last ones are late",
+        ),
+        pytest.param(
+            [("missing", 100, 0, 99), ("extra", 99, 0, 98)],
+            sides(held=99),
+            {"records-differ": 99, "missing-records": 1},
+            id="every record, and one is missing",
+        ),
+        pytest.param(
+            [("missing", 100, 0, 99), ("extra", 140, 0, 139)],
+            sides(held=140),
+            {"records-differ": 100, "extra-records": 40},
+            id="every record, and the target has others",
+        ),
+        pytest.param(
+            [("missing", 100, 0, 99), ("extra", 60, 0, 59)],
+            sides(held=60, compacted=True),
+            {"records-differ": 100, "compacted-apart": 60},
+            id="compaction may have removed some of the changed ones",
+        ),
+    ],
+)
+def test_as_many_surplus_records_as_are_missing_in_the_same_place_are_reported_as_differing(
+    given: list[tuple[str, int, int, int]], side: Sides, found: dict[str, int]
+) -> None:
+    assert codes(*(Difference(ORDERS, *each) for each in given), of=side) == found
+
+
+def test_a_block_at_the_end_is_out_of_turn_after_the_time_that_a_restarted_task_has_to_continue() -> None:
+    """Its offsets count what a task would still have to send; the finding counts blocks."""
+    blocks = Difference(ORDERS, "copied-out-of-turn", 2, 30, 60), Difference(ORDERS, "copied-at-end", 80, 109, 109)
+    assert len(at_end(blocks)) == 1
+    (finding,) = parity_findings(without_time_to_continue(blocks), {ORDERS: sides(target=(0, 110))})
+    assert (finding.code, finding.count) == ("copied-out-of-turn", 3)
+    assert finding.message.startswith("orders: 3 older records appear again on uswest without the records that follow")
+    assert finding.message.endswith("(partition 0 offset 109; partition 0 offsets 30 to 60)")
 
 
 def test_differences_in_a_recreated_source_topic_are_not_reported_as_extra_records() -> None:

@@ -26,6 +26,7 @@ EMPTIED = sides(source=(80, 200), target=(200, 200), held=0, at_source=120)
 OLD = sides(source=(80, 200), target=(0, 200), held=200, at_source=120)
 COMPACTED = sides(source=(0, 100), target=(0, 97), held=90, compacted=True)
 OLDER = sides(source=(0, 97), target=(0, 100), held=100, at_source=90, compacted=True)
+UNREAD = replace(sides(target=(0, 107), held=107, compacted=True), source_unread=OffsetRange(100, 107))
 OPEN = replace(sides(), source_unread=OffsetRange(100, 103))
 
 
@@ -57,6 +58,9 @@ OPEN = replace(sides(), source_unread=OffsetRange(100, 103))
         pytest.param(
             "extra", 10, OLDER, {"compacted-apart": 7, "extra-records": 3},
             id="compaction on the source leaves an offset for each record",
+        ),
+        pytest.param(
+            "extra", 7, UNREAD, {"compacted-apart": 7}, id="records of an open transaction in a compacted topic",
         ),
         pytest.param(
             "newest-missing", 25, replace(HEAD, compacted=True), {"compacted": 20, "missing-records": 5},
@@ -93,3 +97,12 @@ def test_records_before_a_restart_bound_what_has_expired() -> None:
     restarted = SyncHistory((OffsetSync(0, 0), OffsetSync(60, 60), OffsetSync(50, 70), OffsetSync(180, 200)))
     given = sides(source=(50, 200), target=(60, 220))
     assert codes(("missing-head", 10), of=given, history=restarted) == {"expired-on-target": 10}
+
+
+def test_what_an_open_transaction_holds_is_not_in_the_place_of_what_has_expired() -> None:
+    """The target has removed the copies of everything committed, and holds only records of the open transaction."""
+    given = replace(sides(source=(0, 10), target=(10, 13), held=3, at_source=10), source_unread=OffsetRange(10, 13))
+    expired = {"expired-on-target": 10, "records-not-judged": 3}
+    assert codes(("missing", 10), ("extra", 3), of=given) == expired
+    others = {"expired-on-target": 10, "missing-records": 1, "records-differ": 2, "records-not-judged": 3}
+    assert codes(("missing", 13), ("extra", 5), of=given) == others

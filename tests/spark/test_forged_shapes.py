@@ -72,7 +72,7 @@ def test_each_fault_of_a_guarded_pair_has_its_own_finding(check: Check, endpoint
     scene.replicate("hurt.late", range(RECORDS - 3))
     for topic in ("hurt.twice", "hurt.looped", "hurt.forged", "hurt.changed"):
         scene.replicate(topic)
-    scene.write("hurt.twice", west, scene.rows(east, [5]), east)
+    scene.write("hurt.twice", west, scene.rows(east, [RECORDS - 1]), east)
     scene.write("hurt.looped", west, scene.rows(west, [1, 2]), west, east)
     scene.write("hurt.forged", west, scene.rows(west, [777]), east)
     scene.write("hurt.changed", west, [(b"k", b"v", scene.began_ms, [("replicated-from-useast", b"true")])])

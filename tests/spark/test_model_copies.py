@@ -77,7 +77,7 @@ def test_the_plain_python_comparison_of_records_agrees_with_spark(spark: SparkSe
     summed = {(row.side, row.partition): row for row in sums_of_sides(frame)}
     assert {kind for each in compared.values() for kind in each} == {
         *("missing", "missing-head", "missing-hole", "missing-tail"),
-        *("duplicated", "extra", "extra-head", "reordered", "copied-out-of-turn"),
+        *("duplicated", "extra", "extra-head", "reordered", "copied-out-of-turn", "copied-at-end"),
     }
     for scene, (source, target) in enumerate(scenes):
         by_position = {each.kind: (each.records, each.first, each.last) for each in differences(source, target)}

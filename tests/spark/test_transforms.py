@@ -114,11 +114,18 @@ def test_reordered_records_are_distinguished_from_records_that_were_sent_again(
     ("target", "found"),
     [
         pytest.param([5, 6, 7, 8, 9], [], id="each record once"),
-        pytest.param([5, 6, 7, 5, 8, 9], [(1, 3, 3)], id="one old record between newer ones"),
-        pytest.param([5, 6, 7, 8, 5, 6, 9], [(1, 5, 5)], id="an old block between newer ones"),
+        pytest.param([5, 6, 7, 5, 8, 9], [("copied-out-of-turn", 1, 3, 3)], id="one old record between newer ones"),
+        pytest.param([5, 6, 7, 8, 5, 6, 9], [("copied-out-of-turn", 1, 5, 5)], id="an old block between newer ones"),
         pytest.param([5, 6, 7, 6, 7, 8, 9], [], id="a restarted task sent two again"),
         pytest.param([5, 6, 7, 8, 5, 6, 7, 6, 7, 8, 9], [], id="restarted while it sent records again"),
-        pytest.param([5, 6, 7, 8, 9, 5, 6], [], id="a restarted task that has not caught up yet"),
+        pytest.param(
+            [5, 6, 7, 8, 9, 5, 6], [("copied-at-end", 3, 6, 6)], id="a restarted task that has not caught up yet"
+        ),
+        pytest.param(
+            [5, 6, 7, 5, 8, 9, 6],
+            [("copied-out-of-turn", 1, 3, 3), ("copied-at-end", 4, 6, 6)],
+            id="two old records, one of them at the end",
+        ),
         pytest.param([5, 6, 7, 5, 8, 6, 9, 7, 8, 9], [], id="the old task went on beside the new one"),
         pytest.param([5, 5, 6, 7, 7, 8, 9], [], id="the producer sent a batch twice"),
         pytest.param([5, 7, 8, 5, 7, 8, 9], [], id="one is missing where records were sent again"),
@@ -127,14 +134,14 @@ def test_reordered_records_are_distinguished_from_records_that_were_sent_again(
     ],
 )
 def test_old_records_between_newer_ones_are_distinguished_from_records_that_were_sent_again(
-    spark: SparkSession, target: list[int], found: list[tuple[int, int, int]]
+    spark: SparkSession, target: list[int], found: list[tuple[str, int, int, int]]
 ) -> None:
     """A consumer of the target that keeps the newest value of a key would end with an old one."""
     source = [(0, 5), (1, 4), (2, 6), (3, 4), (4, 7), (5, 8), (6, 9)]
     frame = digests(spark, source, list(enumerate(target)))
     for newest_first in (False, True):
         rows = out_of_turn(paired(frame, newest_first)).collect()
-        assert [(row.records, row.first, row.last) for row in rows] == found
+        assert [(row.kind, row.records, row.first, row.last) for row in rows] == found
 
 
 def test_sums_over_offsets_show_whether_equal_records_are_in_the_same_order(spark: SparkSession) -> None:

@@ -10,48 +10,19 @@ lost records.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from components.contract.parameters import FlowParameters
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import meanings
 from spark.checks.parity.differences import (
+    COPIED_AT_END,
     NEWEST,
     NOT_BEGUN,
-    ON_TARGET_ONLY,
     OUT_OF_TURN,
-    REPLACED,
     UNPROVEN,
     Difference,
     Sides,
-    meaning,
 )
-
-
-def with_replaced(
-    differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
-) -> dict[TopicPartition, Sides]:
-    """`sides`, with the places where a surplus record of the target replaces a missing one."""
-    replaced = dict(sides)
-    for difference in differences:
-        surplus = [
-            other for other in differences if other.partition == difference.partition and other.kind in ON_TARGET_ONLY
-        ]
-        if difference.kind in REPLACED and surplus:
-            side = replaced[difference.partition]
-            if difference.kind == "missing-head" and side.target.start > 0:
-                continue
-            here = (difference.first - side.source.start, difference.last - side.source.start, difference.records)
-            there = [(a.first - side.target.start, a.last - side.target.start, a.records) for a in surplus]
-            if difference.kind == "missing" or here in there:
-                replaced[difference.partition] = replace(side, replaced=True)
-    return replaced
-
-
-def is_replaced(difference: Difference, sides: Sides) -> bool:
-    """Return whether the surplus record belongs to a missing one, so that one finding covers both."""
-    return sides.replaced and meaning(difference, replace(sides, guarded=False)) == meanings.EXTRA
 
 
 def source_was_recreated(history: SyncHistory, log: OffsetRange) -> bool:
@@ -209,15 +180,28 @@ def without_start(
 
 
 def owed_ends(differences: Iterable[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[TopicPartition, int]:
-    """Return, by source partition, the target's end offset at which the missing records could have arrived."""
+    """Return, by source partition, the target's end offset at which the records that are missing, or that a restarted
+    task sends again, could have arrived.
+    """
     owed: dict[TopicPartition, int] = {}
     for difference in differences:
-        # In a partition without a known start, a single record may be all that ever arrives.
-        records = (
-            1 if difference.kind == UNPROVEN else difference.records if difference.kind.startswith("missing") else 0
-        )
-        if records:
-            owed[difference.partition] = (
-                owed.get(difference.partition, sides[difference.partition].target.end) + records
-            )
+        if difference.kind == COPIED_AT_END or difference.kind.startswith("missing"):
+            records = difference.records
+        elif difference.kind == UNPROVEN:
+            # In a partition without a known start, a single record may be all that ever arrives.
+            records = 1
+        else:
+            continue
+        owed[difference.partition] = owed.get(difference.partition, sides[difference.partition].target.end) + records
     return owed
+
+
+def at_end(differences: Iterable[Difference]) -> list[Difference]:
+    """Return the blocks at the end of the target's log after which a restarted task may still send other records."""
+    return [difference for difference in differences if difference.kind == COPIED_AT_END]
+
+
+def without_time_to_continue(differences: Sequence[Difference]) -> list[Difference]:
+    """`differences`, after the time that a restarted task has to continue: a block at the end is out of turn, too."""
+    blocks = {difference: difference._replace(kind=OUT_OF_TURN, records=1) for difference in at_end(differences)}
+    return [blocks.get(difference, difference) for difference in differences]

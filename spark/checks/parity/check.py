@@ -24,6 +24,7 @@ from spark.checks.parity import meanings
 from spark.checks.parity.comparison import RecordComparison
 from spark.checks.parity.differences import (
     BEFORE_START,
+    CHANGED,
     NEWEST,
     NOT_BEGUN,
     ON_TARGET_ONLY,
@@ -236,7 +237,7 @@ def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
 
 
 _COUNTS = {
-    "missing": ("missing", "missing-hole", "missing-head", "missing-surplus"),
+    "missing": ("missing", "missing-hole", "missing-head", "missing-surplus", CHANGED),
     "lagging": ("missing-tail",),
     "duplicated": ("duplicated",),
     "extra": tuple(ON_TARGET_ONLY),

@@ -12,6 +12,7 @@ from components.contract.wording import numbered
 from components.kafka.offset_syncs import SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity.causes import (
+    at_end,
     by_newest,
     known_starts,
     owed_ends,
@@ -19,8 +20,8 @@ from spark.checks.parity.causes import (
     source_was_recreated,
     with_expired,
     with_late,
-    with_replaced,
     without_start,
+    without_time_to_continue,
 )
 from spark.checks.parity.differences import Difference, Sides
 from spark.checks.parity.evidence import OVERLAP
@@ -81,7 +82,7 @@ def compared(
     histories = {partition: syncs.get(partition, SyncHistory()) for partition in synced}
     differences = with_late(with_expired(differences, known, syncs), known, histories)
     differences = with_surplus(differences, known, histories)
-    return comparison._replace(differences=differences, sides=with_replaced(differences, known))
+    return comparison._replace(differences=differences, sides=known)
 
 
 def _after_waiting(
@@ -90,19 +91,31 @@ def _after_waiting(
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> RecordComparison:
-    """Return the comparison, once the records that are still due have had time to arrive."""
+    """Return the comparison, once the records that are still due have had time to arrive.
+
+    A block of older records at the end of the target's log looks the same whether a restarted task is still sending,
+    or something else wrote it. So it gets the time to catch up, from when it is first seen: a task sends all records
+    that follow the block again, and then it is a duplicate. Until they have arrived, the target does end with old
+    values, whoever wrote them, so a block that is still there is out of turn. Offset syncs and stored offsets cannot
+    replace the wait. They are written late, and the first sync of a restarted task may be dropped.
+    """
     partitions = first_pass.disagreeing
     starts = known_starts(flow.parameters, partitions, syncs)
+    unread_there: dict[TopicPartition, OffsetRange] = {}
     if flow.parameters.start_from == "earliest":
         unread_there = _wait_for_the_missing(flow, _owed_by_count(first_pass), catch_up_seconds)
-        return _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
-    # The number of records due after the start cannot be computed; a first comparison shows it.
-    comparison = _differing(flow, first_pass, starts, {}, catch_up_seconds)
-    owed = owed_ends(comparison.differences, comparison.sides)
-    if not owed:
-        return comparison
-    unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
-    return _differing(flow, first_pass, starts, unread_there, 0)
+        comparison = _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
+    else:
+        # The number of records due after the start cannot be computed; a first comparison shows it.
+        comparison = _differing(flow, first_pass, starts, {}, catch_up_seconds)
+        if owed := owed_ends(comparison.differences, comparison.sides):
+            unread_there = _wait_for_the_missing(flow, owed, catch_up_seconds)
+            comparison = _differing(flow, first_pass, starts, unread_there, 0)
+    until = time.monotonic() + catch_up_seconds
+    while (owed := owed_ends(at_end(comparison.differences), comparison.sides)) and time.monotonic() < until:
+        unread_there |= _wait_for_the_missing(flow, owed, until - time.monotonic())
+        comparison = _differing(flow, first_pass, starts, unread_there, catch_up_seconds)
+    return comparison._replace(differences=without_time_to_continue(comparison.differences))
 
 
 def _differing(

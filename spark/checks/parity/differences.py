@@ -13,8 +13,11 @@ BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 REORDERED = "reordered"
 #: The last record of each block that the target holds again, although no restart can have sent it.
 OUT_OF_TURN = "copied-out-of-turn"
+#: The last record of such a block at the end of the target's log; its `records` are the offsets that those which follow
+#: it take at most. A restarted task may still be sending them.
+COPIED_AT_END = "copied-at-end"
 #: Kinds of records that other kinds count, or that both sides hold.
-UNCOUNTED = frozenset({REORDERED, OUT_OF_TURN})
+UNCOUNTED = frozenset({REORDERED, OUT_OF_TURN, COPIED_AT_END})
 
 
 #: This many restarts within what the offset-syncs topic holds are normal.
@@ -49,9 +52,8 @@ class Sides:
     `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
     `exactly_once`, the flow sends nothing twice. `written_end` is an end offset that the target's log has had: the
     offset after that of the newest offset sync; 0 without one. `source_anew`: the source's log is not the one from
-    which records were replicated. `replaced`: the target has as many surplus records as missing ones, in the same
-    place. `sent_again`: how many records the flow sent again each time it went back to an earlier offset. `guarded`:
-    the records of the target that are compared carry the flow's mark.
+    which records were replicated. `sent_again`: how many records the flow sent again each time it went back to an
+    earlier offset. `guarded`: the records of the target that are compared carry the flow's mark.
     """
 
     source: OffsetRange
@@ -66,7 +68,6 @@ class Sides:
     exactly_once: bool = False
     written_end: int = 0
     source_anew: bool = False
-    replaced: bool = False
     sent_again: Sequence[int] = ()
     guarded: bool = False
 
@@ -104,12 +105,12 @@ _IN_GUARDED: Mapping[meanings.Meaning, meanings.Meaning] = {
     meanings.EXTRA: meanings.MARKED_ELSEWHERE,
     meanings.EXPIRED_ON_TARGET: meanings.EXPIRED_OR_LOST,
 }
+#: A record that differs on the target: what the source has, and what the target has in its place (see `excuses`).
+CHANGED, CHANGED_COPY = "missing-changed", "extra-changed"
 #: `…-surplus`: more than an excuse explains (see `excuses`).
-ON_TARGET_ONLY = frozenset({"extra", "extra-head", "extra-surplus"})
+ON_TARGET_ONLY = frozenset({"extra", "extra-head", "extra-surplus", CHANGED_COPY})
 #: Kinds of target records that no record of the source is paired with.
 SURPLUS = ON_TARGET_ONLY | {"duplicated", "aborted"}
-REPLACED = frozenset({"missing", "missing-head", "missing-hole", "missing-surplus"})
-
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
 #: Kinds of keys of a compacted topic, by the newest record of each key (see `newest`).
 NEWEST: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
@@ -136,6 +137,7 @@ _MEANINGS: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
     UNPROVEN: lambda _: meanings.UNPROVEN,
     "missing-hole": lambda _: meanings.MISSING,
     "missing-surplus": lambda _: meanings.MISSING,
+    **dict.fromkeys((CHANGED, CHANGED_COPY), lambda _: meanings.DIFFERENT),
     "extra-surplus": lambda _: meanings.EXTRA,
     "missing-head": lambda sides: meanings.EXPIRED_ON_TARGET if sides.target.start > 0 else meanings.MISSING,
     "missing-tail": lambda sides: meanings.REMADE if sides.remade else meanings.LAGGING,
@@ -175,9 +177,7 @@ def meaning(difference: Difference, sides: Sides) -> meanings.Meaning:
     kind = _of_both_logs(difference, sides)
     if sides.source_anew:
         return _OF_ANOTHER_SOURCE.get(kind, kind)
-    if sides.guarded:
-        kind = _IN_GUARDED.get(kind, kind)
-    return meanings.DIFFERENT if sides.replaced and kind == meanings.MISSING else kind
+    return _IN_GUARDED.get(kind, kind) if sides.guarded else kind
 
 
 def _of_both_logs(difference: Difference, sides: Sides) -> meanings.Meaning:
@@ -185,7 +185,7 @@ def _of_both_logs(difference: Difference, sides: Sides) -> meanings.Meaning:
         return _of_newest(difference, sides)
     if sides.compacted and difference.kind not in _JUDGED_WHEN_COMPACTED:
         return meanings.COMPACTED_APART
-    if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY - {"extra-surplus"}:
+    if sides.source_unread is not None and difference.kind in ON_TARGET_ONLY - {"extra-surplus", CHANGED_COPY}:
         return meanings.UNDECIDED
     if difference.kind == "duplicated" and 2 * (difference.records - sides.resent) >= sides.held:
         return meanings.REPEATED

@@ -5,14 +5,24 @@ that a side has removed, or the offsets that could not be read. The others are j
 The excuse that a restart has sent records again is bounded by `Sides.resent`.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
+from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity import meanings
-from spark.checks.parity.differences import NEWEST_ON_TARGET, NEWEST_SURPLUS, ON_TARGET_ONLY, Difference, Sides, meaning
+from spark.checks.parity.differences import (
+    CHANGED,
+    CHANGED_COPY,
+    NEWEST_ON_TARGET,
+    NEWEST_SURPLUS,
+    ON_TARGET_ONLY,
+    Difference,
+    Sides,
+    meaning,
+)
 
 
 class Evidence(NamedTuple):
@@ -57,11 +67,14 @@ def compacted_on_target(evidence: Evidence) -> int:
 
 
 def compacted_on_source(evidence: Evidence) -> int:
-    """Return at most how many records that the target holds the source has compacted away: each had an offset there."""
+    """Return at most how many records that the target holds the source has compacted away, or the job could not read:
+    each has or had an offset there.
+    """
     sides = evidence.sides
+    end = sides.source.end if sides.source_unread is None else sides.source_unread.end
     oldest = evidence.history.oldest_source(sides.target.start)
     held = sides.target_records - evidence.records("duplicated")
-    return evidence.records(*ON_TARGET_ONLY) - max(0, held - (sides.source.end - oldest))
+    return evidence.records(*ON_TARGET_ONLY) - max(0, held - (end - oldest))
 
 
 #: By what the records mean, and whether only the target holds them.
@@ -87,7 +100,9 @@ def with_surplus(
     sides: Mapping[TopicPartition, Sides],
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
-    """`differences`, where those that an excuse explains only in part are split in two."""
+    """`differences`, where those that an excuse explains only in part are split in two, and changed records have kinds
+    of their own.
+    """
     by_partition: dict[TopicPartition, list[Difference]] = {}
     for difference in differences:
         by_partition.setdefault(difference.partition, []).append(difference)
@@ -97,7 +112,12 @@ def with_surplus(
         # Syncs of an earlier topic, and those that count records of the target's own, show nothing.
         foreign = side.guarded or side.remade
         history = SyncHistory() if foreign else syncs.get(partition, SyncHistory())
-        result += members if side.source_anew else _split(Evidence(members, side, history))
+        if not side.source_anew:
+            members = _split(Evidence(members, side, history))
+        if not (side.source_anew or side.compacted):
+            # What is missing although nothing is in its place may have expired.
+            members = _split(Evidence(_changed(members, replace(side, guarded=False)), side, history))
+        result += members
     return result
 
 
@@ -118,3 +138,52 @@ def _split(evidence: Evidence) -> list[Difference]:
         if surplus:
             parts.append(difference._replace(kind=_SURPLUS[difference.kind], records=surplus))
     return parts
+
+
+#: Kinds of records that may be changed ones, together. The surplus of the target has no kind of its own at the end.
+_MAY_BE_CHANGED = (
+    ("missing-hole", "missing-tail"),
+    *(("missing-head",), ("missing-hole",), ("missing-tail",), ("missing-surplus",)),
+)
+
+
+def _changed(members: Sequence[Difference], side: Sides) -> Sequence[Difference]:
+    """Return the members, where missing records and as many surplus records of the target in their place are the same
+    records, changed on the way. If the two sides have no record in common, any of them may be.
+    """
+    surplus = [one for one in members if meaning(one, side) == meanings.EXTRA]
+    undecided = any(meaning(one, side) == meanings.UNDECIDED for one in members)
+    if not (surplus or undecided):
+        return members
+    for one in members:
+        if one.kind == "missing" and meaning(one, side) == meanings.DIFFERENT:
+            return _in_number(members, one, surplus)
+    kind_of: dict[Difference, str] = {}
+    absent = [one for one in members if meaning(one, side) in (meanings.MISSING, meanings.LAGGING)]
+    for kinds, one in itertools.product(_MAY_BE_CHANGED, surplus):
+        here = [difference for difference in absent if difference.kind in kinds and difference not in kind_of]
+        if here and one not in kind_of and _place(here, side.source) == _place([one], side.target):
+            kind_of |= {**dict.fromkeys(here, CHANGED), one: CHANGED_COPY}
+    return [one._replace(kind=kind_of.get(one, one.kind)) for one in members]
+
+
+def _in_number(
+    members: Sequence[Difference], missing: Difference, surplus: Sequence[Difference]
+) -> Sequence[Difference]:
+    """Return the members, where as many `missing` records as there are `surplus` ones were changed. The others are
+    missing, or have expired.
+    """
+    left = missing.records
+    parts = {missing: [missing._replace(kind=CHANGED, records=min(left, sum(one.records for one in surplus)))]}
+    for one in surplus:
+        changed = min(left, one.records)
+        left -= changed
+        parts[one] = [one._replace(kind=CHANGED_COPY, records=changed), one._replace(records=one.records - changed)]
+    parts[missing].append(missing._replace(kind="missing-head", records=left))
+    return [part for one in members for part in parts.get(one, [one]) if part.records]
+
+
+def _place(differences: Sequence[Difference], log: OffsetRange) -> tuple[int, int, int]:
+    """Return where these records are in their log, and how many they are."""
+    first, last = min(one.first for one in differences), max(one.last for one in differences)
+    return first - log.start, last - log.start, sum(one.records for one in differences)

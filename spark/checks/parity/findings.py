@@ -7,9 +7,9 @@ from types import MappingProxyType
 from components.contract.report import SAMPLES, Finding, Scalar
 from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.parity import meanings
-from spark.checks.parity.causes import is_replaced
 from spark.checks.parity.differences import (
     BEFORE_START,
+    CHANGED_COPY,
     NEWEST,
     ON_TARGET_ONLY,
     UNCOUNTED,
@@ -84,7 +84,7 @@ def parity_findings(
     """
     grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
     for difference in differences:
-        if not is_replaced(difference, sides[difference.partition]):
+        if difference.kind != CHANGED_COPY:
             grouped.setdefault(
                 (difference.partition.topic, meaning(difference, sides[difference.partition])), []
             ).append(difference)
