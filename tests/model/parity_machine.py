@@ -9,19 +9,32 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from components.contract.report import FindingSeverity, Verdict
 from spark.checks.parity.differences import RESTARTS
-from tests.model.logs import Logs, codes, healthy, keys_that_differ, missing, out_of_order, strays, verdict
+from tests.model.logs import (
+    Logs,
+    codes,
+    healthy,
+    keys_only_on,
+    keys_that_differ,
+    missing,
+    out_of_order,
+    strays,
+    verdict,
+)
 
 FEW = st.integers(1, 12)
-#: What happens in a run in addition to what a healthy flow does. A filter is not a fault.
+#: What happens in a run in addition to what a healthy flow does. A filter or an open transaction is not a fault.
 KINDS = (
     "none",
     "none",
     "none",
     "filtered",
+    "open",
     "lost",
     "dropped",
     "stray",
     "swapped",
+    "copied",
+    "repeated",
     "source anew",
     "target anew",
     "several",
@@ -45,6 +58,8 @@ class Parity(RuleBasedStateMachine):
         self.kind = "none"
         self.wrong = self.anew = self.aborted = False
         self.restarts = 0
+        #: Copies that something else wrote, and how many offset syncs there were then.
+        self.repeated = (0, 0)
 
     @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans(), evaluated=st.booleans(), data=st.data())
     def begin(self, lag_max: int, compacted: bool, evaluated: bool, data: Any) -> None:
@@ -89,6 +104,7 @@ class Parity(RuleBasedStateMachine):
     def expire_on_source(self, data: Any) -> None:
         """Retention overtakes the connector only if that is the fault of this run."""
         end = len(self.logs.source) if self.kind in ("lost", "several") else self.logs.position
+        end = min(end, self.logs.committed_end)
         before = data.draw(st.integers(self.logs.source_start, max(end, self.logs.source_start)))
         self.logs.expire_on_source(before)
         self.wrong = self.wrong or bool(self.logs.lost)
@@ -101,7 +117,7 @@ class Parity(RuleBasedStateMachine):
     @rule(side=st.sampled_from(("source", "target")), tombstones=st.booleans(), data=st.data())
     def compact(self, side: str, tombstones: bool, data: Any) -> None:
         """A tombstone is kept for a day, so it is replicated before it is removed."""
-        end = self.logs.position if side == "source" else len(self.logs.target)
+        end = min(self.logs.position, self.logs.committed_end) if side == "source" else len(self.logs.target)
         self.logs.compact(side, data.draw(st.integers(0, end)), tombstones=tombstones)
 
     @precondition(lambda self: self.logs.evaluated or self.kind in ("filtered", "several"))
@@ -110,8 +126,14 @@ class Parity(RuleBasedStateMachine):
         """A transform drops the next record that is produced. If the job can evaluate it, it hides no other fault."""
         self.logs.filtered.add(self.logs.number)
 
+    @precondition(lambda self: self.kind in ("open", "stray", "several"))
+    @rule(ends=st.booleans())
+    def leave_open(self, ends: bool) -> None:
+        """A transaction begins, or the open one is committed. The connector reads uncommitted records."""
+        self.logs.open_at = None if ends else self.logs.committed_end
+
     @only_if("lost")
-    @precondition(lambda self: self.logs.synced_since_restart)
+    @precondition(lambda self: self.logs.synced_since_restart and self.logs.open_at is None)
     @rule(records=FEW, more=FEW, sent=st.booleans())
     def overtake(self, records: int, more: int, sent: bool) -> None:
         """Retention removes records that have not crossed. Many follow at once, so that all syncs but the newest are
@@ -127,9 +149,9 @@ class Parity(RuleBasedStateMachine):
             self.logs.clear_congestion()
 
     @only_if("dropped")
-    @rule()
-    def drop_next(self) -> None:
-        self.logs.dropped.add(self.logs.number)
+    @rule(records=st.integers(1, 4))
+    def drop_next(self, records: int) -> None:
+        self.logs.dropped.update(range(self.logs.number, self.logs.number + records))
         self.wrong = True
 
     @only_if("stray")
@@ -146,6 +168,24 @@ class Parity(RuleBasedStateMachine):
         at = data.draw(st.integers(self.logs.target_start, len(target) - 2))
         target[at], target[at + 1] = target[at + 1], target[at]
         self.wrong = True
+
+    @only_if("copied")
+    @precondition(lambda self: len(self.logs.target) - self.logs.target_start > 1)
+    @rule(data=st.data())
+    def copy_block(self, data: Any) -> None:
+        """Something else copies older records again, without the newest one."""
+        target = self.logs.target
+        begin = data.draw(st.integers(self.logs.target_start, len(target) - 2))
+        target += target[begin : data.draw(st.integers(begin + 1, len(target) - 1))]
+        self.wrong = True
+
+    @only_if("repeated")
+    @rule(data=st.data())
+    def repeat(self, data: Any) -> None:
+        """Something else copies everything from some record on again, through to the newest."""
+        again = self.logs.target[data.draw(st.integers(self.logs.target_start, len(self.logs.target))) :]
+        self.logs.target += again
+        self.repeated, self.wrong = (len(again), len(self.logs.syncs)), True
 
     @only_if("source anew")
     @rule(records=st.integers(0, 12))
@@ -172,8 +212,26 @@ class Parity(RuleBasedStateMachine):
         assert not missing(logs), f"{missing(logs)} are missing"
         assert not strays(logs), f"{strays(logs)} are of somebody else"
         assert not out_of_order(logs), "records are out of order"
+        copies, syncs = self.repeated
+        if self.kind == "repeated" and not logs.target_start and syncs == len(logs.syncs):
+            assert not copies or 2 * copies < len(logs.target), f"{copies} copies that no sync shows count as a restart"
         if not self.anew and not logs.target_start:
             assert not logs.lost, f"{logs.lost} were removed before they were replicated"
+
+    @invariant()
+    def what_nothing_explains_fails(self) -> None:
+        """An error says that nothing shows what happened. More than a side has removed, or the job could not read, is
+        certain.
+        """
+        logs = self.logs
+        if self.anew or logs.filtered or logs.evaluated or verdict(logs) is Verdict.FAIL:
+            return
+        unknown = logs.source_start + len(logs.source) - logs.committed_end
+        if logs.compacted:
+            assert keys_only_on("source", logs) <= logs.target_start
+            assert keys_only_on("target", logs) <= unknown
+        else:
+            assert len({number for _, number in logs.held("target") if number < 0}) <= unknown
 
     @invariant()
     def nothing_right_fails(self) -> None:

@@ -1,6 +1,7 @@
 """The state machine finds no bug in the code that judges a partition's records, and finds each bug put into it."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from components.kafka.mirror_records import OffsetSync
 from components.kafka.positions import OffsetRange
 from spark.checks import retention
 from spark.checks.parity import excuses, meanings
-from spark.checks.parity.differences import Sides
+from spark.checks.parity.differences import COPIED_AT_END, Difference, Sides
 from spark.checks.retention import Replicated, Unequal
 from tests.model import logs
 from tests.model.machine import UNTIL_FOUND, run
@@ -31,9 +32,15 @@ def everything_that_follows(*_: Any) -> int:
     return sys.maxsize
 
 
+def not_at_end(differences: Sequence[Difference]) -> list[Difference]:
+    return [one for one in differences if one.kind != COPIED_AT_END]
+
+
 #: The replaced function, its replacement, and the kind of history that shows the bug.
 BUGS: dict[str, tuple[object, str, object, str]] = {
     "a restart is a second connector": (Sides, "resent", property(lambda _: 0), "none"),
+    "a restart explains any number of duplicates": (Sides, "resent", property(lambda _: sys.maxsize), "repeated"),
+    "a block at the end may always be a restarted task": (logs, "without_time_to_continue", not_at_end, "copied"),
     "a stray record counts as expired": (meanings, "EXTRA", meanings.EXPIRED_ON_SOURCE, "stray"),
     "equal sums mean equal order": (logs, "same_places", lambda *_: True, "swapped"),
     "keys of a compacted topic always agree": (logs, "by_key", lambda *_: [], "dropped"),
@@ -58,6 +65,9 @@ EXCUSES: dict[str, tuple[meanings.Meaning, bool, str]] = {
     "expired on the source": (meanings.EXPIRED_ON_SOURCE, True, "stray"),
     "compacted on the target": (meanings.COMPACTED_APART, False, "dropped"),
     "compacted on the source": (meanings.COMPACTED_APART, True, "stray"),
+    "keys that expired on the target": (meanings.COMPACTED, False, "dropped"),
+    "keys that expired on the source": (meanings.COMPACTED, True, "stray"),
+    "an open transaction": (meanings.UNDECIDED, True, "stray"),
 }
 
 
