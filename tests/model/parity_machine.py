@@ -126,7 +126,7 @@ class Parity(RuleBasedStateMachine):
         """A transform drops the next record that is produced. If the job can evaluate it, it hides no other fault."""
         self.logs.filtered.add(self.logs.number)
 
-    @precondition(lambda self: self.kind in ("open", "stray", "several"))
+    @precondition(lambda self: "open" in self.kinds and self.kind in ("open", "stray"))
     @rule(ends=st.booleans())
     def leave_open(self, ends: bool) -> None:
         """A transaction begins, or the open one is committed. The connector reads uncommitted records."""
@@ -169,8 +169,7 @@ class Parity(RuleBasedStateMachine):
         target[at], target[at + 1] = target[at + 1], target[at]
         self.wrong = True
 
-    @only_if("copied")
-    @precondition(lambda self: len(self.logs.target) - self.logs.target_start > 1)
+    @precondition(lambda self: self.kind == "copied" and len(self.logs.target) - self.logs.target_start > 1)
     @rule(data=st.data())
     def copy_block(self, data: Any) -> None:
         """Something else copies older records again, without the newest one."""
@@ -179,7 +178,7 @@ class Parity(RuleBasedStateMachine):
         target += target[begin : data.draw(st.integers(begin + 1, len(target) - 1))]
         self.wrong = True
 
-    @only_if("repeated")
+    @precondition(lambda self: self.kind == "repeated")
     @rule(data=st.data())
     def repeat(self, data: Any) -> None:
         """Something else copies everything from some record on again, through to the newest."""
