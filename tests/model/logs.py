@@ -44,6 +44,7 @@ class Logs(Partition):
     transform drops the `filtered` records; if `evaluated`, the job can evaluate that transform. `written` are all
     records that were ever on the target. `lost` records were removed after the flow had begun and before they were
     replicated. A transaction is open from the offset `open_at` on: only the connector reads what follows there.
+    `copies` are target offsets at which something else wrote a copy of a record.
     """
 
     number: int = 0
@@ -56,6 +57,7 @@ class Logs(Partition):
     cleaned: bool = False
     lost: set[int] = field(default_factory=set)
     open_at: int | None = None
+    copies: set[int] = field(default_factory=set)
 
     @property
     def committed_end(self) -> int:
@@ -64,6 +66,12 @@ class Logs(Partition):
     @property
     def source_log(self) -> OffsetRange:
         return OffsetRange(self.source_start, self.committed_end)
+
+    def copy(self, first: int, end: int) -> None:
+        """Something else copies the target's records between these offsets to its end."""
+        begin = len(self.target)
+        self.target += self.target[first:end]
+        self.copies.update(range(begin, len(self.target)))
 
     def produce(self, records: int) -> None:
         self.source += range(self.number, self.number + records)
@@ -309,7 +317,8 @@ def missing(logs: Logs) -> set[int]:
     if logs.target_start and logs.times_anew:
         return set()
     never = {number for _, number in logs.held("source") if number not in logs.written | logs.filtered}
-    foreign = sum(number is not None and number < 0 for number in logs.target[: logs.target_start])
+    removed = enumerate(logs.target[: logs.target_start])
+    foreign = sum(number is not None and (number < 0 or at in logs.copies) for at, number in removed)
     return never if len(never) > foreign else set()
 
 

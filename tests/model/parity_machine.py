@@ -173,18 +173,19 @@ class Parity(RuleBasedStateMachine):
     @rule(data=st.data())
     def copy_block(self, data: Any) -> None:
         """Something else copies older records again, without the newest one."""
-        target = self.logs.target
-        begin = data.draw(st.integers(self.logs.target_start, len(target) - 2))
-        target += target[begin : data.draw(st.integers(begin + 1, len(target) - 1))]
+        end = len(self.logs.target)
+        begin = data.draw(st.integers(self.logs.target_start, end - 2))
+        self.logs.copy(begin, data.draw(st.integers(begin + 1, end - 1)))
         self.wrong = True
 
     @precondition(lambda self: self.kind == "repeated")
     @rule(data=st.data())
     def repeat(self, data: Any) -> None:
         """Something else copies everything from some record on again, through to the newest."""
-        again = self.logs.target[data.draw(st.integers(self.logs.target_start, len(self.logs.target))) :]
-        self.logs.target += again
-        self.repeated, self.wrong = (len(again), len(self.logs.syncs)), True
+        end = len(self.logs.target)
+        begin = data.draw(st.integers(self.logs.target_start, end))
+        self.logs.copy(begin, end)
+        self.repeated, self.wrong = (end - begin, len(self.logs.syncs)), True
 
     @only_if("source anew")
     @rule(records=st.integers(0, 12))
