@@ -54,12 +54,14 @@ class Condition:
     """Something unusual that is no fault.
 
     `clock_ms` is how far the producer's clock is ahead of the real time, and `empty` the number of partitions without
-    records.
+    records. A compacted topic takes no record without a key; with too few `keys`, newer records would replace all that
+    a validation compares while it runs.
     """
 
     name: str
     config: Mapping[str, str] = field(default_factory=dict)
     clock_ms: int = 0
+    keys: int = 0
     protocol: str = "classic"
     empty: int = 0
     make: Callable[[Place], None] = lambda _: None
@@ -70,6 +72,7 @@ CONDITIONS = (
     Condition(
         "a compacted topic",
         {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"},
+        keys=200_000,
     ),
     Condition("a clock 5 minutes ahead", clock_ms=300_000),
     Condition("groups of the consumer protocol", protocol="consumer"),
@@ -149,8 +152,7 @@ class Load:
             due = int((time.monotonic() - began) * RATE)
             for number, each in enumerate(islice(endless, due - sent), start=sent):
                 partition = each.partition(number, PARTITIONS)
-                # A compacted topic takes no record without a key.
-                key = each.key or b"none"
+                key = f"key-{number % self.condition.keys}".encode() if self.condition.keys else each.key
                 stamp = int(time.time() * 1000) + self.condition.clock_ms
                 producer.produce(topic, each.value, key, partition, headers=list(each.headers), timestamp=stamp)
             self.done["records"] = sent = due

@@ -196,6 +196,12 @@ def a_difference(kind: str, first: int = 5) -> Difference:
             ["missing"],
             id="every key is outdated",
         ),
+        pytest.param(
+            [a_difference("missing"), a_difference("newest-outdated")],
+            replace(sides(compacted=True), source_unread=OffsetRange(100, 120)),
+            ["missing-hole", "newest-outdated"],
+            id="an open transaction may have replaced every key",
+        ),
     ],
 )
 def test_the_newest_record_of_each_key_decides_what_is_missing_from_a_compacted_topic(

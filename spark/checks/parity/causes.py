@@ -106,7 +106,7 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
             continue
         if not side.compacted or difference.kind not in ("missing", "missing-tail"):
             result.append(difference)
-        elif not keys or (difference.kind == "missing" and side.target.size and not any(map(_is_outdated, keys))):
+        elif not keys or (difference.kind == "missing" and side.target.size and not _are_outdated(keys, side)):
             result.append(difference._replace(kind="missing-hole"))
         else:
             result.append(difference)
@@ -119,8 +119,9 @@ def _is_due(key: Difference, tail: Difference) -> bool:
     return key.kind != "newest-foreign" and key.first >= tail.first
 
 
-def _is_outdated(difference: Difference) -> bool:
-    return difference.kind == "newest-outdated"
+def _are_outdated(keys: Iterable[Difference], side: Sides) -> bool:
+    """Return whether the target has an older value of any key, and not one from offsets that the job could not read."""
+    return side.source_unread is None and any(key.kind == "newest-outdated" for key in keys)
 
 
 def records_sent_again(history: SyncHistory) -> list[int]:
