@@ -15,11 +15,11 @@ from components.checks.properties import check_losses, check_properties
 from components.checks.property_values import check_references
 from components.checks.replications import check_accepted_findings, check_mirrors, declares_its_clusters
 from components.checks.selections import check_own_classes, check_selections
-from components.checks.templates import check_worker_template
 from components.checks.transform_settings import check_filters, check_predicates, check_transform_settings
 from components.checks.transforms import check_transforms
 from components.checks.tuning import check_tuning
 from components.checks.versions import check_versions
+from components.checks.worker_template import check_worker_template
 from components.contract.problems import Problem
 from components.flows.expansion import expand
 from components.flows.heartbeats import Heartbeats

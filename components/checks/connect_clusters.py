@@ -1,13 +1,12 @@
 """Connect clusters: unique names, consistent resources that fit into the quota, and no idle tasks."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from components.checks.heartbeats import sending_workers
 from components.checks.property_values import is_open_credential, open_credential
-from components.checks.quantities import quantity
 from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.naming import group_id, heartbeat_workers_name
@@ -39,6 +38,9 @@ _PLAUSIBLE = {
     ),
 }
 _RESOURCES = ("cpu", "memory", "ephemeral-storage")
+#: Strimzi gives the heap three quarters of the limit. Below this, a JVM with Connect's classes has no room for records.
+#: Source: Strimzi dynamic_resources.sh, ModelUtils.heapOptions.
+_LEAST_MEMORY = Decimal(512 * 1024**2)
 _JVM_UNITS = {"": 1, "m": 1024**2, "g": 1024**3}
 
 
@@ -93,7 +95,7 @@ def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:
                 "With such a quota Kubernetes refuses pods that do not declare it, so no worker would start.",
                 "set `connect.resources`, or a default in `quota.defaultLimits` and `quota.defaultRequests`.",
             )
-        elif needed is not None and needed > quantity(allowed):
+        elif needed is not None and needed > _quantity(allowed):
             yield Problem(
                 flow.where("quota.hard"),
                 "quota-exceeded",
@@ -114,7 +116,7 @@ def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
     # SetDefaults_LimitRangeItem.
     requests = (declared.get("requests", {}), limits[0], quota.default_requests, limits[1])
     amounts = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
-    return pods * quantity(amounts[0]) if amounts else None
+    return pods * _quantity(amounts[0]) if amounts else None
 
 
 def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -162,6 +164,7 @@ def check_resources(flow: ExpandedFlow) -> Iterator[Problem]:
     """The container of a flow's workers has sizes that Kubernetes accepts, and no plain-text credential."""
     yield from _check_requests(flow)
     yield from _check_sizes(flow)
+    yield from _check_memory(flow)
     yield from _check_heap(flow)
     remedy = "set the environment variable with `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}` instead of `value`."
     for where, entry in _variables(flow):
@@ -187,7 +190,7 @@ def _check_requests(flow: ExpandedFlow) -> Iterator[Problem]:
     limits = resources.get("limits", {})
     for resource, requested in resources.get("requests", {}).items():
         limit = limits.get(resource)
-        if limit is not None and quantity(requested) > quantity(limit):
+        if limit is not None and _quantity(requested) > _quantity(limit):
             yield Problem(
                 flow.where(f"connect.resources.requests.{resource}"),
                 "request-above-limit",
@@ -215,7 +218,7 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
                     f"did you mean `{near}`?" if near else f"use one of: {', '.join(_RESOURCES)}.",
                 )
         for resource, (least, most, told) in _PLAUSIBLE.items():
-            if resource not in quantities or least <= quantity(quantities[resource]) <= most:
+            if resource not in quantities or least <= _quantity(quantities[resource]) <= most:
                 continue
             given = quantities[resource]
             yield Problem(
@@ -225,6 +228,20 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
                 told,
                 f"write `{resource}` with its unit, as in `{'2Gi' if resource == 'memory' else '500m'}`.",
             )
+
+
+def _check_memory(flow: ExpandedFlow) -> Iterator[Problem]:
+    limit = (flow.settings.connect.resources or {}).get("limits", {}).get("memory")
+    # Less than what is plausible is an error.
+    if limit is not None and _PLAUSIBLE["memory"][0] <= _quantity(limit) < _LEAST_MEMORY:
+        yield warning(
+            flow.where("connect.resources.limits.memory"),
+            "too-little-memory",
+            f"the memory limit is {limit}",
+            "A JVM with Connect needs more than that before it copies a record: Kubernetes kills the worker while it "
+            "starts, again and again.",
+            "set `connect.resources.limits.memory` to 1Gi or more, or at least to 512Mi.",
+        )
 
 
 def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -251,7 +268,7 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                 "Without a unit it is in bytes. A worker does not start with such a heap.",
                 f"write `{option}` with its unit, as in `1g`.",
             )
-        elif size is not None and limit is not None and _bytes(size) >= quantity(limit):
+        elif size is not None and limit is not None and _bytes(size) >= _quantity(limit):
             yield Problem(
                 where,
                 "heap-above-memory",
@@ -272,6 +289,14 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
 
 def _bytes(size: re.Match[str]) -> Decimal:
     return Decimal(int(size[1]) * _JVM_UNITS[size[2].lower()])
+
+
+def _quantity(value: str | int | float) -> Decimal:
+    """Return a Kubernetes quantity as a number; its parser is slow to load, and few topologies have a quantity."""
+    from kubernetes.utils.quantity import parse_quantity
+
+    parse: Callable[[str], Decimal] = parse_quantity
+    return parse(str(value))
 
 
 def _shown(value: Decimal) -> str:

@@ -1,12 +1,10 @@
 """Settings that work on a test cluster and lose records or run badly in production: warnings, but for credentials."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from components.checks.names import label_maps
 from components.checks.property_values import is_open_credential, open_credential
-from components.checks.quantities import quantity
 from components.contract.problems import Problem, warning
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
@@ -16,16 +14,12 @@ from components.topology.connectors import Connector
 
 #: Namespaces that belong to Kubernetes.
 _OF_KUBERNETES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
-#: Strimzi gives the heap three quarters of the limit. Below this, a JVM with Connect's classes has no room for records.
-#: Source: Strimzi dynamic_resources.sh, ModelUtils.heapOptions.
-_LEAST_MEMORY = Decimal(512 * 1024**2)
 
 
 def check_production(flow: ExpandedFlow) -> Iterator[Problem]:
     """Yield what is valid but should not reach production."""
     yield from _check_factors(flow)
     yield from _check_workers(flow)
-    yield from _check_memory(flow)
     yield from _check_image(flow)
     yield from _check_annotations(flow)
     namespace = namespace_name(flow.owner, flow.settings)
@@ -77,20 +71,6 @@ def _check_workers(flow: ExpandedFlow) -> Iterator[Problem]:
             f"there are {replicas} workers, but the connectors have at most {tasks}",
             "A task runs on one worker, so the others never have work. They only make each rebalance longer.",
             f"set `connect.replicas` to {most} or less, or raise `connectors.source.tasksMax`.",
-        )
-
-
-def _check_memory(flow: ExpandedFlow) -> Iterator[Problem]:
-    limit = (flow.settings.connect.resources or {}).get("limits", {}).get("memory")
-    # Less than 64Mi is an error of `connect_clusters`.
-    if limit is not None and Decimal(64 * 1024**2) <= quantity(limit) < _LEAST_MEMORY:
-        yield warning(
-            flow.where("connect.resources.limits.memory"),
-            "too-little-memory",
-            f"the memory limit is {limit}",
-            "A JVM with Connect needs more than that before it copies a record: Kubernetes kills the worker while it "
-            "starts, again and again.",
-            "set `connect.resources.limits.memory` to 1Gi or more, or at least to 512Mi.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from components.checks.templates import FILE
+from components.checks.worker_template import FILE
 from infra.local.artifacts import V1, V1BETA2, ensure_crds
 from infra.machine.jdk import find_jdk
 

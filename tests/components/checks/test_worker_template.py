@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.checks import check_topology
-from components.checks.templates import worker_template
+from components.checks.worker_template import worker_template
 from components.topology.parsing import parse_topology
 from components.topology.workers import Template
 from tests.builders import a_flow, a_topology
