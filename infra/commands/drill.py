@@ -43,7 +43,7 @@ def drill(
     Example: `replicate drill prod-us-west-2 orders`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.move.groups import open_flow
+    from infra.operate.flow_access import open_flow
     from infra.operate.rehearse.drill import Drill
 
     with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:

@@ -88,12 +88,12 @@ def failover(
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operate.flow_access import open_flow
     from infra.operate.move.disaster import DisasterFailover
     from infra.operate.move.facts import Mode
     from infra.operate.move.failover import Failover
     from infra.operate.move.failover_plan import refuse_unsuited
     from infra.operate.move.fence import FencedFailover, lift_only
-    from infra.operate.move.groups import open_flow
     from infra.operate.move.run import MoveCall
 
     call = MoveCall(
@@ -148,8 +148,8 @@ def failback(
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from infra.operate.flow_access import open_flow
     from infra.operate.move.flow_back import fail_back
-    from infra.operate.move.groups import open_flow
     from infra.operate.move.run import MoveCall
 
     call = MoveCall(out, err, who(), groups or (), dry_run, as_json, wait_seconds, export=export)

@@ -55,7 +55,7 @@ def offsets(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from infra.commands.offsets_call import Call, change, print_list
     from infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
-    from infra.operate.move.groups import FlowAccess
+    from infra.operate.flow_access import FlowAccess
     from infra.operate.offsets.reader import OffsetsReader
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):

@@ -28,7 +28,7 @@ from infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from infra.operate.connectors.changes import ConnectorChange as StateChange
 from infra.operate.connectors.changes import StateRequest, planned, wanted_state
 from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operate.move.groups import FlowAccess
+from infra.operate.flow_access import FlowAccess
 from infra.operate.offsets.change import Run, disarm, wait_until_ended
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.environment import stack_environment

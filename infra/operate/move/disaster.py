@@ -15,9 +15,10 @@ from components.contract.wording import agreeing, number
 from components.kafka.mirror_records import Checkpoint, latest_checkpoints
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.proven_positions import place_after_loss
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
 from infra.operate.move.failover_plan import next_steps, verdict_precondition
-from infra.operate.move.groups import FAILOVER, FlowAccess
+from infra.operate.move.groups import FAILOVER
 from infra.operate.move.run import Operation
 from infra.operate.partition_logs import Say
 from infra.operate.status.facts import NoAnswer, VerdictFacts

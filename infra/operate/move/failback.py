@@ -12,10 +12,11 @@ from components.kafka.positions import TopicPartition
 from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import PartitionBack, positions_back
 from components.render.acls import flows_without_addresses
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, streams_groups, unproven
 from infra.operate.move.failover_plan import LeftAloneError, groups_precondition, new_positions, refuse_running
 from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
-from infra.operate.move.groups import FAILBACK, FlowAccess, expect_unchanged, read_groups
+from infra.operate.move.groups import FAILBACK, expect_unchanged, read_groups
 from infra.operate.move.positions import LEADS
 from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import POINT_OF_NO_RETURN, Operation

@@ -24,9 +24,10 @@ from infra.operate.connectors.changes import (
     planned,
 )
 from infra.operate.connectors.operator import carry_out, read_live
+from infra.operate.flow_access import FlowAccess, Readers
 from infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
 from infra.operate.move.failover_plan import next_steps, only_waits, plan
-from infra.operate.move.groups import FAILOVER, FlowAccess, Readers, changed_meanwhile, expect_unchanged, read_groups
+from infra.operate.move.groups import FAILOVER, changed_meanwhile, expect_unchanged, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
 from infra.operate.partition_logs import Say

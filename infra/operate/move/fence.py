@@ -34,9 +34,9 @@ from components.render.acls import flows_without_addresses
 from components.render.job_parameters import flow_parameters
 from components.topology.clusters import kafka_principal
 from infra.machine.waiting import NotYetError, wait_for
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import GroupPlan, Precondition
 from infra.operate.move.failover import Failover
-from infra.operate.move.groups import FlowAccess
 from infra.operate.move.run import MoveCall
 from infra.operate.partition_logs import Say
 

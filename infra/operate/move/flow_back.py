@@ -18,10 +18,11 @@ from components.kafka.replication_policy import Policy
 from components.kafka.return_positions import FlowBackStart, flow_back_start
 from infra.operate.connectors.changes import ConnectorPlace, StateRequest
 from infra.operate.connectors.operator import disown, read_live
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import CheckedPlan, Precondition, unproven
 from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
 from infra.operate.move.fence import lift, not_seen, owners_on
-from infra.operate.move.groups import FAILBACK, FlowAccess
+from infra.operate.move.groups import FAILBACK
 from infra.operate.move.rights import lift_rights
 from infra.operate.move.run import MoveCall, Operation
 from infra.operate.move.source_only import SourceOnly, source_only

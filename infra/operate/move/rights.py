@@ -8,8 +8,8 @@ from components.contract.wording import named, number
 from components.kafka.acls import CLUSTER_NAME, grant_options
 from components.kafka.replication_policy import Side
 from components.topology.clusters import kafka_principal
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import Precondition
-from infra.operate.move.groups import FlowAccess
 
 
 def commit_rights(

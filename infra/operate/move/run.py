@@ -18,8 +18,9 @@ from rich.markup import escape
 from components.clients.reader import KafkaReader
 from components.contract.problems import RefusedError
 from components.contract.wording import number
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
-from infra.operate.move.groups import Direction, FlowAccess, commit_positions
+from infra.operate.move.groups import Direction, commit_positions
 from infra.operate.move.rights import commit_rights
 from infra.operate.move.source_only import SourceOnly, export
 from infra.operate.partition_logs import Say

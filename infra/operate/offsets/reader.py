@@ -14,7 +14,7 @@ from components.kafka.connectors import present_tasks, unended_tasks
 from components.kafka.mirror_records import stored_offsets
 from components.kafka.positions import TopicPartition
 from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.move.groups import FlowAccess
+from infra.operate.flow_access import FlowAccess
 from infra.operate.offsets.file import OffsetsFile, entries
 from infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
 from infra.operate.status.kafka_facts import read_syncs

@@ -19,9 +19,10 @@ from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartit
 from components.kafka.record_identity import identity, without_mark
 from components.kafka.replication_policy import Side
 from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition, Precondition
 from infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
-from infra.operate.move.groups import FAILOVER, FlowAccess, commit_positions, read_groups
+from infra.operate.move.groups import FAILOVER, commit_positions, read_groups
 from infra.operate.move.positions import read_positions
 from infra.operate.move.rights import commit_rights
 from infra.operate.partition_logs import Say

@@ -18,9 +18,9 @@ from components.contract.problems import CannotRunError
 from components.kafka.positions import TopicPartition
 from components.render.deployments import deployments
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from infra.operate.flow_access import open_flow
 from infra.operate.move.failover import Failover
 from infra.operate.move.fence import FencedFailover
-from infra.operate.move.groups import open_flow
 from infra.operate.status.look import look
 from infra.stack.listed_names import names_in_clusters
 from infra.stack.session import OpenStack

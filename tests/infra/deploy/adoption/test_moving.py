@@ -18,7 +18,7 @@ from components.render.job_parameters import flow_parameters
 from infra.deploy.adoption.carry_out import MoveRun
 from infra.deploy.adoption.moves import MirrorMove
 from infra.kubernetes.api import KubernetesApi
-from infra.operate.move.groups import FlowAccess
+from infra.operate.flow_access import FlowAccess
 from infra.operate.offsets.reader import OffsetsReader
 from infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped

@@ -20,11 +20,11 @@ from components.topology.parsing import parse_topology
 from infra.commands.console import err, out
 from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from infra.operate.connectors.changes import connector_places
+from infra.operate.flow_access import FlowAccess
 from infra.operate.move.disaster import DisasterFailover
 from infra.operate.move.facts import Mode
 from infra.operate.move.failover import Failover
 from infra.operate.move.fence import FencedFailover
-from infra.operate.move.groups import FlowAccess
 from infra.operate.move.run import MoveCall
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
