@@ -43,7 +43,9 @@ class _Deployed:
 
 @dataclass(frozen=True)
 class _Workers:
-    """The workers of a flow: the servers of their target, their group and storage topics, and where they run."""
+    """The workers of a flow: the servers of their target, their group and storage topics, and where they run. A target
+    whose address nobody can read here, because it is encrypted, is known by its name in the topology.
+    """
 
     target: str
     servers: frozenset[str]
@@ -56,10 +58,10 @@ def check_other_stacks(settings: StackSettings) -> Iterator[Problem]:
     """Yield what a stack deploys although another one of the project does, each with its place; unreadable files and
     stacks of the local stack are left out.
     """
-    own_file = stack_file(settings.stack, settings.stacks)
-    config = readable_config(own_file) or {}
     if settings.local or settings.without_stack is not None:
         return
+    own_file = stack_file(settings.stack, settings.stacks)
+    config = readable_config(own_file) or {}
     own = _deployed(settings.stack, config, settings.topology, settings.values)
     others = stack_names(settings.stacks)
     yield from placed(_unknown_stacks(own, others), own_file)
@@ -92,7 +94,8 @@ def _read(stack: str, stacks: Path) -> _Deployed | None:
         return None
     changed = file.stat()
     topology = _topology(file, changed.st_mtime_ns, changed.st_size)
-    values = {str(key).removeprefix(f"{PROJECT}:"): str(value) for key, value in config.items()}
+    plain = {key: value for key, value in config.items() if not isinstance(value, Mapping)}
+    values = {str(key).removeprefix(f"{PROJECT}:"): str(value) for key, value in plain.items()}
     return None if topology is None else _deployed(stack, config, topology, values)
 
 
@@ -119,7 +122,8 @@ def _deployed(stack: str, config: Mapping[str, object], topology: Topology, valu
 
 def _workers(flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) -> _Workers:
     address = topology.clusters[flow.settings.target].bootstrap_servers
-    text = values.get(address.config, "") if isinstance(address, ConfigValue) else address
+    unread = f"{flow.settings.target} of {values['topology']}"
+    text = values.get(address.config, unread) if isinstance(address, ConfigValue) else address
     servers = frozenset(server.strip().lower() for server in text.split(",")) - {""}
     topics = (storage_topic_name(flow.workers, flow.settings, role) for role in STORAGE_ROLES)
     names = frozenset((f"group {group_id(flow.workers, flow.settings)}", *topics))
@@ -180,11 +184,11 @@ def _shared_cluster(own: _Deployed, other: _Deployed) -> Iterator[Problem]:
     same_objects = objects & {(workers.namespace, workers.name) for workers in other.flows.values()}
     if not same_objects and (not namespaces or own.region == other.region):
         return
-    named = f"the Kubernetes context `{own.access[0]}`" if own.access[0] else "no Kubernetes context"
+    context = f"the Kubernetes context `{own.access[0]}`" if own.access[0] else "no Kubernetes context"
     yield Problem(
         "config.kubernetes:context",
         "kubernetes-context-shared",
-        f"stack `{other.stack}` has {named}, too, and also deploys into {_quoted(sorted(namespaces))}",
+        f"stack `{other.stack}` has {context}, too, and also deploys into {_quoted(sorted(namespaces))}",
         "Both would be deployed to one Kubernetes cluster, and the objects of one would replace those of the other."
         if same_objects
         else "Both would be deployed to one Kubernetes cluster, although Connect should run beside its target.",

@@ -43,6 +43,7 @@ def problems_of(
     return [(problem.severity.value, problem.code, problem.where) for problem in problems_of_stack(stack, folder)]
 
 
+HIDDEN = {"secure": "v1:abc"}
 TWICE = ("error", "deployed-twice", "config.replication:topology")
 GROUP = ("error", "worker-group-shared", "clusters.uswest.bootstrapServers")
 CONTEXT = ("error", "kubernetes-context-shared", "config.kubernetes:context")
@@ -60,6 +61,12 @@ UNKNOWN = ("error", "unknown-stack", "config.replication:sharesWith")
             id="the same region with another context",
         ),
         pytest.param({"prod": PROD}, {"prod": WEST, "all": {"topology": "prod"}}, [TWICE], id="all regions"),
+        pytest.param(
+            {"prod": a_topology(clusters=clusters({"config": "west"}))},
+            {"prod": {**WEST, "west": HIDDEN}, "twin": {**WEST, "west": HIDDEN, "kubernetes:context": "other"}},
+            [TWICE],
+            id="an encrypted address, which cannot be compared",
+        ),
         pytest.param(
             {"prod": PROD, "staging": a_topology(clusters=clusters("kafka.staging:9093"))},
             {"prod": WEST, "staging": {**WEST, "kubernetes:context": "staging"}},
