@@ -75,22 +75,22 @@ def _place(problem: Problem, first: Problem) -> str:
     return f"line {problem.place.line}: {problem.where}"
 
 
-def print_proofs(proofs: Sequence[ImportChanges], doing: str) -> None:
-    """Print what `doing` (deploying or moving) would change for each replication; equal changes are grouped."""
+def print_proofs(proofs: Sequence[ImportChanges], doing: str, refused: bool) -> None:
+    """Print what `doing` (deploying or moving) would change for each replication; equal changes are grouped. `refused`
+    is whether a check found errors, so that nothing can be deployed yet.
+    """
 
     def text(proof: ImportChanges) -> str:
-        return "\n".join((*_verdict(proof), *(_without(proof.name, line) for line in _lines(proof))))
+        return "\n".join((*_verdict(proof, refused), *(_without(proof.name, line) for line in _lines(proof))))
 
     for group in grouped_by_wording(proofs, text):
-        _print_proof(group, doing)
+        _print_proof(group, doing, refused)
 
 
-def _print_proof(group: Sequence[ImportChanges], doing: str) -> None:
-    first, mark, words = group[0], *_verdict(group[0])
+def _print_proof(group: Sequence[ImportChanges], doing: str, refused: bool) -> None:
+    first, mark, words = group[0], *_verdict(group[0], refused)
     names = ", ".join(member.name for member in group)
-    if doing.startswith("once"):
-        mark = "[yellow]![/]"
-    each_of = doing + (" each" if len(group) > 1 else " it")
+    each_of = f"{'once they are corrected, ' if refused else ''}{doing}{' each' if len(group) > 1 else ' it'}"
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
@@ -106,14 +106,14 @@ def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:
         _print(f"\n{said}")
 
 
-def _verdict(proof: ImportChanges) -> tuple[str, str]:
+def _verdict(proof: ImportChanges, refused: bool) -> tuple[str, str]:
     if proof.changes_records:
         return "[red]✗[/]", "would change records or offsets"
     if proof.properties:
         values = number(proof.properties, "value")
         words = f"would change {values} that connectors depend on; what that does to records or offsets is not judged"
         return "[yellow]![/]", words
-    return "[green]✓[/]", "would change neither records nor offsets"
+    return "[yellow]![/]" if refused else "[green]✓[/]", "would change neither records nor offsets"
 
 
 def _lines(proof: ImportChanges) -> Iterator[str]:
@@ -313,10 +313,9 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject], refus
         return False
     if refused:
         out.print("\n[red]✗[/] Nothing can be rendered or deployed before the errors above are corrected.")
-    once = "once they are corrected, " if refused else ""
     moving = {replication.name for replication in topology.imported if replication.mirror_index is not None}
-    print_proofs([proof for proof in proofs if proof.name not in moving], f"{once}deploying")
-    print_proofs([proof for proof in proofs if proof.name in moving], f"{once}moving")
+    print_proofs([proof for proof in proofs if proof.name not in moving], "deploying", refused)
+    print_proofs([proof for proof in proofs if proof.name in moving], "moving", refused)
     print_heartbeats(proofs)
     return not any(proof.changes_records or proof.properties for proof in proofs)
 

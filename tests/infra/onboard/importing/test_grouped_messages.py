@@ -76,3 +76,18 @@ def test_resources_with_different_verdicts_are_reported_separately(tmp_path: Pat
     output = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
     assert re.search(r"! mm2: once they are corrected, deploying it", output)
     assert re.search(r"! other: once they are corrected, deploying it", output)
+
+
+@pytest.mark.parametrize(("separator", "mark"), [(".", "!"), ("", "✗")], ids=["nothing changes", "records change"])
+def test_a_refused_project_is_not_called_unchanged_and_its_changes_stay(
+    tmp_path: Path, separator: str, mark: str
+) -> None:
+    body = yaml.safe_load(RESOURCE)
+    body["spec"]["mirrors"][0]["sourceConnector"]["config"]["replication.policy.separator"] = separator
+    other = yaml.safe_load(RESOURCE)
+    other["metadata"]["name"] = "other"
+    (tmp_path / "running.yaml").write_text(yaml.safe_dump_all([body, other]))
+    words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
+    output = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
+    assert "Nothing can be rendered or deployed" in output
+    assert re.search(rf"{mark} mm2[^:]*: once they are corrected, deploying", output)
