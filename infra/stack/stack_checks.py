@@ -198,23 +198,27 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
 def _stray_keys(settings: StackSettings) -> Iterator[Problem]:
     """Yield keys of a stack file that look like ours but are elsewhere or under another prefix, so nothing reads them:
     `region` without its prefix would deploy the flows of all regions."""
-    config = settings.given.get("config")
-    keys = {f"config.{key}": str(key) for key in config} if isinstance(config, Mapping) else {}
     full = [f"{PROJECT}:{key}" for key in {*SETTINGS, *config_keys(settings.topology)}] + list(_KUBERNETES_KEYS)
-    names = {key.partition(":")[2]: key for key in reversed(full)}
-    outside = {str(key) for key in settings.given} - _PULUMI_KEYS
-    for where, key in {**{key: key for key in outside}, **keys}.items():
-        prefix = key.rpartition(":")[0]
+    by_name = {key.partition(":")[2]: key for key in reversed(full)}
+
+    def likely(key: str) -> str | None:
         # Another provider's key, such as `aws:region`, resembles ours only in its name.
-        likely = nearest(key, full) if prefix else names.get(nearest(key, names) or "")
-        if where == key:
-            top = nearest(key, _PULUMI_KEYS)
-            remedy = f"did you mean `{top}`?" if top else f"indent it below `config:`, as `{likely or key}`."
-        elif key in full or prefix == PROJECT or (prefix and likely is None):
+        return nearest(key, full) if ":" in key else by_name.get(nearest(key, by_name) or "")
+
+    def stray(where: str, key: str, remedy: str) -> Problem:
+        return Problem(where, "unknown-key", f"`{key}` is not a key here", "It would have no effect.", remedy)
+
+    for key in map(str, settings.given.keys() - _PULUMI_KEYS):
+        top = nearest(key, _PULUMI_KEYS)
+        indented = f"indent it below `config:`, as `{likely(key) or key}`."
+        yield stray(key, key, f"did you mean `{top}`?" if top else indented)
+    config = settings.given.get("config")
+    for key in map(str, config if isinstance(config, Mapping) else ()):
+        prefix, meant = key.rpartition(":")[0], likely(key)
+        if key in full or prefix == PROJECT or (prefix and meant is None):
             continue
-        else:
-            remedy = f"did you mean `{likely}`?" if likely else f"remove it; keys here begin with `{PROJECT}:`."
-        yield Problem(where, "unknown-key", f"`{key}` is not a key here", "It would have no effect.", remedy)
+        prefixed = f"remove it; keys here begin with `{PROJECT}:`."
+        yield stray(f"config.{key}", key, f"did you mean `{meant}`?" if meant else prefixed)
 
 
 def _value_forms(settings: StackSettings) -> Iterator[Problem]:
