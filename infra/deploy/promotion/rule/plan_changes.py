@@ -7,7 +7,7 @@ would reach it, too.
 from collections.abc import Iterator
 
 from components.changes.effect import Effect, Impact, listed
-from components.contract.wording import number
+from components.contract.wording import agreeing, number
 from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, Wave, predecessors, stacks_in_order
 
 
@@ -39,7 +39,8 @@ def _effect(severity: Impact, code: str, where: str, what: str) -> Effect:
 def _members(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
     old, new = stacks_in_order(before), stacks_in_order(after)
     if left := [stack for stack in old if stack not in new]:
-        what = f"`replicate promote` no longer deploys {listed(left)}, and no stack waits for that proof any more"
+        proof = agreeing(len(left), "[its proof|their proofs]")
+        what = f"`replicate promote` no longer deploys {listed(left)}, and no stack waits for {proof} any more"
         yield _effect(Impact.DATA, "stack-leaves-promotion", "environments", what)
     if joined := [stack for stack in new if stack not in old]:
         yield _effect(

@@ -107,7 +107,7 @@ WEST_THEN_EAST = "environments__1__waves"
             changed(**{WEST_THEN_EAST: [{"stacks": ["west"], "soakMinutes": 60}, {"stacks": ["north"]}]}),
             [
                 "data stack-leaves-promotion: `replicate promote` no longer deploys `east`, and no stack waits for "
-                "that proof any more",
+                "its proof any more",
                 "none stack-joins-promotion: `replicate promote` deploys `north`",
             ],
             id="a stack leaves, another joins",
