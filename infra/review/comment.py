@@ -85,7 +85,7 @@ _UNADVISED = "make sure that this is wanted"
 
 
 @dataclass(frozen=True)
-class Step:
+class ReviewStep:
     """Something to be done, and the lines that say why."""
 
     who: Who
@@ -115,7 +115,7 @@ class Fold:
 def markdown(
     lead: Iterable[str],
     comparisons: Sequence[Comparison],
-    steps: Iterable[Step] = (),
+    steps: Iterable[ReviewStep] = (),
     folds: Iterable[Fold] = (),
     rest: str = "`replicate diff` prints",
 ) -> str:
@@ -163,7 +163,7 @@ def _shared_effects(comparisons: Iterable[Comparison]) -> Iterator[tuple[Impact,
         yield severity, code, _line(text)
 
 
-def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[Step], list[tuple[Impact, str]]]:
+def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[ReviewStep], list[tuple[Impact, str]]]:
     """Return what to do about effects, and the effects that need nothing done or are too many for their step."""
     advised: dict[tuple[Who, str], list[tuple[Impact, str]]] = {}
     folded: list[tuple[Impact, str]] = []
@@ -177,26 +177,26 @@ def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[Step
     for (who, what), members in advised.items():
         shown, more = members[:_MOST], members[_MOST:]
         lines = [line for _, line in shown] + ([f"and {number(len(more), 'effect')} more, below"] if more else [])
-        steps.append(Step(who, what, tuple(lines), gravest(severity for severity, _ in members)))
+        steps.append(ReviewStep(who, what, tuple(lines), gravest(severity for severity, _ in members)))
         folded = [*more, *folded]
     return steps, folded
 
 
-def _needs(comparisons: Iterable[Comparison]) -> Iterator[Step]:
+def _needs(comparisons: Iterable[Comparison]) -> Iterator[ReviewStep]:
     """Yield who creates what the stacks need and do not create."""
     granting = [comparison for comparison in comparisons if comparison.grants]
     if granting:
-        yield Step(Who.KAFKA, f"run the commands below, which grant ACLs for {_stacks(granting)}")
+        yield ReviewStep(Who.KAFKA, f"run the commands below, which grant ACLs for {_stacks(granting)}")
     needing: dict[str, list[Comparison]] = {}
     for comparison in comparisons:
         for line in comparison.required:
             needing.setdefault(line, []).append(comparison)
     if needing:
         lines = tuple(f"{line} ({_stacks(same)})" for line, same in needing.items())
-        yield Step(Who.KUBERNETES, "create what the stacks need and do not create", lines)
+        yield ReviewStep(Who.KUBERNETES, "create what the stacks need and do not create", lines)
 
 
-def _numbered(steps: Sequence[Step]) -> Iterator[str]:
+def _numbered(steps: Sequence[ReviewStep]) -> Iterator[str]:
     if steps:
         yield from ("### To do, in this order", "")
     for number_of_step, step in enumerate(steps, 1):

@@ -15,7 +15,7 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.contract.wording import named, number
 from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
 from infra.review.bases import Base
-from infra.review.comment import TITLE, Fold, Step, Who, markdown, stack_names
+from infra.review.comment import TITLE, Fold, ReviewStep, Who, markdown, stack_names
 from infra.review.comparison import Comparison, Mistake, compare_plans, compare_stacks
 from infra.review.render import rendered_files, write_files
 from infra.review.snapshots import UnreadableBaseError
@@ -125,7 +125,7 @@ def comment_text(
     doubts = _mistakes(problem for problem in warnings if problem[0] in unknown)
     others = _mistakes(problem for problem in warnings if problem[0] not in unknown)
     lead = [*_lead(comparisons), *(f"- {line}" for line in doubts), *([""] if doubts else [])]
-    steps = [Step(Who.AUTHOR, f"correct {number(len(errors), 'mistake')}", shown, Impact.DATA)] if errors else []
+    steps = [ReviewStep(Who.AUTHOR, f"correct {number(len(errors), 'mistake')}", shown, Impact.DATA)] if errors else []
     folds = [Fold(number(len(others), "warning"), tuple(f"- {line}" for line in others))] if others else []
     return markdown([*TITLE, *lead], comparisons, [*steps, *_deployment(deployed, plan)], folds)
 
@@ -143,9 +143,10 @@ def _lead(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield from ("It touches no stack.", "")
         return
     known = [comparison for comparison in comparisons if comparison.known]
-    effect = f"The most severe effect: **{gravest(comparison.severity for comparison in known)}**."
-    if len(known) < len(comparisons):
-        effect = effect.replace("severe effect", "severe known effect") if known else "Its effect is unknown."
+    effect = "Its effect is unknown."
+    if known:
+        most = "most severe" if len(known) == len(comparisons) else "most severe known"
+        effect = f"The {most} effect: **{gravest(comparison.severity for comparison in known)}**."
     bases = f" Compared with {named(dict.fromkeys(comparison.against for comparison in known))}." if known else ""
     yield f"It touches {stack_names(comparison.stack for comparison in comparisons)}. {effect}{bases}"
     if known and (unknown := [comparison.stack for comparison in comparisons if not comparison.known]):
@@ -155,15 +156,15 @@ def _lead(comparisons: Sequence[Comparison]) -> Iterator[str]:
     yield ""
 
 
-def _deployment(deployed: Sequence[str], plan: PromotionPlan | None) -> Iterator[Step]:
+def _deployment(deployed: Sequence[str], plan: PromotionPlan | None) -> Iterator[ReviewStep]:
     waves = [wave.stacks for environment in plan.environments for wave in environment.waves] if plan else []
     waves = [tuple(stack for stack in wave if stack in deployed) for wave in waves]
     left = [stack for stack in deployed if not any(stack in wave for wave in waves)]
     if order := "; then ".join(stack_names(wave) for wave in waves if wave):
-        yield Step(
+        yield ReviewStep(
             Who.DEPLOYER,
             f"deploy {order}. `replicate promote` keeps to this order; it waits until each is proven",
         )
     if left:
         no_order = f"no wave of `{FILE_NAME}` says in which order"
-        yield Step(Who.DEPLOYER, f"deploy {stack_names(left)}, and run `replicate validate` for each; {no_order}")
+        yield ReviewStep(Who.DEPLOYER, f"deploy {stack_names(left)}, and run `replicate validate` for each; {no_order}")

@@ -25,7 +25,7 @@ from spark.checks.parity.differences import (
 )
 
 
-class Evidence(NamedTuple):
+class PartitionEvidence(NamedTuple):
     """The differences of a partition, its logs, and the offset syncs that belong to them."""
 
     differences: Sequence[Difference]
@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
         return sum(difference.records for difference in self.differences if difference.kind in kinds)
 
 
-def expired_on_target(evidence: Evidence) -> int:
+def expired_on_target(evidence: PartitionEvidence) -> int:
     """Return at most how many records that the source holds the target has removed: their copies came after those of
     the records that the source has removed as well.
     """
@@ -45,19 +45,19 @@ def expired_on_target(evidence: Evidence) -> int:
     return max(0, sides.target.start - first)
 
 
-def expired_on_source(evidence: Evidence) -> int:
+def expired_on_source(evidence: PartitionEvidence) -> int:
     """Return at most how many records that the target holds the source has removed, without second copies."""
     sides = evidence.sides
     return max(0, sides.source.start - evidence.history.oldest_source(sides.target.start))
 
 
-def unread(evidence: Evidence) -> int:
+def unread(evidence: PartitionEvidence) -> int:
     """Return at most how many records that the target holds are at source offsets that could not be read."""
     offsets = evidence.sides.source_unread
     return expired_on_source(evidence) + (offsets.size if offsets is not None else 0)
 
 
-def compacted_on_target(evidence: Evidence) -> int:
+def compacted_on_target(evidence: PartitionEvidence) -> int:
     """Return at most how many records that the source holds the target has compacted away: each has taken an offset."""
     sides = evidence.sides
     first = evidence.history.first_copy(sides.source.start, markers=sides.exactly_once)
@@ -66,7 +66,7 @@ def compacted_on_target(evidence: Evidence) -> int:
     return lacking - max(0, arrived - (sides.target.end - first - evidence.records("duplicated")))
 
 
-def compacted_on_source(evidence: Evidence) -> int:
+def compacted_on_source(evidence: PartitionEvidence) -> int:
     """Return at most how many records that the target holds the source has compacted away, or the job could not read:
     each has or had an offset there.
     """
@@ -78,7 +78,7 @@ def compacted_on_source(evidence: Evidence) -> int:
 
 
 #: By what the records mean, and whether only the target holds them.
-BOUNDS: Mapping[tuple[meanings.Meaning, bool], Callable[[Evidence], int]] = {
+BOUNDS: Mapping[tuple[meanings.Meaning, bool], Callable[[PartitionEvidence], int]] = {
     (meanings.EXPIRED_ON_TARGET, False): expired_on_target,
     (meanings.EXPIRED_ON_SOURCE, True): expired_on_source,
     (meanings.COMPACTED_APART, False): compacted_on_target,
@@ -113,15 +113,15 @@ def with_surplus(
         foreign = side.guarded or side.remade
         history = SyncHistory() if foreign else syncs.get(partition, SyncHistory())
         if not side.source_anew:
-            members = _split(Evidence(members, side, history))
+            members = _split(PartitionEvidence(members, side, history))
         if not (side.source_anew or side.compacted):
             # What is missing although nothing is in its place may have expired.
-            members = _split(Evidence(_changed(members, replace(side, guarded=False)), side, history))
+            members = _split(PartitionEvidence(_changed(members, replace(side, guarded=False)), side, history))
         result += members
     return result
 
 
-def _split(evidence: Evidence) -> list[Difference]:
+def _split(evidence: PartitionEvidence) -> list[Difference]:
     left: dict[tuple[meanings.Meaning, bool], int] = {}
     parts: list[Difference] = []
     for difference in evidence.differences:
