@@ -3,15 +3,15 @@
 What several stacks share is written once. If a comment would be too long, it says what is left out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import accumulate, chain
 
 from components.changes.effect import Effect, Impact, gravest
 from components.contract.wording import named, number
+from infra.review.advice import Who, advice
 from infra.review.comparison import Comparison
-from infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary, what_to_do
+from infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary
 
 #: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"
@@ -22,66 +22,6 @@ LONGEST_COMMENT = 64_000
 _NOTE = 1_000
 #: Stacks, places and effects that are named in one place, at most.
 _MOST = 6
-
-
-class Who(StrEnum):
-    """Who has to do something, and when."""
-
-    AUTHOR = "Before the merge, the author"
-    KAFKA = "Before the deployment, administrators of Kafka"
-    KUBERNETES = "Before the deployment, owners of the namespaces"
-    CONSUMERS = "Before the deployment, the author and the owners of the consumers"
-    DEPLOYER = "Whoever deploys"
-
-    @property
-    def phase(self) -> int:
-        """Return the place in the order: the merge, then what comes before the deployment, then the deployment."""
-        return (self is not Who.AUTHOR) + (self is Who.DEPLOYER)
-
-
-#: By code, who follows the advice about an effect, if not whoever deploys.
-_ADVISED: Mapping[str, Who] = {
-    **dict.fromkeys(
-        (
-            "exactly-once-in-one-step",
-            "groups-stop",
-            "may-skip-added",
-            "namespace-deleted",
-            "offsets-requested",
-            "policy-changes",
-            "promotion-order-changes",
-            "promotion-plan-removed",
-            "separator-changes",
-            "soak-time-shorter",
-            "stack-leaves-promotion",
-            "source-alias-changes",
-            "source-cluster-changes",
-            "start-from-changes",
-            "stack-removed",
-            "target-cluster-changes",
-            "user-removed",
-        ),
-        Who.AUTHOR,
-    ),
-    **dict.fromkeys(
-        (
-            "checkpoints-stop",
-            "connector-renamed",
-            "exactly-once-ends",
-            "exclusions-added",
-            "isolation-changes",
-            "kind-changes",
-            "offset-syncs-stop",
-            "replication-removed",
-            "topics-move",
-            "topics-stop",
-            "transforms-change",
-            "worker-group-changes",
-        ),
-        Who.CONSUMERS,
-    ),
-}
-_UNADVISED = "make sure that this is wanted"
 
 
 @dataclass(frozen=True)
@@ -169,7 +109,7 @@ def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[Revi
     folded: list[tuple[Impact, str]] = []
     for severity, code, line in effects:
         if severity in (Impact.DATA, Impact.RE_READ):
-            step = _ADVISED.get(code, Who.DEPLOYER), what_to_do(severity, code) or _UNADVISED
+            step = advice(severity, code)
             advised.setdefault(step, []).append((severity, line))
         else:
             folded.append((severity, line))

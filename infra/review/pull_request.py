@@ -14,8 +14,9 @@ from components.changes.effect import Impact, gravest
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.contract.wording import named, number
 from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
+from infra.review.advice import Who
 from infra.review.bases import Base
-from infra.review.comment import TITLE, Fold, ReviewStep, Who, markdown, stack_names
+from infra.review.comment import TITLE, Fold, ReviewStep, markdown, stack_names
 from infra.review.comparison import Comparison, Mistake, compare_plans, compare_stacks
 from infra.review.render import rendered_files, write_files
 from infra.review.snapshots import UnreadableBaseError

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from components.changes.effect import Impact
-from infra.review.reports import WHAT_TO_DO, field_lines
+from infra.review.advice import ADVICE
+from infra.review.reports import field_lines
 from tests.infra.review.changes import compared
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -24,7 +25,7 @@ def test_a_change_has_the_effects_and_objects_that_its_case_says(case: Path, tmp
     assert sorted(effects) == sorted(wanted["effects"])
     assert [f"{each.change} {each.deployment} {each.key}" for each in comparison.objects] == wanted["objects"]
     grave = [each.code for each in comparison.effects if each.severity in (Impact.DATA, Impact.RE_READ)]
-    assert set(grave) <= set(WHAT_TO_DO), "a reviewer is not told what to do"
+    assert set(grave) <= set(ADVICE), "a reviewer is not told what to do"
     lines = [line for change in comparison.objects for line in field_lines(change)]
     sides = [line.partition(": ")[2].split(" → ") for line in lines]
     assert not [line for line, (first, *other) in zip(lines, sides, strict=True) if [first] == other]

@@ -12,12 +12,12 @@ import yaml
 from components.changes.effect import Effect, Impact
 from components.contract.problems import Problem
 from infra.deploy.promotion.rule.plan import PromotionPlan
+from infra.review.advice import ADVICE
 from infra.review.bases import Base
-from infra.review.comment import _ADVISED, LONGEST_COMMENT, as_markdown
+from infra.review.comment import LONGEST_COMMENT, as_markdown
 from infra.review.comparison import Comparison, Mistake
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 from infra.review.pull_request import comment_text, review_stacks, write_review
-from infra.review.reports import WHAT_TO_DO
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.review.changes import compared
 
@@ -197,13 +197,13 @@ def test_steps_come_in_the_order_of_time_and_the_worst_first() -> None:
     text = comment_text([first], (), ["a"])
     steps = [line.partition("**: ")[2][:25] for line in text.splitlines() if line[:1].isdigit()]
     assert steps == [
-        WHAT_TO_DO["separator-changes"][:25],
-        WHAT_TO_DO["topics-stop"][:25],
-        WHAT_TO_DO["exactly-once-ends"][:25],
+        ADVICE["separator-changes"].what[:25],
+        ADVICE["topics-stop"].what[:25],
+        ADVICE["exactly-once-ends"].what[:25],
         "run the commands below, w",
         "create what the stacks ne",
-        WHAT_TO_DO["connector-pauses"][:25],
-        WHAT_TO_DO["offset-syncs-move"][:25],
+        ADVICE["connector-pauses"].what[:25],
+        ADVICE["offset-syncs-move"].what[:25],
         "deploy `a`, and run `repl",
     ]
 
@@ -244,12 +244,12 @@ def test_a_change_without_any_effect_has_nothing_to_do() -> None:
             id="many effects without advice",
         ),
         pytest.param(
-            [Comparison("a", "main", (an_effect(code=c, what=f"{n}" * 900),)) for c in WHAT_TO_DO for n in range(6)],
+            [Comparison("a", "main", (an_effect(code=c, what=f"{n}" * 900),)) for c in ADVICE for n in range(6)],
             "The comment is too long and is cut here; `replicate diff` prints the rest.",
             id="every advice, and long texts",
         ),
         pytest.param(
-            [Comparison(f"{n}" * 30, "main", (an_effect(code=c),)) for n in range(100) for c in WHAT_TO_DO],
+            [Comparison(f"{n}" * 30, "main", (an_effect(code=c),)) for n in range(100) for c in ADVICE],
             "and 94 more",
             id="every advice in many stacks",
         ),
@@ -277,7 +277,3 @@ def test_many_mistakes_leave_room_for_the_other_steps() -> None:
     text = comment_text([Comparison("a", mistakes=tuple(map(Mistake, problems)), known=False)], (), ["b"])
     assert "correct 100 mistakes." in text
     assert "   - and 90 more, which `replicate check` prints\n2. **Whoever deploys**: deploy `b`" in text
-
-
-def test_whoever_follows_an_advice_is_named_for_known_codes_only() -> None:
-    assert set(_ADVISED) <= set(WHAT_TO_DO)

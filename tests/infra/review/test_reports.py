@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.text import Text
 
 from components.changes.effect import Impact
+from infra.review.advice import advice
 from infra.review.comment import as_markdown
 from infra.review.comparison import Comparison
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text, what_to_do
+from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 
@@ -243,5 +244,5 @@ def test_the_exit_code_depends_on_the_severity_only_with_fail_on(tmp_path: Path)
 @pytest.mark.parametrize("code", ["connector-renamed", "kind-changes", "topics-move", "worker-group-changes"])
 def test_what_to_do_follows_the_effect_if_records_are_skipped(code: str) -> None:
     """A flow that starts from `latest` copies nothing twice: whoever then prepares for duplicates loses records."""
-    assert "To skip nothing, set its offsets" in what_to_do(Impact.DATA, code)
-    assert "tolerate duplicate records" in what_to_do(Impact.RE_READ, code)
+    assert "To skip nothing, set its offsets" in advice(Impact.DATA, code).what
+    assert "tolerate duplicate records" in advice(Impact.RE_READ, code).what

@@ -9,7 +9,7 @@ from components.changes.effect import Impact
 from components.topology.parsing import parse_model
 from infra.deploy.promotion.rule.plan import PromotionPlan
 from infra.deploy.promotion.rule.plan_changes import plan_effects
-from infra.review.reports import WHAT_TO_DO
+from infra.review.advice import ADVICE
 
 PLAN: dict[str, Any] = yaml.safe_load(
     """
@@ -143,5 +143,5 @@ def test_a_change_of_the_plan_has_effects(
 ) -> None:
     effects = list(plan_effects(before, after))
     assert [f"{effect.severity} {effect.code}: {effect.what}" for effect in effects] == found
-    assert {effect.code for effect in effects if effect.severity is Impact.DATA} <= set(WHAT_TO_DO)
+    assert {effect.code for effect in effects if effect.severity is Impact.DATA} <= set(ADVICE)
     assert all(effect.where.startswith("promotion.yaml: ") for effect in effects)
