@@ -6,9 +6,10 @@ import struct
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, ShareConsumer
+from confluent_kafka import Consumer, KafkaException, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from components.clients.errors import PASSING
 from infra.local.endpoints import ADMIN, Region
 from infra.machine.waiting import NotYetError, wait_for
 
@@ -26,9 +27,7 @@ def make_streams_group(region: Region, group: str, topic: str) -> None:
 @contextmanager
 def streams_member(region: Region, group: str, topic: str) -> Iterator[None]:
     """Provide a member of a streams group; no Python client speaks this protocol."""
-    admin = AdminClient(region.client_config(ADMIN))
-    # Asking for the coordinator creates the topic that keeps groups.
-    admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(_SECONDS)
+    await_coordinator(region, group)
     with closing(_connected(region)) as connection:
 
         def join() -> None:
@@ -38,6 +37,25 @@ def streams_member(region: Region, group: str, topic: str) -> Iterator[None]:
         wait_for(f"streams group {group} to have a member", join, _SECONDS)
         yield
         assert _heartbeat(connection, group, _LEAVE, topic) == 0
+
+
+def await_coordinator(region: Region, group: str) -> None:
+    """Wait for the coordinator of a group; the first question creates the topic that keeps groups. To ask for committed
+    offsets earlier ends the process: librdkafka 2.16 then uses a consumer that an admin client does not have (5040).
+    """
+
+    consumer = Consumer({**region.client_config(ADMIN), "group.id": group})
+
+    def probe() -> None:
+        try:
+            consumer.committed([TopicPartition(group, 0)], timeout=_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING:
+                raise
+            raise NotYetError(str(error)) from error
+
+    with closing(consumer):
+        wait_for(f"a coordinator of {group}", probe, _SECONDS)
 
 
 def make_share_group(region: Region, group: str, topic: str) -> None:
