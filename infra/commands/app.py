@@ -45,7 +45,7 @@ COMMANDS = {
     "promote": "Deploy a model one stack at a time, each after the stacks before it have proven it.",
     "environments": "Print the environments of the promotion plan.",
     "destroy": "Delete every object of a stack.",
-    "schema": "Write the JSON Schemas that editors use to complete topology files.",
+    "schema": "Write the JSON Schemas that editors use to complete topologies and stack files.",
     "local": "Run the local stack: a Kubernetes API, two Kafka regions and Strimzi's stand-in.",
 }
 

@@ -10,6 +10,7 @@ from components.topology.model import topology_schema
 from infra.commands.console import out
 from infra.commands.options import InProject
 from infra.deploy.promotion.rule.plan import plan_schema
+from infra.stack.stack_schema import stack_schema
 
 
 def schema(
@@ -18,11 +19,12 @@ def schema(
         Path | None, typer.Option("--out", help="Folder to write them to; by default, the folder of the stack files.")
     ] = None,
 ) -> None:
-    """Write the JSON Schemas that editors use to complete topology files and the promotion plan.
+    """Write the JSON Schemas that editors use to complete topologies, stack files and the promotion plan.
 
     Example: `replicate schema`
     """
     folder = out_folder or project.stacks
-    for name, text in (("topology.schema.json", topology_schema()), ("promotion.schema.json", plan_schema())):
-        (folder / name).write_text(text)
-        out.print(f"[green]✓[/] {escape(str(folder / name))}", soft_wrap=True)
+    for name, text in (("topology", topology_schema()), ("stack", stack_schema()), ("promotion", plan_schema())):
+        file = folder / f"{name}.schema.json"
+        file.write_text(text)
+        out.print(f"[green]✓[/] {escape(str(file))}", soft_wrap=True)

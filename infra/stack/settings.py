@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from components.contract.problems import CannotRunError, Place, Problem, ReplicationError
+from components.contract.spark_conf import MASTER
 from components.flows.resolved import config_keys
 from components.properties.values import value_text
 from components.topology.model import Topology
@@ -21,8 +23,45 @@ DEPLOY = "deploy"
 GITOPS = "gitops"
 #: The key that names other stacks which deploy the same on purpose.
 SHARES_WITH = "sharesWith"
-#: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`.
-SETTINGS = ("topology", "region", "local", DEPLOY, ALLOW_UNPROVEN, SHARES_WITH, VALIDATION)
+#: Who may deploy a stack.
+DEPLOYERS = ("pulumi", GITOPS)
+_SPARK: Mapping[str, Any] = {
+    "master": {"type": "string", "pattern": f"^({MASTER.pattern})$"},
+    "driverMemory": {"type": "string", "pattern": "^[1-9][0-9]*[kmgtKMGT][bB]?$"},
+    "conf": {
+        "type": "object",
+        "propertyNames": {"pattern": r"^spark\."},
+        "additionalProperties": {"type": ["string", "number", "boolean"]},
+    },
+}
+#: The keys of a stack file that the program reads, besides those that its topology names by `{config: KEY}`, with the
+#: JSON Schema of their values.
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "topology": {"type": "string", "description": "Name of the file in `topologies/`, without `.yaml`."},
+    "region": {
+        "type": "string",
+        "description": "The stack deploys the replications whose target is in this region; without it, all of them.",
+    },
+    "local": {"enum": ["true", "false", True, False], "description": "Whether the stack runs on the local stack."},
+    DEPLOY: {
+        "enum": list(DEPLOYERS),
+        "description": "`gitops` if Argo CD, Flux or somebody else applies what `replicate render` writes.",
+    },
+    ALLOW_UNPROVEN: {"type": "string", "description": "Why this stack may be deployed without proof, in words."},
+    SHARES_WITH: {
+        "type": "string",
+        "description": "Stacks, with a comma between them, that deploy the same on purpose.",
+    },
+    VALIDATION: {
+        "type": "object",
+        "description": "Where the validation job runs.",
+        "properties": {
+            "spark": {"type": "object", "properties": _SPARK, "additionalProperties": False},
+            "inCluster": {"$ref": "#/$defs/InCluster"},
+        },
+        "additionalProperties": False,
+    },
+}
 _ACCESS = ("kubernetes:kubeconfig", "kubernetes:context")
 
 

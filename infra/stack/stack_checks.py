@@ -25,6 +25,7 @@ from infra.stack.other_stacks import check_other_stacks
 from infra.stack.settings import (
     ALLOW_UNPROVEN,
     DEPLOY,
+    DEPLOYERS,
     GITOPS,
     PROJECT,
     SETTINGS,
@@ -38,12 +39,10 @@ from infra.stack.settings import (
 from infra.stack.validation_job import in_cluster_problems, spark_problems
 from infra.stack.yaml_files import placed, shown
 
-#: Who may deploy a stack.
-_DEPLOYERS = ("pulumi", GITOPS)
 #: The keys of a stack file that Pulumi itself reads. Source: pulumi, sdk/go/common/workspace, ProjectStack.
-_PULUMI_KEYS = frozenset({"config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt"})
+PULUMI_KEYS = frozenset({"config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt"})
 #: Configuration of the Kubernetes provider. Source: pulumi-kubernetes, schema.json.
-_KUBERNETES_KEYS = tuple(
+KUBERNETES_KEYS = tuple(
     f"kubernetes:{key}"
     for key in (
         *("kubeconfig", "context", "cluster", "namespace", "clusterIdentifier", "deleteUnreachable"),
@@ -174,10 +173,10 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
         why = f"The stack would deploy nothing. The regions are: {', '.join(regions)}."
         remedy = "set `replication:region` to one of these, or remove it to deploy all regions."
         yield Problem(f"config.{PROJECT}:region", "unknown-region", what, why, remedy)
-    if settings.values.get(DEPLOY) not in {*_DEPLOYERS, None}:
+    if settings.values.get(DEPLOY) not in {*DEPLOYERS, None}:
         what = f"`{DEPLOY}` is {settings.values[DEPLOY]!r}"
         remedy = f"set `{PROJECT}:{DEPLOY}: {GITOPS}` if Argo CD or Flux applies the stack's objects, or remove it."
-        yield Problem(f"config.{PROJECT}:{DEPLOY}", "not-accepted", what, f"Accepted: {', '.join(_DEPLOYERS)}.", remedy)
+        yield Problem(f"config.{PROJECT}:{DEPLOY}", "not-accepted", what, f"Accepted: {', '.join(DEPLOYERS)}.", remedy)
     if settings.allow_unproven is not None and settings.allow_unproven.strip().lower() in _NO_REASONS:
         what = f"`{ALLOW_UNPROVEN}` is {settings.allow_unproven!r}"
         why = "Outputs and evidence record it, so that readers learn why an unproven model was deployed."
@@ -198,7 +197,7 @@ def _unknown_keys(settings: StackSettings) -> Iterator[Problem]:
 def _stray_keys(settings: StackSettings) -> Iterator[Problem]:
     """Yield keys of a stack file that look like ours but are elsewhere or under another prefix, so nothing reads them:
     `region` without its prefix would deploy the flows of all regions."""
-    full = [f"{PROJECT}:{key}" for key in {*SETTINGS, *config_keys(settings.topology)}] + list(_KUBERNETES_KEYS)
+    full = [f"{PROJECT}:{key}" for key in {*SETTINGS, *config_keys(settings.topology)}] + list(KUBERNETES_KEYS)
     by_name = {key.partition(":")[2]: key for key in reversed(full)}
 
     def likely(key: str) -> str | None:
@@ -208,8 +207,8 @@ def _stray_keys(settings: StackSettings) -> Iterator[Problem]:
     def stray(where: str, key: str, remedy: str) -> Problem:
         return Problem(where, "unknown-key", f"`{key}` is not a key here", "It would have no effect.", remedy)
 
-    for key in map(str, settings.given.keys() - _PULUMI_KEYS):
-        top = nearest(key, _PULUMI_KEYS)
+    for key in map(str, settings.given.keys() - PULUMI_KEYS):
+        top = nearest(key, PULUMI_KEYS)
         indented = f"indent it below `config:`, as `{likely(key) or key}`."
         yield stray(key, key, f"did you mean `{top}`?" if top else indented)
     config = settings.given.get("config")

@@ -13,9 +13,10 @@ from components.topology.clusters import ValidationAccess
 from components.topology.model import topology_schema
 from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.new_project.files import plain_files
+from infra.stack.stack_schema import stack_schema
 from infra.stack.yaml_files import load_yaml, shown
 
-_SCHEMA = "# yaml-language-server: $schema=../topology.schema.json\n"
+_SCHEMA = "# yaml-language-server: $schema={}.schema.json\n"
 
 
 def environments(environment: str, count: int) -> list[str]:
@@ -31,10 +32,9 @@ def project_files(
     files = dict(plain_files(name, package))
     for stack, imported in zip(environments(environment, len(topologies)), topologies, strict=True):
         config = {"replication:topology": stack} | ({"kubernetes:context": context} if context else {})
-        files[f"stacks/Pulumi.{stack}.yaml"] = _yaml({"config": config})
-        files[f"stacks/topologies/{stack}.yaml"] = _SCHEMA + _yaml(imported.document)
-    files["stacks/topology.schema.json"] = topology_schema()
-    return files
+        files[f"stacks/Pulumi.{stack}.yaml"] = _SCHEMA.format("stack") + _yaml({"config": config})
+        files[f"stacks/topologies/{stack}.yaml"] = _SCHEMA.format("../topology") + _yaml(imported.document)
+    return {**files, "stacks/topology.schema.json": topology_schema(), "stacks/stack.schema.json": stack_schema()}
 
 
 def needed_values(topologies: Sequence[ImportedTopology], environment: str) -> list[str]:

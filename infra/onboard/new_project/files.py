@@ -17,6 +17,7 @@ from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
 from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems
+from infra.stack.stack_schema import stack_schema
 from infra.stack.yaml_files import shown
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -59,6 +60,7 @@ def project_files(answers: Answers) -> dict[str, str]:
         f"{stacks}topologies/{LOCAL}.yaml": _filled("stacks/topologies/local.yaml", values),
         f"{stacks}promotion.yaml": _filled("stacks/promotion.yaml", values),
         f"{stacks}topology.schema.json": topology_schema(),
+        f"{stacks}stack.schema.json": stack_schema(),
         f"{stacks}promotion.schema.json": plan_schema(),
     }
 

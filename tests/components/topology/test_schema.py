@@ -12,9 +12,10 @@ import yaml
 
 from components.topology.model import topology_schema
 from infra.deploy.promotion.rule.plan import plan_schema
+from infra.stack.stack_schema import stack_schema
 from tests.builders import a_flow, a_topology
 
-SCHEMAS = {"topology": topology_schema(), "plan": plan_schema()}
+SCHEMAS = {"topology": topology_schema(), "plan": plan_schema(), "stack": stack_schema()}
 KEYWORDS = {
     *jsonschema.Draft202012Validator.VALIDATORS,
     *("$schema", "$defs", "title", "description", "default", "then", "else"),

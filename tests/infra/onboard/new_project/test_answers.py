@@ -98,9 +98,12 @@ def test_no_placeholder_is_left(project: Path) -> None:
     assert left == {}
 
 
+SCHEMAS = tuple(f"{name}.schema.json" for name in ("topology", "stack", "promotion"))
+
+
 def test_the_local_stack_of_a_new_project_is_that_of_this_repository(project: Path) -> None:
     """The traffic that `replicate local` makes is for its topics and groups. Copy these files into the templates."""
-    for file in ("Pulumi.local.yaml", "topologies/local.yaml", "topology.schema.json", "promotion.schema.json"):
+    for file in ("Pulumi.local.yaml", "topologies/local.yaml", *SCHEMAS):
         assert (project / "stacks" / file).read_text() == (STACKS / file).read_text()
 
 
