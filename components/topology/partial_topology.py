@@ -1,4 +1,4 @@
-"""The part of a topology with mistakes in its form that can still be checked. Imports the model and parsing only."""
+"""The part of a file with mistakes in its form that can still be checked. Imports the model and parsing only."""
 
 import copy
 import functools
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from components.contract.problems import Problem
+from components.topology.clusters import Model
 from components.topology.known_keys import Path, unknown_key
 from components.topology.model import Topology
 from components.topology.parsing import file_path, form_problems
@@ -50,34 +51,59 @@ class PartialTopology:
 
 def partial_topology(data: object) -> PartialTopology | None:
     """Return what can be checked of a topology file; None if nothing can, for example without `strimzi`."""
+    if (left := without_mistakes(Topology, data)) is None or any(len(path) < _ENTRY for path in left.unknown):
+        return None
+    return replace(_divided(left.given, left.unknown), further=left.further)
+
+
+@dataclass(frozen=True)
+class PartialFile:
+    """A file's data without its mistakes in form, the paths that are unknown without them, and the mistakes in form
+    below misspelt keys.
+    """
+
+    given: Mapping[str, Any]
+    unknown: tuple[Path, ...]
+    further: tuple[Problem, ...]
+
+    def is_certain(self, where: str) -> bool:
+        """Return whether nothing that is unknown decides about a problem at a dotted path."""
+        return not any(_overlap(where, _dotted(path)) for path in self.unknown)
+
+
+def without_mistakes(model: type[Model], data: object) -> PartialFile | None:
+    """Return what can be checked of a file; None if nothing can."""
     given: Any = copy.deepcopy(data)
     unknown: list[Path] = []
     renamed: dict[Path, Path] = {}
     further: list[Problem] = []
-    while details := _mistakes(given):
-        further += _below(renamed, details, given)
+    while details := _mistakes(model, given):
+        further += _below(model, renamed, details, given)
         before = copy.deepcopy(given)
         mistakes = [(_existing(before, file_path(detail, before)), detail) for detail in details]
         # From the last to the first, so that the entries of a list keep their places.
         for path, detail in sorted(mistakes, key=lambda mistake: _order(mistake[0]), reverse=True):
-            if _exists(given, path):
-                unknown += _repair(given, path, detail, renamed)
-        if given == before or any(len(path) < _ENTRY for path in unknown):
+            # A key that is missing because it is misspelt is there now.
+            if _exists(given, path) and file_path(detail, before) not in renamed:
+                unknown += _repair(model, given, path, detail, renamed)
+        if given == before:
             return None
-    return replace(_divided(given, tuple(unknown)), further=tuple(further))
+    return PartialFile(given, tuple(unknown), tuple(further))
 
 
-def _below(renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object) -> Iterator[Problem]:
+def _below(
+    model: type[Model], renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object
+) -> Iterator[Problem]:
     """Mistakes below keys that are read as they were meant, with their paths in the file."""
     for meant, written in renamed.items():
         here = [detail for detail in details if file_path(detail, given)[: len(meant)] == meant]
-        for problem in form_problems(here, given, Topology):
+        for problem in form_problems(here, given, model):
             yield replace(problem, where=f"{_dotted(written)}{problem.where.removeprefix(_dotted(meant))}")
 
 
-def _mistakes(data: object) -> list[ErrorDetails]:
+def _mistakes(model: type[Model], data: object) -> list[ErrorDetails]:
     try:
-        Topology.model_validate(data)
+        model.model_validate(data)
     except ValidationError as error:
         return error.errors()
     return []
@@ -87,13 +113,13 @@ def _order(path: Path) -> list[tuple[bool, int, str]]:
     return [(isinstance(part, int), part if isinstance(part, int) else 0, str(part)) for part in path]
 
 
-def _repair(data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Path]) -> list[Path]:
+def _repair(model: type[Model], data: Any, path: Path, detail: ErrorDetails, renamed: dict[Path, Path]) -> list[Path]:
     """Take a mistake out of the data; return the path that is now unknown, or nothing if the meaning is clear."""
     if not path:
         return [path]
     parent, key = functools.reduce(operator.getitem, path[:-1], data), path[-1]
     match detail["type"], parent[key]:
-        case "extra_forbidden", value if meant := unknown_key(Topology, path, data).meant:
+        case "extra_forbidden", value if meant := unknown_key(model, path, data).meant:
             entries = {meant if name == key else name: parent[name] for name in parent}
             parent.clear()
             parent.update(entries | {meant: value})

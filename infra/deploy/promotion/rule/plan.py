@@ -12,6 +12,7 @@ from components.contract.problems import CannotRunError, Problem, ReplicationErr
 from components.topology.clusters import Model, is_label, is_subdomain
 from components.topology.model import schema_text
 from components.topology.parsing import parse_model
+from components.topology.partial_topology import without_mistakes
 from infra.stack.settings import stack_names, topologies_of_clusters
 from infra.stack.yaml_files import load_yaml, placed, shown
 
@@ -83,9 +84,14 @@ def read_plan(stacks: Path) -> PromotionPlan | None:
     file = stacks / FILE_NAME
     try:
         plan = declared_plan(stacks)
-        raise_errors(check_plan(plan, stack_names(stacks)) if plan is not None else ())
     except ReplicationError as error:
-        raise ReplicationError(placed(error.problems, file)) from None
+        left = without_mistakes(PromotionPlan, load_yaml(file))
+        further = check_plan(PromotionPlan.model_validate(left.given), stack_names(stacks)) if left else ()
+        certain = [problem for problem in further if left and left.is_certain(problem.where)]
+        raise ReplicationError(
+            sorted({*error.problems, *placed([*(left.further if left else ()), *certain], file)})
+        ) from None
+    raise_errors(placed(check_plan(plan, stack_names(stacks)), file) if plan is not None else ())
     return plan
 
 

@@ -142,3 +142,46 @@ def test_the_plan_of_this_repository_has_no_mistake_and_names_its_schema() -> No
 
 def test_the_schema_for_editors_is_current() -> None:
     assert (STACKS / "promotion.schema.json").read_text() == plan_schema(), "run `make schema`"
+
+
+def problems_in(tmp_path: Path, plan: str) -> list[tuple[str, str]]:
+    (tmp_path / "promotion.yaml").write_text(plan)
+    for stack in ("staging-west", "prod-west"):
+        (tmp_path / f"Pulumi.{stack}.yaml").write_text(f"config: {{replication:topology: {stack}}}")
+    return [(problem.where, problem.code) for problem in plan_problems(tmp_path)["promotion.yaml"]]
+
+
+def test_a_check_reports_all_mistakes_of_a_plan_at_once(tmp_path: Path) -> None:
+    """A misspelt key used to hide every other mistake until it was corrected."""
+    plan = """
+evidenceNamespace: Evidence
+environments:
+  - name: staging
+    mayskip: [ann]
+    waves:
+      - {stack: [staging-west], soakMinutes: -1}
+      - {stacks: [staging-wst]}
+  - name: staging
+    waves: [{stacks: [staging-west, prod-west]}, {stacks: prod-west}]
+"""
+    assert problems_in(tmp_path, plan) == [
+        ("environments.0.mayskip", "unknown-key"),
+        ("environments.0.waves.0.soakMinutes", "out-of-range"),
+        ("environments.0.waves.0.stack", "unknown-key"),
+        ("environments.0.waves.1.stacks.0", "unknown-stack"),
+        ("environments.1.name", "environment-twice"),
+        ("environments.1.waves.0.stacks.0", "stack-twice"),
+        ("environments.1.waves.1.stacks", "wrong-type"),
+        ("environments.1.waves.1.stacks.0", "stack-twice"),
+        ("evidenceNamespace", "name-not-kubernetes"),
+    ]
+
+
+def test_nothing_is_said_about_a_part_of_a_plan_that_is_unknown(tmp_path: Path) -> None:
+    """Its waves may be right once the mistake in their list is corrected."""
+    plan = "environments: [{name: staging, waves: [{soakMinutes: 5}]}, {name: prod, waves: [{stacks: [prod-wst]}]}]"
+    assert problems_in(tmp_path, plan) == [
+        ("environments.0.waves.0.stacks", "missing-key"),
+        ("environments.1.waves.0.stacks.0", "unknown-stack"),
+    ]
+    assert problems_in(tmp_path, "environments: prod") == [("environments", "wrong-type")]
