@@ -27,7 +27,7 @@ def make_streams_group(region: Region, group: str, topic: str) -> None:
 @contextmanager
 def streams_member(region: Region, group: str, topic: str) -> Iterator[None]:
     """Provide a member of a streams group; no Python client speaks this protocol."""
-    await_coordinator(region, group)
+    _await_coordinator(region, group)
     with closing(_connected(region)) as connection:
 
         def join() -> None:
@@ -37,25 +37,6 @@ def streams_member(region: Region, group: str, topic: str) -> Iterator[None]:
         wait_for(f"streams group {group} to have a member", join, _SECONDS)
         yield
         assert _heartbeat(connection, group, _LEAVE, topic) == 0
-
-
-def await_coordinator(region: Region, group: str) -> None:
-    """Wait for the coordinator of a group; the first question creates the topic that keeps groups. To ask for committed
-    offsets earlier ends the process: librdkafka 2.16 then uses a consumer that an admin client does not have (5040).
-    """
-
-    consumer = Consumer({**region.client_config(ADMIN), "group.id": group})
-
-    def probe() -> None:
-        try:
-            consumer.committed([TopicPartition(group, 0)], timeout=_SECONDS)
-        except KafkaException as error:
-            if error.args[0].code() not in PASSING:
-                raise
-            raise NotYetError(str(error)) from error
-
-    with closing(consumer):
-        wait_for(f"a coordinator of {group}", probe, _SECONDS)
 
 
 def make_share_group(region: Region, group: str, topic: str) -> None:
@@ -79,6 +60,22 @@ def listed(region: Region) -> list[str]:
         return [str(group.id) for group in AdminClient(region.client_config(ADMIN)).list_groups(timeout=_SECONDS)]
     except KafkaException:
         return []
+
+
+def _await_coordinator(region: Region, group: str) -> None:
+    """Wait for the coordinator of a group; the first question creates the topic that keeps groups."""
+    consumer = Consumer({**region.client_config(ADMIN), "group.id": group})
+
+    def probe() -> None:
+        try:
+            consumer.committed([TopicPartition(group, 0)], timeout=_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING:
+                raise
+            raise NotYetError(str(error)) from error
+
+    with closing(consumer):
+        wait_for(f"a coordinator of {group}", probe, _SECONDS)
 
 
 def _connected(region: Region) -> ssl.SSLSocket:

@@ -86,7 +86,7 @@ class KafkaReader:
         self._topics_until = 0.0
         self._idle: dict[bool, list[RangeReader]] = {True: [], False: []}
         try:
-            self._admin = AdminClient(self._heard_config({"socket.timeout.ms": round(seconds * 1000)}))
+            self._admin = self._new_admin()
         except KafkaException as error:
             raise self._errors.error("the client's configuration is not accepted", error.args[0]) from None
 
@@ -263,8 +263,12 @@ class KafkaReader:
         commits: dict[str, Any] = {}
         wanted = list(groups)
         for first in range(0, len(wanted), _GROUPS_AT_ONCE):
+            some = wanted[first : first + _GROUPS_AT_ONCE]
+            # Only then does the client know the coordinators of now: librdkafka ends the process if it asks another
+            # broker for committed offsets (its issue 5040).
+            self._described("committed offsets", some)
             commits |= self._repeated(
-                wanted[first : first + _GROUPS_AT_ONCE],
+                some,
                 lambda left: {
                     group: self._admin.list_consumer_group_offsets(
                         [GroupPartitions(group)], request_timeout=self._seconds
@@ -288,13 +292,35 @@ class KafkaReader:
 
     def members(self, groups: Iterable[str]) -> dict[str, int]:
         """Number of members by group; 0 for a group that does not exist."""
-        members = dict.fromkeys(groups, 0)
-        # Whether a group that does not exist is an error depends on the version of Kafka.
-        if existing := sorted(members.keys() & set(self.groups())):
-            asked = self._admin.describe_consumer_groups(existing, request_timeout=self._seconds)
+        return {
+            group: len(description.members) if description else 0
+            for group, description in self._described("members", list(groups)).items()
+        }
+
+    def _described(self, what: str, groups: Collection[str]) -> dict[str, Any]:
+        """Return the description of each group by its coordinator; None or a dead group if it does not exist.
+
+        A client remembers a coordinator for as long as somebody asks for the group. Only a new one looks for it again.
+        """
+        described: dict[str, Any] = {}
+        left, until = list(groups), time.monotonic() + self._seconds
+        while left:
+            again = []
+            asked = self._admin.describe_consumer_groups(left, request_timeout=self._seconds)
             for group, future in asked.items():
-                members[group] = len(self._result(f"members of {group}", future).members)
-        return members
+                try:
+                    described[group] = self._result(f"{what} of {group}", future)
+                except ClusterError as error:
+                    if error.kafka_code == KafkaError.GROUP_ID_NOT_FOUND:
+                        described[group] = None
+                    elif error.kafka_code in PASSING and time.monotonic() < until:
+                        again.append(group)
+                    else:
+                        raise
+            if left := again:
+                threading.Event().wait(_AGAIN_SECONDS)
+                self._admin = self._new_admin()
+        return described
 
     def acls(self, principals: Collection[str]) -> list[AclEntry]:
         """Return every ACL that names one of `principals`; needs DESCRIBE on the cluster."""
@@ -496,6 +522,9 @@ class KafkaReader:
             raise self._errors.error(f"{what} could not be asked", None) from None
         self._errors.answered = True
         return answer
+
+    def _new_admin(self) -> AdminClient:
+        return AdminClient(self._heard_config({"socket.timeout.ms": round(self._seconds * 1000)}))
 
     def _heard_config(self, own: ClientConfig) -> dict[str, Any]:
         return {**self._config, **own, "error_cb": self._errors.hear}

@@ -12,7 +12,7 @@ from components.kafka.replication_policy import Side
 from infra.local.endpoints import ADMIN, Endpoints, Region
 from infra.operate.move.facts import NewPosition
 from infra.operate.move.groups import FAILOVER, commit_positions, read_groups
-from tests.other_groups import await_coordinator, make_share_group, make_streams_group, streams_member
+from tests.other_groups import make_share_group, make_streams_group, streams_member
 from tests.spark.scenes import Scene
 
 ORDERS, REMOTE = TopicPartition("counted", 0), TopicPartition("useast.counted", 0)
@@ -22,7 +22,6 @@ APP = "counted-app"
 def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(endpoints: Endpoints) -> None:
     """Its offset and its clock are those of an ordinary group until its first member joins, and it keeps them."""
     scene = Scene(endpoints, ORDERS.topic).replicate(partitions=1)
-    await_coordinator(scene.target, APP)
     make_streams_group(scene.source, APP, ORDERS.topic)
     commit_with_clock(scene)
     make_share_group(scene.source, "counted-share", ORDERS.topic)

@@ -4,12 +4,17 @@ import socket
 import ssl
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -17,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from components.clients.errors import NoAnswerError
 from components.clients.login import ClientConfig
 from components.clients.reader import REQUEST_SECONDS, KafkaReader
+from components.kafka.positions import TopicPartition
 from tests.components.clients.brokers import Cluster
 
 LOGIN: ClientConfig = {
@@ -115,3 +121,47 @@ def test_a_certificate_refused_after_the_handshake_is_reported_as_a_refused_logi
 def test_a_configuration_that_the_kafka_client_rejects_is_reported() -> None:
     with pytest.raises(NoAnswerError, match="Kafka cluster useast: the client's configuration is not accepted"):
         KafkaReader("useast", {"bootstrap.servers": "127.0.0.1:1", "ssl.ca.pem": "no", "security.protocol": "SSL"})
+
+
+class MovedCoordinator(AdminClient):
+    """A client of a cluster on which the groups have just moved: the first one that is made still asks the old broker,
+    where a question for committed offsets would end the process.
+    """
+
+    made = 0
+
+    def __init__(self, config: ClientConfig) -> None:
+        super().__init__(config)
+        MovedCoordinator.made += 1
+        self.knows = MovedCoordinator.made > 1
+
+    def describe_consumer_groups(self, group_ids: list[str], **_: object) -> dict[str, Future[object]]:  # type: ignore[override]
+        return {group: self.answer(SimpleNamespace(members=["app-1"])) for group in group_ids}
+
+    def list_consumer_group_offsets(  # type: ignore[override]
+        self, list_consumer_group_offsets_request: list[ConsumerGroupTopicPartitions], **_: object
+    ) -> dict[str, Future[object]]:
+        assert self.knows, "librdkafka would end the process"
+        return {
+            each.group_id: self.answer(SimpleNamespace(topic_partitions=[Place("orders", 0, 7)]))
+            for each in list_consumer_group_offsets_request
+        }
+
+    def answer(self, value: object) -> Future[object]:
+        future: Future[object] = Future()
+        if self.knows:
+            future.set_result(value)
+        else:
+            future.set_exception(KafkaException(KafkaError(KafkaError.NOT_COORDINATOR)))
+        return future
+
+
+def test_groups_that_have_moved_to_another_broker_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("components.clients.reader.AdminClient", MovedCoordinator)
+    for question, answer in (
+        (KafkaReader.committed, {"app": {TopicPartition("orders", 0): 7}}),
+        (KafkaReader.members, {"app": 1}),
+    ):
+        monkeypatch.setattr(MovedCoordinator, "made", 0)
+        assert question(KafkaReader("useast", Cluster().config), ["app"]) == answer
+        assert MovedCoordinator.made == 2
