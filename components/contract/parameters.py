@@ -339,6 +339,11 @@ class FlowParameters(DocumentPart):
         return not self.transformed or bool(self.changed_headers or self.drops)
 
     @property
+    def may_drop(self) -> bool:
+        """Whether the user's own transforms drop records, or may do so."""
+        return bool(self.drops) or not self.comparable
+
+    @property
     def patterns(self) -> tuple[str, ...]:
         """Every name and pattern of the flow, each once."""
         of_parts = (pattern for part in self.parts for pattern in (*part.topics, *part.topics_exclude))

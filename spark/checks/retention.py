@@ -264,7 +264,7 @@ def check_retention(
     """
     policies = flow.source.cleanup_policies(flow.partitions)
     hidden, first_pass = _hidden(flow.parameters), logs if isinstance(logs, FirstPass) else None
-    may_drop = not flow.parameters.comparable or bool(flow.parameters.drops)
+    may_drop = flow.parameters.may_drop
     removed = {partition: logs.target_logs[partition] for partition, log in logs.source_logs.items() if log.start}
     proven = first_pass.proven if first_pass is not None else {}
     histories = {

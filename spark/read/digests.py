@@ -46,6 +46,17 @@ def _met(drops: DropsParameters, remote: Column) -> Column:
             return remote.rlike(f"^(?:{drops.value})$")
 
 
+def crosses(drops: Sequence[DropsParameters], value: bytes | None, given: Headers) -> bool:
+    """Return whether the user's filters let a source record cross. A filter by topic decides for all of its records, so
+    none of them has a translated offset.
+    """
+    met = {
+        DropsBy.TOMBSTONE: lambda _: value is None,
+        DropsBy.HEADER: lambda name: any(name == each for each, _ in given),
+    }
+    return not any(met[drop.by](drop.value) != drop.negate for drop in drops if drop.by in met)
+
+
 def header_column(side: str, guard: GuardParameters | None) -> Column:
     """Return the headers to compare: without the marks that the guards of both directions appended on the way.
 

@@ -103,3 +103,24 @@ def test_lost_and_unexpected_records_of_a_filtered_flow_are_found(check: Check, 
     general = {each.code: each.count for each in parity.findings if "filters drop" in each.message}
     assert general == {"records-filtered": 12, "filtered-on-target": 2}
     assert parity.verdict is Verdict.FAIL
+
+
+def test_a_group_skips_no_records_that_the_filter_drops(check: Check, endpoints: Endpoints) -> None:
+    """The group continues with the next record that crosses, however many were dropped before it."""
+    scene = Scene(endpoints, "gaps")
+    for topic, dropped in (("gaps", range(40, 160)), ("gaps.lost", range(40, 150))):
+        scene.replicate(topic, records=0, partitions=1)
+        values = [None if at in dropped else b"%d" % at for at in range(200)]
+        rows = [(b"k", value, scene.began_ms + at, Headers()) for at, value in enumerate(values)]
+        produce(scene.source, topic, 0, rows)
+        produce(scene.target, scene.remote(topic), 0, rows[:40] + rows[160:])
+        scene.sync(topic, 0, (39, 39), (160, 40))
+        scene.translate("gaps-app", 100, 40, topic=topic)
+    known = named(check(scene.parameters(transformed=True, drops=[{"by": "tombstone"}])), "offsets-translate")
+    assert {(each.code, each.count) for each in known.findings if "gaps-app" in each.message} == {
+        ("offset-skips-records", 10)
+    }
+    unknown = named(check(scene.parameters(transformed=True)), "offsets-translate")
+    assert {(each.code, each.severity) for each in unknown.findings if "gaps-app" in each.message} == {
+        ("source-record-not-found", FindingSeverity.ERROR)
+    }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from components.contract.parameters import FlowParameters
-from components.contract.report import Finding, error, fail, note
+from components.contract.report import Finding, FindingSeverity, error, fail, note
 from components.contract.wording import numbered
 from components.kafka.mirror_records import Checkpoint
 from components.kafka.offset_syncs import SyncHistory
@@ -251,9 +251,9 @@ def past_translation(
         if proof is None or proof.source_offset is None:
             judged.append(finding)
         elif proof.finding is not None:
-            judged.append(
-                replace(finding, finding=_skips_on_target(finding.position, proof.source_offset, proof.finding.count))
-            )
+            shown = proof.finding.severity is FindingSeverity.FAIL
+            skips = _skips_on_target(finding.position, proof.source_offset, proof.finding.count)
+            judged.append(replace(finding, finding=skips if shown else proof.finding))
     return judged
 
 

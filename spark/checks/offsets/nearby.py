@@ -6,7 +6,7 @@ from typing import TypeAlias
 from components.kafka.positions import OffsetRange, TopicPartition
 from components.kafka.record_identity import NO_TIMESTAMP, identity
 from spark.checks.offsets.translation import Position, RecordDigest
-from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, role_of
+from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, crosses, role_of
 from spark.read.flows import FlowCluster, OpenFlow
 
 #: Ranges by source partition; one partition may have several.
@@ -37,14 +37,16 @@ def offsets_by_time(
 def records_near(
     flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
 ) -> dict[TopicPartition, list[RecordDigest]]:
-    """Return the records of the ranges without their content, by source partition; with `compared`, only those that the
-    guard lets cross.
+    """Return the records of the ranges without their content, by source partition, but no source record that a filter
+    drops; with `compared`, only those that the guard lets cross.
     """
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     digests: dict[TopicPartition, list[RecordDigest]] = {}
     for record in cluster.read("single records", ranges, committed=isolation == "read_committed"):
         if compared and role_of(side, guard, record.headers) != COMPARED:
+            continue
+        if side == SOURCE and not crosses(flow.parameters.drops, record.value, record.headers):
             continue
         topic = record.partition.topic if side == SOURCE else flow.policy.original(record.partition.topic)
         headers = compared_headers(side, guard, changed, record.headers)

@@ -25,6 +25,7 @@ from spark.checks.offsets.translation import (
     proof_at,
     source_range,
     translated_record,
+    unless_dropped,
 )
 from spark.read.flows import OpenFlow
 
@@ -84,7 +85,7 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
             expected[position].found,
             expected[position].guess,
             "compact" in policies.get(position.partition.topic, ""),
-            not flow.parameters.comparable or bool(flow.parameters.drops) or position.partition in aborted,
+            flow.parameters.may_drop or position.partition in aborted,
         )
         for position in positions
     }
@@ -108,7 +109,10 @@ def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Po
         elif proof.expired_on_source and at.found is not None and at.guess is not None:
             expired.append(entry)
     by_next, ranges, records = proofs_by_next(flow, [*with_next_offsets(flow, compacted), *expired])
-    return proofs | by_next, ranges, records
+    proofs |= by_next
+    if not flow.parameters.comparable:
+        proofs = {position: unless_dropped(position, proof) for position, proof in proofs.items()}
+    return proofs, ranges, records
 
 
 def _aborted(
@@ -186,8 +190,8 @@ def _expected(
         )
         history = syncs.get(position.partition, SyncHistory())
         guess = history.guess(landed.record.offset) if landed is not None else None
-        if guess is not None and flow.parameters.guard is not None:
-            # The target may hold records of other producers between those of the flow.
+        if guess is not None and (flow.parameters.guard is not None or flow.parameters.may_drop):
+            # The target may hold records of other producers between those of the flow, or lack some that were dropped.
             guess = guess._replace(exact=False, reach=None)
         guessed[position] = landed, guess
     unsure = {

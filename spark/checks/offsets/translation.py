@@ -218,6 +218,18 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
     return PositionProof(finding, source_offset)
 
 
+def unless_dropped(position: Position, proof: PositionProof) -> PositionProof:
+    """Return the proof for a flow whose transforms may drop records: it does not show that the group skips any."""
+    if proof.finding is None or proof.finding.code != _SKIPS:
+        return proof
+    count = numbered(proof.finding.count, "record[|s]")
+    what = (
+        f"{position}: committed {position.committed}, but the group would continue at source offset "
+        f"{proof.source_offset}. It would skip {count}, unless the flow's transforms drop them, which nothing shows"
+    )
+    return replace(proof, finding=error(_NOT_FOUND, what, proof.finding.count))
+
+
 def _not_found(
     position: Position, translated: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
 ) -> Finding:
