@@ -70,13 +70,15 @@ LOGIN_MODULES: Mapping[str, str] = {
 
 _CONTROL_FLAG = re.compile(r"^(?:required|requisite|sufficient|optional)\b", re.IGNORECASE)
 #: Source: PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule; Krb5LoginModule of the JDK; ClientConfig of
-#: strimzi-kafka-oauth.
+#: strimzi-kafka-oauth; MSKCredentialProvider of aws-msk-iam-auth.
 _NOT_SECRET = (
     *("username", "tokenauth", "clientId", "scope"),
     *("useKeyTab", "keyTab", "principal", "storeKey", "useTicketCache", "ticketCache", "renewTGT", "doNotPrompt"),
     *("serviceName", "debug", "refreshKrb5Config", "isInitiator"),
     *("oauth.client.id", "oauth.token.endpoint.uri", "oauth.scope", "oauth.audience"),
     *("oauth.ssl.truststore.location", "oauth.ssl.truststore.type"),
+    *("awsProfileName", "awsRoleArn", "awsRoleSessionName", "awsStsRegion", "awsDebugCreds"),
+    *("awsMaxRetries", "awsMaxBackOffTimeMs"),
 )
 _VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s;"'=,]+)"""
 _HARMLESS = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, _NOT_SECRET))})\s*=\s*{_VALUE}(?=[\s;]|$)")

@@ -224,7 +224,7 @@ def import_(
     wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
     proven = [_proven(topology, read.of("ConfigMap"), wrong) for topology in topologies]
     if values := needed_values(topologies, environment):
-        out.print("\nSet these values. They were in the input, but are not in the project:")
+        out.print("\nSet these values, which the project does not contain:")
     for line in values:
         _print(f"  {line}")
     runs = all(imported.runs_as_read for imported in topologies)

@@ -24,7 +24,7 @@ _UNKNOWN = "(unknown)"
 _NAMELESS = dict.fromkeys(GROUP, _UNKNOWN) | {key: str(value) for key, value in BYTE_CONVERTERS.items()}
 
 _NO_STATE = (
-    "The answer does not say whether it runs, is paused or is stopped. So the topology does not either, and "
+    "The input does not say whether it runs, is paused or is stopped. So the topology does not either, and "
     "deploying it would resume a connector that somebody paused or stopped."
 )
 

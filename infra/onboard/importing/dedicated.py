@@ -61,8 +61,8 @@ class _Dedicated:
         if self.config.flows:
             why = f"The file does not name MirrorMaker's Kafka version. Defaults are taken from {self.kafka}."
             yield self._left("", "version-not-said", why, "set `connect.version` of the replications.")
+            yield from self._unread(read)
         yield from self._disabled()
-        yield from self._unread(read)
 
     def _left(self, field: str, code: str, why: str, remedy: str) -> LeftOut:
         return LeftOut(self.given.file, "", field, code, why, remedy)
@@ -226,6 +226,8 @@ class _Dedicated:
         if name in known | OLD_NAMES.keys() or name.startswith((*_REST, *(f"{client}." for client in CLIENTS))):
             return ""
         side = next((candidate for candidate in CLUSTER_PREFIXES if name.startswith(candidate)), "")
+        if side and name.removeprefix(side) in self.config.clients:
+            return ""
         near = nearest(name.removeprefix(side), self.config.clients if side else known | OLD_NAMES.keys())
         near = OLD_NAMES.get(near or "", near)
         return f"{prefix}{side}{near}" if near else ""

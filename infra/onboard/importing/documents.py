@@ -57,6 +57,8 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
                 line, why, remedy = "", f"The file is not JSON: {refused}.", "correct it."
         if b"{{" in content:
             why = "The file is a template, not YAML."
+        elif content.startswith(b"#!"):
+            why, remedy = "The file is a script, not YAML.", f"if it creates connectors, {COMPLETE}"
         left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
         return
     for key, line_number in loader.repeated:
@@ -69,6 +71,8 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
 OF_DEDICATED = re.compile(rb"^[ \t]*clusters[ \t]*[=:][ \t]*[^\s{\[]", re.MULTILINE)
 #: The same with a blank as separator, which Java also reads.
 OF_DEDICATED_AFTER_BLANK = re.compile(rb"^[ \t]*clusters[ \t]+[^\s{\[=:]", re.MULTILINE)
+#: A line that the properties of a single connector have, as MSK Connect and standalone workers take them.
+OF_CONNECTOR = re.compile(rb"^[ \t]*connector\.class[ \t]*[=:][ \t]*\S", re.MULTILINE)
 #: A line that the properties of Connect's workers have.
 OF_WORKERS = re.compile(rb"^[ \t]*group\.id[ \t]*[=:][ \t]*\S", re.MULTILINE)
 

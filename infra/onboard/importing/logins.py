@@ -158,6 +158,10 @@ class Logins:
             return {"type": mechanism.lower(), "username": options["username"], "password": password}
         others = {key: left.pop(key) for key in list(left) if key.startswith("sasl.")}
         modules = {"sasl.jaas.config": jaas} if jaas else {}
+        if "keyTab" in options:
+            why = "The key table is a file in the workers, and nothing in the input says which Secret holds it."
+            remedy = "mount it: `connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts`."
+            self.notes("sasl.jaas.config", "keystore-file", why, remedy)
         return {"type": "custom", "config": self._hidden({"sasl.mechanism": mechanism, **modules, **others})}
 
     def _hidden(self, config: dict[str, str]) -> dict[str, str]:

@@ -189,7 +189,11 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
         why = "No mirror has it."
         if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
-        notes(key, "field-not-known", why, f"did you mean `{near}`?" if near else "remove it.")
+        remedy = f"did you mean `{near}`?" if near else "remove it."
+        if key == "config":
+            why += " The API server removes it, so none of its properties has an effect."
+            remedy = "move each property to the connector that reads it, such as `sourceConnector.config`."
+        notes(key, "field-not-known", why, remedy)
     keys = flow_keys(own, workers, CONVERTERS["KafkaMirrorMaker2"], kafka, by_role)
     if not keys.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."

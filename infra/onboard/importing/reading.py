@@ -1,5 +1,6 @@
 """Reads files, folders and standard input as Kubernetes objects, without what the cluster adds to them."""
 
+import codecs
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from components.render.planned_objects import Manifest
 from components.topology.clusters import is_subdomain
 from infra.onboard.importing.documents import (
     COMPLETE,
+    OF_CONNECTOR,
     OF_DEDICATED,
     OF_DEDICATED_AFTER_BLANK,
     OF_WORKERS,
@@ -144,11 +146,17 @@ class ReadInput:
     def take_file(self, file: str, content: bytes) -> None:
         """Read a file: YAML, JSON or Java properties."""
         named = file.endswith(_PROPERTIES)
+        if named and content.startswith(codecs.BOM_UTF8):
+            content = content.removeprefix(codecs.BOM_UTF8)
+            why = "It begins with a byte order mark, which Java reads as part of the first line: its key is not found."
+            self._leave(file, "", "line 1", "invalid-properties", why, "save it as UTF-8 without a byte order mark.")
         after_blank = named and OF_DEDICATED_AFTER_BLANK.search(content) is not None
         dedicated = after_blank or (
             OF_DEDICATED.search(content) is not None and (named or b"apiVersion:" not in content)
         )
-        if dedicated or (named and OF_WORKERS.search(content) is not None):
+        if named and OF_CONNECTOR.search(content) is not None:
+            self.take(file, properties_of(file, content, self.left_out))
+        elif dedicated or (named and OF_WORKERS.search(content) is not None):
             if (properties := properties_of(file, content, self.left_out)) is not None:
                 files = self.dedicated if dedicated else self.workers
                 files.append(PropertiesFile(file, self.namespace, properties))
@@ -230,9 +238,19 @@ class ReadInput:
                 lacking = "metadata.name"
             if lacking is None:
                 self._keep(ReadObject(file, body))
+                self._take_data(f"{file}, {label}", str(where), body.get("data") or {})
             else:
                 why = "Strimzi requires this field, so the operator would refuse the object."
                 leave(lacking, "field-missing", why, "complete the object.")
+
+    def _take_data(self, place: str, namespace: str, data: Mapping[str, Any]) -> None:
+        """Read each entry of a ConfigMap that is the file of a dedicated MirrorMaker."""
+        for key, text in data.items():
+            content = str(text).encode()
+            if OF_DEDICATED.search(content) and b"bootstrap.servers" in content:
+                file = f"{place}, data.{key}"
+                if (properties := properties_of(file, content, self.left_out)) is not None:
+                    self.dedicated.append(PropertiesFile(file, namespace, properties))
 
     def _keep(self, read: ReadObject) -> None:
         """Keep each object only once: a second copy may have different content."""

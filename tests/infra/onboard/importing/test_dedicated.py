@@ -113,6 +113,7 @@ UNREAD = {
     "west->east.topics = .*": "west->east, west->east.topics. It is not enabled, so it replicates nothing.",
     "tasks.max = 5": "duplicate-key: ",
     "west.security.protocol = SSL\nwest.ssl.keystore.location = /a.jks": "keystore-file: ",
+    "west.security.protocol = SASL_SSL\nwest.sasl.jaas.config = a required keyTab=/a;": "The key table is a file",
     "east.sasl.kerberos.kinit.cmd = kinit": "connection-property: ",
 }
 
@@ -202,8 +203,15 @@ def test_an_unknown_property_of_a_login_is_treated_as_a_credential(tmp_path: Pat
     assert code == 1
 
 
-def test_known_options_of_a_login_are_taken_over(tmp_path: Path) -> None:
-    line = 'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/a" principal="m@A";'
+@pytest.mark.parametrize(
+    "line",
+    [
+        'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/a" principal="m@A";',
+        'software.amazon.msk.auth.iam.IAMLoginModule required awsRoleArn="arn:aws:iam::1:role/a" awsDebugCreds=false;',
+    ],
+    ids=["Kerberos", "IAM"],
+)
+def test_known_options_of_a_login_are_taken_over(tmp_path: Path, line: str) -> None:
     text = FILE.replace("SCRAM-SHA-512", "GSSAPI").replace(
         FILE[FILE.index("org.apache.kafka.common.security") : FILE.index("east->west.enabled")], line + "\n"
     )

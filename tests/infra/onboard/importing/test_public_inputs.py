@@ -128,6 +128,11 @@ READ = {
         "Remedy: set `producer.max.request.size`.",
         "1 error",
     ),
+    "properties between a mirror and its connectors": (
+        edited(OLD_MIRROR, ("groupsPattern: shop", "groupsPattern: shop\n      config: {tasks.max: 8}")),
+        "The API server removes it, so none of its properties has an effect. Remedy: move each property to the",
+        "remove it.",
+    ),
     "an alias that topics cannot have": (
         FLOW.replace("source.cluster.alias: east\n", "source.cluster.alias: ''\n"),
         "alias-not-usable: read.yaml, KafkaConnector kafka/source, spec.config.source.cluster.alias.",
@@ -160,6 +165,10 @@ PROPERTIES = {
     ),
     "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "lacks `console-consumer-.*`, `connect-.*`"),
     "where heartbeats begin": ("", "heartbeats begin in east instead of west"),
+    "a connector's property without its pair": (
+        "source.cluster.bootstrap.servers = a:9092\n",
+        "source.cluster.bootstrap.servers. MirrorMaker does not read it unless a cluster or a flow is named",
+    ),
     "a property of another client": ("east.consumer.max.request.size = 1\n", "property-without-effect: "),
 }
 
@@ -173,9 +182,32 @@ def test_clusters_after_a_blank_are_read(tmp_path: Path) -> None:
     assert "heartbeats begin in" in imported(tmp_path, "mm2.properties", DEDICATED.replace("clusters =", "clusters"))
 
 
-def test_json_that_is_broken_is_named_with_its_line_and_column(tmp_path: Path) -> None:
-    answer = imported(tmp_path, "connector.json", '{"name": "a"\n "config": {}}')
-    assert "The file is not JSON: Expecting ',' delimiter: line 2 column 2" in answer
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mm2}\ndata:\n  mm2.properties: |\n    "
+CONNECTOR = """\
+name = mirror
+connector.class = org.apache.kafka.connect.mirror.MirrorSourceConnector
+clusters = east, west
+source.cluster.alias = east
+source.cluster.bootstrap.servers = east:9092
+target.cluster.alias = west
+target.cluster.bootstrap.servers = west:9092
+"""
+FILES = {
+    "broken JSON": ("a.json", '{"name": "a"\n "config": {}}', "Expecting ',' delimiter: line 2 column 2"),
+    "a script": ("a.sh", "#!/bin/sh\ncurl -d '{\n\"a\": 1}'", "The file is a script, not YAML. Remedy: if it creates"),
+    "a byte order mark": ("mm2.properties", f"\ufeff{DEDICATED}", "It begins with a byte order mark, which Java reads"),
+    "properties of one connector": ("a.properties", CONNECTOR, "✗ connect: deploying it would change"),
+    "properties in a ConfigMap": (
+        "mm2.yaml",
+        CONFIG_MAP + DEDICATED.replace("\n", "\n    "),
+        "ConfigMap default/mm2, data.mm2.properties. The file does not name MirrorMaker's Kafka version.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "said"), FILES.values(), ids=FILES.keys())
+def test_a_file_is_read_as_what_it_is(tmp_path: Path, name: str, text: str, said: str) -> None:
+    assert said in imported(tmp_path, name, text)
 
 
 def test_properties_of_another_ending_are_named_in_a_folder(tmp_path: Path) -> None:
