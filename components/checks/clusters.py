@@ -8,7 +8,15 @@ from components.checks.property_values import is_open_credential, open_credentia
 from components.contract.problems import Problem, Severity, warning
 from components.flows.expansion import ExpandedFlow, expand
 from components.flows.operators import strimzi
-from components.kafka.connections import Server, entries, is_ip6, refuses_empty_entries, servers
+from components.kafka.connections import (
+    LOGIN_CLASSES,
+    Server,
+    entries,
+    is_ip6,
+    login_classes,
+    refuses_empty_entries,
+    servers,
+)
 from components.topology.clusters import (
     Authentication,
     Cluster,
@@ -155,6 +163,27 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
             )
         elif is_open_credential(key, value):
             yield open_credential(f"{where}.{key}", key, "set it to a placeholder such as `${secret:NAME:KEY}`.")
+    mechanism = config.get("sasl.mechanism", "GSSAPI")
+    for name, key in login_classes(config).items():
+        if name not in LOGIN_CLASSES:
+            yield warning(
+                f"{where}.{key}",
+                "login-class-not-known",
+                f"the checks do not know the class `{name}`",
+                f"Nothing here can tell whether it logs in by `{mechanism}`, whether the workers' image has it, and "
+                "which other options it needs.",
+                "set `connect.image` to an image that has it. Only the state of the connectors shows whether it logs "
+                "in.",
+            )
+        elif mechanism not in LOGIN_CLASSES[name] and "${" not in mechanism:
+            known = "` or `".join(LOGIN_CLASSES[name])
+            yield warning(
+                f"{where}.{key}",
+                "login-class-of-other-mechanism",
+                f"`{name}` logs in by `{known}`, but `sasl.mechanism` is `{mechanism}`",
+                "Unless another login of the worker loads the class for this mechanism, no client can be created.",
+                f"set `sasl.mechanism: {LOGIN_CLASSES[name][-1]}`, or name the class for `{mechanism}`.",
+            )
 
 
 def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
 from components.flows.resolved import ResolvedFlow
+from components.kafka.connections import NOT_IN_IMAGES, login_classes
 from components.kafka.connectors import CONNECTOR_CLASSES
 from components.kafka.replication_policy import Side
 from components.render.secrets import mounts, references
@@ -48,6 +49,7 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         remedy = "set `connect.metrics.type: jmxPrometheusExporter`"
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
     yield from _check_plugin_versions(operator, flow)
+    yield from _check_in_image(flow, flow.where("policyClass"), flow.settings.policy_class or "")
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
     if source is None or target is None:
         return
@@ -139,6 +141,22 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     for key, value in authentication.config.items():
         for reference in sorted(references(value, flow.namespace)):
             yield from check_reference(f"{where}.config.{key}", reference, flow.namespace)
+    for name, key in login_classes(authentication.config).items():
+        yield from _check_in_image(flow.expanded, f"{where}.config.{key}", name)
+
+
+def _check_in_image(flow: ExpandedFlow, where: str, name: str) -> Iterator[Problem]:
+    """The operator's image has a well-known class, unless another image is named."""
+    since, instead = NOT_IN_IMAGES.get(name, ((99, 0), ""))
+    if flow.settings.connect.image is None and tuple(map(int, flow.kafka.split("."))) >= since:
+        yield warning(
+            where,
+            "class-not-in-image",
+            f"the operator's image for Kafka {flow.kafka} does not have `{name}`",
+            "Without `connect.image` the workers run the operator's image, and a connector that names a class that it "
+            "does not have fails at its start.",
+            f"{instead and f'{instead}, or '}set `connect.image` to an image that has it.",
+        )
 
 
 def _check_one_secret(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:

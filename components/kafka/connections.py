@@ -58,15 +58,60 @@ def is_ip6(text: str) -> bool:
     return text.count(":") > 1 and set(text) <= set("0123456789abcdefABCDEF:.")
 
 
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_KAFKA_SECURITY = "org.apache.kafka.common.security."
+_SCRAM = f"{_KAFKA_SECURITY}scram.ScramLoginModule"
 
 #: By the value of `sasl.mechanism`.
 LOGIN_MODULES: Mapping[str, str] = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "PLAIN": f"{_KAFKA_SECURITY}plain.PlainLoginModule",
     "SCRAM-SHA-256": _SCRAM,
     "SCRAM-SHA-512": _SCRAM,
-    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+    "OAUTHBEARER": f"{_KAFKA_SECURITY}oauthbearer.OAuthBearerLoginModule",
 }
+
+_OAUTH, _IAM = f"{_KAFKA_SECURITY}oauthbearer.", "software.amazon.msk.auth.iam."
+#: Well-known login modules and callback handlers -> the mechanisms for which they log in. Source: the classes, and the
+#: guides of their vendors; the one without a package is Azure's sample for Event Hubs.
+LOGIN_CLASSES: Mapping[str, tuple[str, ...]] = {
+    LOGIN_MODULES["PLAIN"]: ("PLAIN",),
+    _SCRAM: ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    **dict.fromkeys(
+        (f"com.{vendor}.security.auth.module.Krb5LoginModule" for vendor in ("sun", "ibm")),
+        ("GSSAPI",),
+    ),
+    **dict.fromkeys((f"{_IAM}IAMLoginModule", f"{_IAM}IAMClientCallbackHandler"), ("AWS_MSK_IAM",)),
+    **dict.fromkeys(
+        (
+            *(LOGIN_MODULES["OAUTHBEARER"], f"{_OAUTH}OAuthBearerLoginCallbackHandler"),
+            f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler",
+            "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler",
+            f"{_IAM}IAMOAuthBearerLoginCallbackHandler",
+            "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler",
+            "io.confluent.kafka.clients.plugins.auth.token.TokenUserLoginCallbackHandler",
+            "CustomAuthenticateCallbackHandler",
+        ),
+        ("OAUTHBEARER",),
+    ),
+}
+#: Well-known classes that Strimzi's images do not have -> the first version of Kafka without them, and what does the
+#: same; "" if nothing does. Source: strimzi-kafka-operator, docker-images/artifacts.
+NOT_IN_IMAGES: Mapping[str, tuple[tuple[int, int], str]] = {
+    "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": ((4, 0), "remove `policyClass`"),
+    "com.amazonaws.kafka.samples.CustomMM2ReplicationPolicy": ((0, 0), "remove `policyClass`"),
+    f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler": (
+        (4, 0),
+        f"set it to `{_OAUTH}OAuthBearerLoginCallbackHandler`",
+    ),
+    **{name: ((0, 0), "") for name in LOGIN_CLASSES if not name.startswith(("org.apache.", "com.sun.", "io.strimzi."))},
+}
+
+
+def login_classes(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the classes that client properties name for a login, each with its property; references are left out."""
+    keys = ("sasl.jaas.config", "sasl.login.callback.handler.class", "sasl.client.callback.handler.class")
+    named = {(properties.get(key, "").split() or [""])[0].rstrip(";"): key for key in keys}
+    return {name: key for name, key in named.items() if name and "${" not in name}
+
 
 _CONTROL_FLAG = re.compile(r"^(?:required|requisite|sufficient|optional)\b", re.IGNORECASE)
 #: Source: PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule; Krb5LoginModule of the JDK; ClientConfig of

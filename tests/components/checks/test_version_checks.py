@@ -209,3 +209,91 @@ def test_an_oauth_login_without_a_required_key_is_refused_with_the_name_of_the_k
     problems = list(check_topology(parse_topology(a_topology(clusters=clusters))))
     (what, *_) = {problem.what for problem in problems if problem.code == "oauth-incomplete"}
     assert f"`{key}`" in what
+
+
+_BEARER = "org.apache.kafka.common.security.oauthbearer."
+_STRIMZI_HANDLER = "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler"
+
+
+@pytest.mark.parametrize(
+    ("kafka", "image", "config", "wanted"),
+    [
+        pytest.param(
+            "4.2.0",
+            None,
+            {
+                "sasl.mechanism": "AWS_MSK_IAM",
+                "sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+                "sasl.client.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+            },
+            ["class-not-in-image", "class-not-in-image"],
+            id="MSK's classes, which Strimzi's image does not have",
+        ),
+        pytest.param(
+            "4.2.0",
+            "registry.example.com/connect:1",
+            {
+                "sasl.mechanism": "AWS_MSK_IAM",
+                "sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+            },
+            [],
+            id="MSK's module in an image of its own",
+        ),
+        pytest.param(
+            "4.2.0",
+            None,
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.jaas.config": f"{_BEARER}OAuthBearerLoginModule required;",
+                "sasl.login.callback.handler.class": _STRIMZI_HANDLER,
+            },
+            [],
+            id="Strimzi's handler of tokens",
+        ),
+        pytest.param(
+            "3.9.0",
+            None,
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.login.callback.handler.class": f"{_BEARER}secured.OAuthBearerLoginCallbackHandler",
+            },
+            [],
+            id="the old name of Kafka's handler while Kafka had it",
+        ),
+        pytest.param(
+            "4.2.0",
+            None,
+            {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;"},
+            [],
+            id="Kerberos, which is the default mechanism",
+        ),
+        pytest.param(
+            "4.2.0",
+            None,
+            {"sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": "${secret:mirror-orders/login:jaas}"},
+            [],
+            id="a module that only the Secret names",
+        ),
+    ],
+)
+def test_the_classes_of_a_custom_login_are_judged_by_what_is_known_of_them(
+    kafka: str, image: str | None, config: dict[str, str], wanted: list[str]
+) -> None:
+    login: dict[str, Any] = {"authentication": {"type": "custom", "config": config}}
+    connect = {"version": kafka} | ({"image": image} if image else {})
+    topology = a_topology(
+        a_flow(connect=connect, connectors=WITHOUT_HEARTBEATS),
+        clusters={"useast": a_cluster(**login), "uswest": a_cluster("us-west-2")},
+        strimzi="0.45" if kafka == "3.9.0" else "1.2",
+    )
+    found = [problem.code for problem in check_topology(parse_topology(topology)) if "class" in problem.code]
+    assert found == wanted
+
+
+@pytest.mark.parametrize(("kafka", "wanted"), [("3.9.0", False), ("4.0.0", True)])
+def test_strimzis_identity_policy_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool) -> None:
+    policy = {"policy": "identity", "policyClass": "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"}
+    topology = a_topology(a_flow(**policy, connect={"version": kafka}), strimzi="0.46" if wanted else "0.45")
+    found = {problem.code: problem for problem in check_topology(parse_topology(topology))}
+    assert ("class-not-in-image" in found) is wanted
+    assert not wanted or "remove `policyClass`, or set `connect.image`" in found["class-not-in-image"].remedy
