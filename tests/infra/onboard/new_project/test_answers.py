@@ -63,6 +63,7 @@ def test_the_answers_are_in_the_files(project: Path) -> None:
         "target": "uswest",
         "topics": ["orders", "payments-.*"],
         "groups": ["checkout-.*"],
+        "connect": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}}},
         "namespace": {"create": False},
     }
     assert yaml.safe_load((project / "stacks" / "Pulumi.prod-us-west-2.yaml").read_text()) == {
