@@ -132,7 +132,7 @@ def _heartbeat_connector(before: DeployedConnector | None, after: DeployedConnec
             f"heartbeats are sent by workers `{after.workers.name}`, which belong to {cluster}, instead of "
             f"`{before.workers.name}`"
         )
-        if before.workers.target_address == after.workers.target_address:
+        if before.workers.name == after.workers.name or before.workers.target_address == after.workers.target_address:
             began, begin = (at.target_alias if at.beside_source else at.source_alias for at in (before, after))
             what = f"heartbeats begin in {begin} instead of {began}"
         yield Effect(Impact.NONE, "heartbeats-move", after.flow, key, what)

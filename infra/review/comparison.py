@@ -1,5 +1,6 @@
 """Compares two states of a stack: effects on replication, changed objects, and what the stack needs."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,8 +75,14 @@ def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]
             yield name
 
 
+#: A property's value from a Secret; the alias of the provider is free, but everybody's has this word in it.
+_FROM_SECRET = re.compile(r"\$\{[\w-]*secret[\w-]*:(?:[^/:}]+/)?([^/:}]+):")
+
+
 def _secrets(value: Any) -> Iterator[str]:
-    """Yield the Secrets anywhere in an object: for pods, for pulling images, and those that a Role lets be read."""
+    """Yield the Secrets anywhere in an object: for pods, for pulling images, in properties, and those that a Role lets
+    be read.
+    """
     if isinstance(value, Mapping):
         if "secretName" in value:
             yield value["secretName"]
@@ -91,6 +98,8 @@ def _secrets(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for entry in value:
             yield from _secrets(entry)
+    elif isinstance(value, str):
+        yield from _FROM_SECRET.findall(value)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Turns what Connect's REST API reports about connectors into the objects that would create them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from components.flows.naming import MIRRORED
@@ -42,6 +42,7 @@ def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
         return
     if len(found.workers) == 1:
         yield from _file_of_workers(found.workers[0])
+        yield from _other_protocol(found.workers[0], found.rest)
         connect = _workers_of(found.workers[0])
     else:
         file = found.rest[0][0]
@@ -120,6 +121,20 @@ def _is_passed(key: str) -> bool:
     newest = supported_versions()[-1]
     own = key in definitions(newest, Owner.WORKER) and key not in definitions(newest, Owner.CLUSTER)
     return key.startswith(_PASSED) or (own and not key.startswith(_OF_THE_PROCESS))
+
+
+def _other_protocol(workers: PropertiesFile, connectors: Iterable[tuple[str, RestConnector]]) -> Iterator[LeftOut]:
+    """Yield a note if the workers reach the target by another protocol than a source connector."""
+    own = workers.properties.get("security.protocol", "PLAINTEXT")
+    for _, connector in connectors:
+        other = connector.config.get("target.cluster.security.protocol", "PLAINTEXT")
+        if connector.config["connector.class"].endswith("MirrorSourceConnector") and other != own:
+            why = (
+                f"The workers reach the target by {own}, but connector `{connector.name}` by {other}. A flow has one "
+                "login for the target, so the workers of the project get the connector's."
+            )
+            remedy = "if the target needs the workers' login, set it as `authentication` and `tls` of that cluster."
+            yield LeftOut(workers.file, "", "security.protocol", "connection-property", why, remedy)
 
 
 def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:

@@ -27,6 +27,8 @@ from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
 
 _CONNECTOR = "connector "
+#: Properties of connectors whose change has an effect, or none on records and offsets.
+_JUDGED = frozenset({"topics.exclude", "groups.exclude", "add.source.alias.to.metrics"})
 #: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
 _DECISIVE = re.compile(
     r"config\..*|bootstrapServers|(.*\.)?(tls|authentication)|groupId|\w+StorageTopic|version|image"
@@ -68,7 +70,7 @@ class ImportChanges:
     def properties(self) -> int:
         """Return how many values differ that connectors depend on; only with 0 do records surely continue."""
         return sum(
-            difference.obj.startswith(_CONNECTOR)
+            (difference.obj.startswith(_CONNECTOR) and difference.key not in _JUDGED)
             or (_DECISIVE.fullmatch(difference.key) is not None and _ADDED.fullmatch(difference.key) is None)
             for difference in self.differences
         )

@@ -48,7 +48,7 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}" if mark is not None else ""
         why = "The file is not YAML."
-        remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
+        remedy = "correct it."
         if content.lstrip().startswith((b"{", b"[")) and b"{{" not in content:
             try:
                 json.loads(content)
@@ -56,7 +56,7 @@ def documents_of(file: str, content: bytes, left_out: list[LeftOut]) -> Iterator
                 # The column is in the message.
                 line, why, remedy = "", f"The file is not JSON: {refused}.", "correct it."
         if b"{{" in content:
-            why = "The file is a template, not YAML."
+            why, remedy = "The file is a template, not YAML.", _FILL_IN
         elif content.startswith(b"#!"):
             why, remedy = "The file is a script, not YAML.", f"if it creates connectors, {COMPLETE}"
         left_out.append(LeftOut(file, "", line, "invalid-yaml", why, remedy))
@@ -92,6 +92,19 @@ class PropertiesFile:
     properties: Mapping[str, str]
 
 
+#: A placeholder that some other program fills in: Kafka's own have a colon after the name of their provider.
+_TEMPLATE = re.compile(r"\$\{\w+\}|\{\{|\{%")
+_FILL_IN = "print it first with the tool that fills it in, such as `helm template` or `envsubst`."
+#: Keys whose values may have such placeholders: a credential is not written anyway, and a replacement has groups.
+_MAY_HAVE_PLACEHOLDERS = re.compile(r"jaas|password|^transforms\.|\.transforms\.")
+
+
+def template_note(text: str) -> tuple[str, str] | None:
+    """Return why a text is a template, and the remedy; None if it is not."""
+    placeholder = _TEMPLATE.search(text)
+    return placeholder and (f"The file is a template: nothing replaces the `{placeholder[0]}` in it.", _FILL_IN)
+
+
 class EscapeError(ValueError):
     """A file that Java refuses because of an escape in an entry. `line` is where the entry begins, counted from 1."""
 
@@ -109,6 +122,10 @@ def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[st
                 why = f"`{key}` is given twice, and only the last value counts."
                 left_out.append(LeftOut(file, "", f"line {number}", "duplicate-key", why, "remove one of the two."))
             properties[key] = value
+            template = template_note(f"{key} {value}")
+            if template and not _MAY_HAVE_PLACEHOLDERS.search(key):
+                left_out.append(LeftOut(file, "", f"line {number}", "invalid-properties", *template))
+                return None
     except EscapeError as error:
         why = "A `\\u` in it has no four hexadecimal digits after it, so Java refuses the whole file."
         remedy = "correct it; a backslash itself is written as `\\\\`."

@@ -73,7 +73,8 @@ def flow_of(
     if isinstance(connect, ReadProperties):
         made.clusters[target] = _end("target", target, by_role["source"].config, made, notes["source"])
     else:
-        made.clusters[target] = Logins(target, of_connect.below("spec"), made.needed).of_fields(connect.spec)
+        of_spec = of_connect.below("spec")
+        made.clusters[target] = Logins(target, of_spec, made.needed, placeholders.text).of_fields(connect.spec)
     own = {role: _without_connections(config, role) for role, config in configs.items()}
     keys = flow_keys(own, connect.config, CONVERTERS[connect.kind], kafka, notes)
     fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)

@@ -1,11 +1,12 @@
 """Turns client properties and Strimzi's fields into a cluster of a topology, without the credentials themselves."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from components.kafka.connections import LOGIN_MODULES
+from components.properties.values import Value, value_text
 from infra.onboard.importing.reading import Notes
 from infra.onboard.importing.values import may_be_secret, secret_key, unresolved
 
@@ -20,11 +21,13 @@ _SAY_TRUST = "name one key that holds all certificates, as `tls.trust: {secret: 
 @dataclass
 class Logins:
     """Translates the connection to a cluster. `needed` collects the configuration keys that somebody has to set because
-    the input holds the credential itself, each with its meaning."""
+    the input holds the credential itself, each with its meaning; `resolved` turns placeholders into those of rendered
+    workers."""
 
     alias: str
     notes: Notes
     needed: dict[str, str]
+    resolved: Callable[[Value], str] = value_text
 
     @property
     def namespace(self) -> str:
@@ -126,8 +129,9 @@ class Logins:
         if kind == "oauth":
             return self._oauth(given)
         if kind == "custom":
-            config = {str(key): str(value) for key, value in (given.get("config") or {}).items()}
-            return {"type": "custom", "sasl": bool(given.get("sasl", True)), "config": self._hidden(config)}
+            config = {str(key): self.resolved(value) for key, value in (given.get("config") or {}).items()}
+            hidden = replace(self, notes=self.notes.below("authentication.config"))._hidden(config)
+            return {"type": "custom", "sasl": bool(given.get("sasl", True)), "config": hidden}
         why = "The topology knows `plain`, `scram-sha-256`, `scram-sha-512`, `tls`, `oauth` and `custom`."
         self.notes("authentication.type", "login-not-known", why, "set the cluster's `authentication`.")
         return None

@@ -1,6 +1,6 @@
 """Turns a KafkaMirrorMaker2 into a `mirrorMaker2`, or into a `flow` for each of its mirrors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.logins import Logins
 from infra.onboard.importing.reading import Notes, ReadObject
-from infra.onboard.importing.settings import flow_keys
+from infra.onboard.importing.settings import flow_keys, keys_of
 from infra.onboard.importing.values import Placeholders
 from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
 
@@ -113,6 +113,9 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
         made.clusters[of] = _cluster(source, [mirror], "source", placeholders, _at(notes, source, index), made)
         flows[of] = _mirror(mirror, source, config, kafka, of_mirror, _at(notes, source, index))
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
+    for own, (_, mirror, _) in zip(shared, mirrors, strict=True):
+        for role in [role for role in TASKS if f"{role}Connector" not in mirror]:
+            _adopt(own, keys_of(role), shared)
     if differing := differing_keys(shared):
         why = f"Its mirrors differ in {differing}, which all sources of a replication share."
         return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
@@ -122,6 +125,16 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     of_object = replace(notes, path="")
     made.replication["connect"] = connect_of(of_object, target, config, name, kafka, _at(notes, target).path)
     return made
+
+
+def _adopt(own: dict[str, Any], keys: Iterable[str], flows: Iterable[Mapping[str, Any]]) -> None:
+    """Set the keys of a connector that a mirror lacks as another mirror has them."""
+    for top, _, inner in (key.partition(".") for key in keys):
+        for other in (flow[top] for flow in flows if top in flow):
+            if not inner:
+                own.setdefault(top, other)
+            elif inner in other:
+                own[top] = {inner: other[inner], **own.get(top, {})}
 
 
 def _note_unused(notes: Notes, used: Mapping[str, Part]) -> None:
@@ -171,7 +184,7 @@ def _cluster(
             config = (mirror.get(f"{role}Connector") or {}).get("config") or {}
             passed |= {key: placeholders.text(value) for key, value in below(f"{side}.cluster.", config).items()}
     login = {key: value for key, value in passed.items() if _connects(key) and key != "alias"}
-    return Logins(str(given.get("alias")), notes, made.needed).of_both(given, login)
+    return Logins(str(given.get("alias")), notes, made.needed, placeholders.text).of_both(given, login)
 
 
 def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes, of_source: Notes) -> dict[str, Any]:

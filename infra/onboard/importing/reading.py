@@ -22,6 +22,7 @@ from infra.onboard.importing.documents import (
     documents_of,
     properties_of,
     rest_connectors,
+    template_note,
 )
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.strimzi_fields import missing, without_dropped, without_removed, without_wrong_forms
@@ -41,6 +42,19 @@ _STAYING = {
     "Role": "The rendering has its own Role, with exactly what the connectors read.",
     "RoleBinding": "The rendering has its own RoleBinding.",
     "Namespace": "The namespace exists, so the topology does not create it.",
+}
+_FROM_ELSEWHERE = "It makes objects that are not in it."
+_PRINT_OR_READ = "import these objects, from the cluster or as `{}` prints them."
+_OF_CONFLUENT = "Confluent's operator runs it. This command reads objects of Strimzi's group `kafka.strimzi.io` only."
+#: Group and kind of objects that stay as they are, though a replication may come from them -> why, and the remedy.
+_INDIRECT = {
+    "argoproj.io/Application": (_FROM_ELSEWHERE, _PRINT_OR_READ.format("helm template")),
+    "helm.toolkit.fluxcd.io/HelmRelease": (_FROM_ELSEWHERE, _PRINT_OR_READ.format("helm template")),
+    "kustomize.toolkit.fluxcd.io/Kustomization": (_FROM_ELSEWHERE, _PRINT_OR_READ.format("kustomize build")),
+    "template.openshift.io/Template": ("Its objects have placeholders.", _PRINT_OR_READ.format("oc process")),
+    "/Template": ("Its objects have placeholders.", _PRINT_OR_READ.format("oc process")),
+    "platform.confluent.io/Connector": (_OF_CONFLUENT, COMPLETE),
+    "platform.confluent.io/Connect": (_OF_CONFLUENT, COMPLETE),
 }
 _MIRROR_MAKER_1 = (
     "It is MirrorMaker 1, which Strimzi removed in 0.46. It keeps its position in a consumer group, which no connector "
@@ -163,9 +177,16 @@ class ReadInput:
         elif named and not _is_text(content):
             remedy = "save it as UTF-8, or name other files."
             self._leave(file, "", "", "no-object", "It is not text in UTF-8.", remedy)
+        elif named and b"offset.storage.file.filename" in content:
+            why = "A standalone worker keeps offsets in a file, so the connectors would copy every record again."
+            remedy = (
+                "set `connectors.source.state: stopped` before you deploy it, stop the worker, and give the offsets to "
+                "`replicate offsets STACK FLOW set FILE`; then start the connector."
+            )
+            self._leave(file, "", "offset.storage.file.filename", "offsets-not-carried", why, remedy)
         elif named:
             why = "It has neither the `clusters` of a dedicated MirrorMaker nor the `group.id` of Connect's workers."
-            self._leave(file, "", "", "no-object", why, "name other files.")
+            self._leave(file, "", "", "no-object", *(template_note(content.decode()) or (why, "name other files.")))
         else:
             for document in documents_of(file, content, self.left_out):
                 self.take(file, document)
@@ -181,12 +202,17 @@ class ReadInput:
                 self.rest.append((file, connector))
         if reported or document is None:
             return
+        if isinstance(document, list) and document and all(isinstance(entry, str) for entry in document):
+            self._leave(file, "", "", "config-not-said", "It lists only the names of connectors.", COMPLETE)
+            return
         for given in objects_in(document):
             if isinstance(given, Mapping) and "kind" in given:
                 self._take_object(file, given)
             elif given is not None:
-                why = "It has no `kind`, so it is not a Kubernetes object."
-                self._leave(file, "a document", "", "no-object", why, "name other files.")
+                text = given if isinstance(given, str) else ""
+                why = f"It {'is text' if text else 'has no `kind`'}, so it is not a Kubernetes object."
+                note = template_note(text) or (why, "name other files.")
+                self._leave(file, "a document", "", "no-object", *note)
 
     def _leave(self, file: str, obj: str, field: str, code: str, why: str, remedy: str) -> None:
         self.left_out.append(LeftOut(file, obj, field, code, why, remedy))
@@ -206,8 +232,8 @@ class ReadInput:
             remedy = "declare a flow with `policy: identity`, and choose where it starts with `startFrom`."
             leave("", "mirror-maker-1", _MIRROR_MAKER_1, remedy)
         elif kind not in _READ:
-            why = _STAYING.get(kind, "It is not part of a replication.")
-            leave("", "stays-as-it-is", why, "leave it as it is.")
+            own = _STAYING.get(kind, "It is not part of a replication."), "leave it as it is."
+            leave("", "stays-as-it-is", *_INDIRECT.get(f"{version.rpartition('/')[0]}/{kind}", own))
         elif kind in _TAKEN and version not in _VERSIONS:
             why = f"Its `apiVersion` is `{version}`. Operators since Strimzi 0.45 serve `v1beta2` and `v1`."
             remedy = "convert it with Strimzi's `api-conversion` tool, then import it again."
@@ -289,6 +315,10 @@ def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
     read = ReadInput(namespace=namespace)
     for file, content in _contents(sources):
         read.take_file(file, content)
+    for folder, (marker, command) in _unprinted_folders(sources).items():
+        why = f"It has a `{marker}`, so its files are not yet the objects that are applied."
+        remedy = f"print them: `{command} {shown(folder)} | replicate import - --out DIR`."
+        read.left_out.append(LeftOut(shown(folder), "", "", "file-skipped", why, remedy))
     for file in _skipped_properties(sources):
         why = "Of a folder, only files that end in `.yaml`, `.yml`, `.json` or `.properties` are read."
         read.left_out.append(LeftOut(file, "", "", "file-skipped", why, f"import it by its name: `{file}`."))
@@ -311,9 +341,23 @@ def _with_any(read: ReadInput, where: str) -> ReadInput:
             where,
             "".join(f"{note}\n" for note in read.left_out) or "Nothing that was read describes a replication.",
             "name the files, or pipe `kubectl get kafkamirrormaker2,kafkaconnect,kafkaconnector,configmap -A -o yaml` "
-            "into `replicate import -`.",
+            f"into `replicate import -`. For connectors without objects, {COMPLETE}",
         )
     return read
+
+
+#: A file of a folder whose objects a tool prints -> its command.
+_PRINTED_BY = {"Chart.yaml": "helm template", "kustomization.yaml": "kustomize build"}
+
+
+def _unprinted_folders(sources: Sequence[str]) -> dict[Path, tuple[str, str]]:
+    """Return the folders whose objects a tool prints, each with the file that shows it and the command."""
+    return {
+        file.parent: (marker, command)
+        for source in sources
+        for marker, command in _PRINTED_BY.items()
+        for file in sorted(Path(source).rglob(marker))
+    }
 
 
 def _skipped_properties(sources: Sequence[str]) -> Iterator[str]:
@@ -341,7 +385,8 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             yield "standard input", sys.stdin.buffer.read()
         elif path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
-            for file in files:
+            unprinted = _unprinted_folders([source])
+            for file in (file for file in files if not unprinted.keys() & set(file.parents)):
                 yield shown(file), file.read_bytes()
         elif path.exists():
             yield shown(path), path.read_bytes()

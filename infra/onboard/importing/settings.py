@@ -39,6 +39,13 @@ _KEYS: Mapping[str, tuple[ConnectorRole, str, Callable[[str], int | bool | None]
     "heartbeats.replication.enabled": ("source", "replicateHeartbeats", _switch),
     "sync.group.offsets.enabled": ("checkpoint", "syncGroupOffsets", _switch),
 }
+
+
+def keys_of(role: ConnectorRole) -> tuple[str, ...]:
+    """Return the keys of a flow that only a connector of this role sets."""
+    return tuple(key for owner, key, _ in _KEYS.values() if owner == role)
+
+
 #: What the source and checkpoint connectors must agree on, with Kafka's default. Source: MirrorConnectorConfig.
 _AGREED = {
     "replication.policy.class": POLICY_CLASSES[Policy.DEFAULT],
@@ -71,6 +78,8 @@ class Settings:
             for old, new in OLD_NAMES.items():
                 if old in config and old in known:
                     former = config.pop(old)
+                    if new in config:
+                        self.notes[role](f"config.{old}", "without-effect", f"`{new}` overrides it.", "remove it.")
                     config.setdefault(new, former)
             for key in _FIELDS & config.keys():
                 del config[key]

@@ -54,7 +54,9 @@ def test_a_folder_and_standard_input_lead_to_the_same_topology(tmp_path: Path, m
     ("content", "words"),
     [
         pytest.param(
-            "kind: {{ .Values.kind }}\n", ("if it is a template, print it first with `helm template`"), id="a template"
+            "kind: {{ .Values.kind }}\n",
+            ("print it first with the tool that fills it in, such as `helm template`"),
+            id="a template",
         ),
         pytest.param("a: [\n", "The file is not YAML", id="not YAML"),
         pytest.param(

@@ -161,3 +161,8 @@ def test_a_misspelt_worker_property_is_named_with_the_right_one(tmp_path: Path) 
     code, output, _ = run(tmp_path, SOURCE, connect_properties=workers)
     assert "Connect's workers do not read it. Remedy: did you mean `offset.storage.replication.factor`?" in output
     assert code == 1
+
+
+def test_workers_that_reach_the_target_by_another_protocol_than_the_connector_are_named(tmp_path: Path) -> None:
+    workers = f"{WORKERS}security.protocol=SASL_SSL\n"
+    assert "by SASL_SSL, but connector `source` by PLAINTEXT." in run(tmp_path, SOURCE, workers_properties=workers)[1]

@@ -17,6 +17,15 @@ BACK = (
     ("targetCluster: west", "targetCluster: east"),
 )
 LOGIN = "{security.protocol: SASL_SSL, sasl.mechanism: AWS_MSK_IAM, sasl.jaas.config: a.Module required;}"
+OF_TARGET = (
+    "    groupId: mm2\n",
+    "    groupId: mm2\n    authentication: {type: custom, config: {sasl.jaas.config: '%s'}}\n",
+)
+PROVIDER = """\
+    config:
+      config.providers: mine
+      config.providers.mine.class: io.strimzi.kafka.KubernetesSecretConfigProvider
+"""
 EAST = "{alias: east, bootstrapServers: 'east:9092'}"
 DEDICATED = """\
 clusters = east, west
@@ -133,6 +142,40 @@ READ = {
         "The API server removes it, so none of its properties has an effect. Remedy: move each property to the",
         "remove it.",
     ),
+    "mirrors of which one has a checkpoint connector": (
+        edited(
+            OLD_MIRROR,
+            (EAST, f"{EAST}\n    - {{alias: south, bootstrapServers: 'south:9092'}}"),
+            ("mirrors:", "mirrors:\n    - {sourceCluster: south, targetCluster: west, sourceConnector: {tasksMax: 2}}"),
+        ),
+        f"mm2{NONE}",
+        "mirrors-differ",
+    ),
+    "exclusions that cover Kafka's own": (
+        edited(
+            OLD_MIRROR, ("groupsPattern", "topicsExcludePattern: '.*[-.]internal,.*[.]replica'\n      groupsPattern")
+        ),
+        f"mm2{NONE}",
+        "not judged",
+    ),
+    "a custom login that reads a Secret by a provider of another name": (
+        edited(
+            MIRROR,
+            (OF_TARGET[0], OF_TARGET[1] % 'a.Module required password="${mine:kafka/a:b}";' + PROVIDER),
+        ),
+        "mm2: deploying it would change 2 values that connectors depend on",
+        "provider-not-known",
+    ),
+    "a custom login with a password": (
+        edited(MIRROR, (OF_TARGET[0], OF_TARGET[1] % "a.Module required password=hunter2;")),
+        "KafkaMirrorMaker2 kafka/mm2, spec.target.authentication.config.sasl.jaas.config. It holds a credential",
+        "hunter2",
+    ),
+    "an old name beside its new name": (
+        of_connector("{topics.exclude: a, topics.blacklist: b}"),
+        "sourceConnector.config.topics.blacklist. `topics.exclude` overrides it.",
+        "unknown-property",
+    ),
     "an alias that topics cannot have": (
         FLOW.replace("source.cluster.alias: east\n", "source.cluster.alias: ''\n"),
         "alias-not-usable: read.yaml, KafkaConnector kafka/source, spec.config.source.cluster.alias.",
@@ -164,6 +207,11 @@ PROPERTIES = {
         "names a cluster that is not in `clusters`",
     ),
     "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "lacks `console-consumer-.*`, `connect-.*`"),
+    "a template": ("tasks.max = ${TASKS}\n", "The file is a template: nothing replaces the `${TASKS}` in it."),
+    "an address that a provider knows": (
+        "west.bootstrap.servers = ${env:WEST}\n",
+        "heartbeats begin in east instead of west",
+    ),
     "where heartbeats begin": ("", "heartbeats begin in east instead of west"),
     "a connector's property without its pair": (
         "source.cluster.bootstrap.servers = a:9092\n",
@@ -182,6 +230,7 @@ def test_clusters_after_a_blank_are_read(tmp_path: Path) -> None:
     assert "heartbeats begin in" in imported(tmp_path, "mm2.properties", DEDICATED.replace("clusters =", "clusters"))
 
 
+APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\n"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mm2}\ndata:\n  mm2.properties: |\n    "
 CONNECTOR = """\
 name = mirror
@@ -196,6 +245,23 @@ FILES = {
     "broken JSON": ("a.json", '{"name": "a"\n "config": {}}', "Expecting ',' delimiter: line 2 column 2"),
     "a script": ("a.sh", "#!/bin/sh\ncurl -d '{\n\"a\": 1}'", "The file is a script, not YAML. Remedy: if it creates"),
     "a byte order mark": ("mm2.properties", f"\ufeff{DEDICATED}", "It begins with a byte order mark, which Java reads"),
+    "names of connectors": ("a.json", '["a", "b"]', "It lists only the names of connectors. Remedy: import the answer"),
+    "a template of properties": ("mm2.properties", "clusters = {{ a }}", "nothing replaces the `{{` in it"),
+    "a template of another ending": ("mm2.j2", "clusters = {{ a }}, b", "nothing replaces the `{{` in it"),
+    "another language": ("main.tf", "resource a b", "It is text, so it is not a Kubernetes object."),
+    "an object that makes others": (
+        "a.yaml",
+        APPLICATION,
+        "Remedy: import these objects, from the cluster or as `helm",
+    ),
+    "a connector of another operator": (
+        "a.yaml",
+        APPLICATION.replace("argoproj.io/v1alpha1", "platform.confluent.io/v1beta1").replace(
+            "Application", "Connector"
+        ),
+        "Confluent's operator runs it.",
+    ),
+    "a standalone worker": ("a.properties", "offset.storage.file.filename = /a\n", "keeps offsets in a file"),
     "properties of one connector": ("a.properties", CONNECTOR, "✗ connect: deploying it would change"),
     "properties in a ConfigMap": (
         "mm2.yaml",
@@ -212,6 +278,17 @@ def test_a_file_is_read_as_what_it_is(tmp_path: Path, name: str, text: str, said
 
 def test_properties_of_another_ending_are_named_in_a_folder(tmp_path: Path) -> None:
     assert "file-skipped: " in imported(tmp_path, "mm2.config", DEDICATED, folder=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("Chart.yaml", "helm template"), ("kustomization.yaml", "kustomize build")]
+)
+def test_a_folder_whose_objects_a_tool_prints_is_named_with_its_command(
+    tmp_path: Path, name: str, command: str
+) -> None:
+    answer = imported(tmp_path, name, "resources: [a.yaml]\n", folder=True)
+    assert f"`{command} {tmp_path}/read | replicate import - --out DIR`" in answer
+    assert "no-object" not in answer
 
 
 def imported(tmp_path: Path, name: str, text: str, *, folder: bool = False) -> str:

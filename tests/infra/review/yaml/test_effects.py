@@ -263,3 +263,9 @@ def test_only_a_label_that_reaches_the_pods_restarts_them(label: str, wanted: se
     found = changed(("{name: mm2, namespace: kafka}", f"{{name: mm2, namespace: kafka, labels: {{{label}}}}}"))
     assert codes(found) == wanted
     assert not_judged(found) == []
+
+
+def test_a_secret_that_a_property_reads_is_required() -> None:
+    groups = "    groups: shop\n"
+    found = changed((groups, f"{groups}    source.cluster.sasl.jaas.config: ${{secrets:kafka/login:jaas}}\n"))
+    assert found.required == ("Secrets in kafka: login",)
