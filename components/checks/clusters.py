@@ -279,7 +279,8 @@ def _mistake(where: str, text: str) -> Problem:
     if divider := re.search(r"[;\s]+", plain):
         parts = ",".join(part for part in re.split(r"[;\s]+", plain) if part)
         separator = f"`{divider[0].strip()}`" if divider[0].strip() else "a blank"
-        return _bad_address(where, f"`{text}` has {separator} in it", f"separate servers by commas: `{parts}`.")
+        servers = parts if all(re.fullmatch(r".+:\d+", part) for part in parts.split(",")) else "HOST:PORT,HOST:PORT"
+        return _bad_address(where, f"`{text}` has {separator} in it", f"separate servers by commas: `{servers}`.")
     if is_ip6(plain):
         return Problem(
             where,

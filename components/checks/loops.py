@@ -112,13 +112,16 @@ def _loop(cycle: Cycle, flows: Mapping[str, ExpandedFlow]) -> Problem:
     instead = f"set `policy: default` on {_names(identity)}, or " if mixed else "use `kind: prefixlessPair`, or "
     if any(flow.shape is FlowShape.PREFIXLESS_PAIR for flow in identity):
         instead = ""
+    guard = f"set `loopGuard: true` on {_unguarded(ring)}"
+    if len(ring) == 2 and any(flow.settings.groups for flow in ring):
+        guard += " with the same `topics`, and with `connectors.checkpoint.enabled: false` instead of `groups`"
     return Problem(
         ring[0].where("policy" if ring[0] in identity else "loopGuard"),
         "replication-loop",
         f"flows {'of both policies' if mixed else 'with identity policy'} form the ring {cycle}"
         + (f", for example for the topic `{topic}`" if topic else ""),
         why,
-        f"set `loopGuard: true` on {_unguarded(ring)}, or {instead}select different topics.",
+        f"{guard}, or {instead}select different topics.",
         Severity.ERROR if topic else Severity.WARNING,
     )
 

@@ -18,6 +18,9 @@ from components.render.metrics import (
 from components.topology.model import Topology
 from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
+#: Without metrics of the workers, `monitoring` itself is a mistake.
+_AND_METRICS = ", and `connect.metrics: {type: jmxPrometheusExporter}` here."
+
 
 def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole: bool) -> Iterator[Problem]:
     """Workers report the metrics that alerts read, and in a `whole` topology, each objective of a flow has an alert."""
@@ -31,7 +34,8 @@ def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole
                 "objective-not-watched",
                 f"nothing watches the objective of {lag_seconds} s",
                 "Only alerts check a flow's objectives, and the topology has no `monitoring`.",
-                "set `monitoring: {namespace: NAME}` at the top of the topology.",
+                "set `monitoring: {namespace: NAME}` at the top of the topology"
+                + (_AND_METRICS if metrics is None else "."),
             )
         elif topology.monitoring is not None and metrics is None:
             yield Problem(
@@ -61,6 +65,11 @@ def _check_read_again(topology: Topology, flow: ExpandedFlow, *, whole: bool) ->
     elif whole and (topology.monitoring is None or not topology.monitoring.exporter):
         why = "None of Kafka's metrics shows it; only those of `replicate exporter` do."
         remedy = "run the exporter, and set `monitoring.exporter: true` at the top of the topology."
+        if topology.monitoring is None:
+            remedy = (
+                "run the exporter, and set `monitoring: {namespace: NAME, exporter: true}` at the top of the topology"
+            )
+            remedy += _AND_METRICS if flow.settings.connect.metrics is None else "."
         yield warning(where, "objective-not-watched", what, why, remedy)
 
 

@@ -83,7 +83,8 @@ def _check_flags(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
     """No name ends with a separator. Such a name is valid, but the author probably meant a prefix."""
     for where, name in _entries(flow, pattern_lists(flow.settings)):
-        if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS):
+        # After another separator, a dot is no separator but a pattern of one character.
+        if len(name) > 1 and is_name(name) and name.endswith(_SEPARATORS) and not name.endswith(("-.", "_.")):
             meant = re.sub(r"\.$", r"\\.", name)
             yield warning(
                 where,
@@ -153,7 +154,7 @@ def _check_lag(flow: ExpandedFlow) -> Iterator[Problem]:
                 "lag-without-offset-syncs",
                 "`lagMax` is set, but the flow writes no offset syncs",
                 "It is the distance between two offset syncs, so it has no effect.",
-                "remove it, or set `offsetSyncs.enabled: true` of the flow.",
+                "remove `offsetSyncs` here, or set `offsetSyncs.enabled: true` of the flow.",
             )
 
 
@@ -221,7 +222,7 @@ def _excluded(where: str, pattern: str, key: str) -> Problem:
         "selected-and-excluded",
         f"`{pattern}` is both selected and excluded",
         f"Exclusions in `{key}Exclude` and Kafka's default exclusions win over `{key}`.",
-        f"remove it from `{key}`, or remove the exclusion from `{key}Exclude`.",
+        f"correct or remove it in `{key}`, or remove the exclusion from `{key}Exclude`.",
     )
 
 

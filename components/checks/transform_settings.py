@@ -88,7 +88,11 @@ def _meant(name: str, role: Role) -> str | None:
 def _instead(role: Role, meant: str | None) -> str:
     if meant is None:
         return f"write the full name of a {role.value} that Kafka or the workers' image has."
-    return f"write `{meant}`." if meant in CLASSES[role] else f"write `{meant}$Value`, or `$Key` for keys."
+    if meant not in CLASSES[role]:
+        return f"write `{meant}$Value`, or `$Key` for keys. If it needs fields, parse the records before it."
+    if role is Role.CONVERTER and simple_name(meant) != "ByteArrayConverter":
+        return f"write `{meant}` if a transform parses the records before. Otherwise remove the converter."
+    return f"write `{meant}`."
 
 
 #: Keys of a transform in Connect's own form -> what to set in a topology instead.

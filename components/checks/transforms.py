@@ -73,10 +73,12 @@ def transform_remedy(failure: TransformFails, chain: Chain) -> str:
     return f"remove it, or move it before `{changing.name}`, which leaves {shown(forms)}."
 
 
-def leave_out_heartbeats(which: str) -> str:
-    """Return how to apply transforms to everything but heartbeats; `which` names the transforms."""
+def leave_out_heartbeats(which: str, besides: str = "") -> str:
+    """Return how to apply transforms to everything but heartbeats; `which` names the transforms, `besides` what else
+    has to change.
+    """
     predicate = f"{{type: {TOPIC_NAME_MATCHES}, config: {{pattern: '{_NOT_HEARTBEATS}'}}}}"
-    return f"add `predicate: {predicate}` to {which}, or, in a `flow`, set `replicateHeartbeats: false`."
+    return f"add `predicate: {predicate}` to {which}{besides}, or, in a `flow`, set `replicateHeartbeats: false`."
 
 
 def _of_bytes(failure: TransformFails, chain: Chain) -> str:
@@ -259,13 +261,21 @@ def _transform_fails(source: _Source, failure: TransformFails, chain: Chain) -> 
     step, refusal = failure.step, failure.refusal
     where = _where(source, step.name)
     if not refusal.needs:
+        half, converters = refusal.half, source.settings.transforms.converters
+        converted = converters is not None and getattr(converters, half) is not None
+        besides = (
+            f", and replace `transforms.converters.{half}` with a last transform "
+            f"`{VENDOR_TRANSFORMS}ConvertToBytes${half.capitalize()}` with the same predicate"
+        )
+        if not converted:
+            besides = ""
         return Problem(
             where,
             "heartbeats-not-parsed",
             f"`{step.name}` cannot parse heartbeats, such as the records of `{failure.topic}`",
             "The source connector also replicates heartbeats, which the converter cannot read. Its tasks would fail at "
             "the first one.",
-            leave_out_heartbeats("this transform and to those that need its result"),
+            leave_out_heartbeats("this transform and to those that need its result", besides),
         )
     return Problem(
         where,
@@ -292,8 +302,9 @@ def _header_refused(source: _Source, failure: ConverterFails) -> Problem:
         f"the header `{failure.part}` is {shown(failure.found)}, but the header converter writes only bytes",
         "The default, ByteArrayConverter, is Kafka's only converter that keeps the records' own headers as they "
         "are. It refuses this header, so every task would fail at its first record.",
-        f"set `transforms.converters.header: {{type: {SIMPLE_HEADER_CONVERTER}}}` if the records have no headers of "
-        "their own, which it would write as Base64; or set `value.literal: 'null'` if the header's name is enough.",
+        "set `value.literal: 'null'` if the header's name is enough. If the records have no headers of their own, "
+        f"`transforms.converters.header: {{type: {SIMPLE_HEADER_CONVERTER}}}` is possible; it would write those as "
+        "Base64, and the warning `headers-become-text` says so.",
     )
 
 

@@ -106,6 +106,8 @@ def unknown_key(model: type[Model], path: Path, data: object) -> UnknownKey:
         return UnknownKey(*explained)
     without_effect = "It would have no effect."
     ours = OURS.get(str(key), "")
+    if ours in beside:
+        return UnknownKey(without_effect, f"remove it; `{ours}` is set already.")
     if ours.partition(".")[0] in accepted:
         return UnknownKey(without_effect, f"did you mean `{ours}`?", ours if str(key) in OF_SAME_FORM else "")
     before, colon, after = str(key).partition(":")
@@ -135,7 +137,9 @@ def _of_another_form(key: str, forms: list[_Node], beside: set[str]) -> UnknownK
     """Explain a key that is accepted only together with keys other than the given ones."""
     if tags := [f"{name}: {values[0]}" for name, values in map(_selector, forms) if name]:
         kinds = " or ".join(f"`{tag}`" for tag in tags)
-        return UnknownKey(f"It is a key of {kinds}, and would have no effect here.", f"remove it, or set {kinds}.")
+        fitting = [f"`{tag}`" for tag, form in zip(tags, forms, strict=True) if beside <= set(_keys(form))]
+        instead = f", or set {' or '.join(fitting)}" if fitting else ""
+        return UnknownKey(f"It is a key of {kinds}, and would have no effect here.", f"remove it{instead}.")
     if others := _listed(beside - set(_keys(forms[0]))):
         return UnknownKey(f"It cannot be combined with {others}.", f"remove either `{key}` or {others}.")
     missing = _listed(set(forms[0].get("required", ())) - beside - {key})

@@ -70,8 +70,7 @@ _MEANINGS: dict[str, tuple[str, str, str]] = {
     ),
     "found unhashable key": (
         "a key is a list or a mapping",
-        "A key is text. `{` and `[` without quotation marks begin a mapping or a list, and a template such as "
-        "`{{ NAME }}` is not filled in.",
+        "A key is text. `{` and `[` without quotation marks begin a mapping or a list.",
         "write the key as text, or put the value in quotation marks.",
     ),
     "but found another document": (
@@ -187,6 +186,8 @@ def _meaning(
             return "text follows a value in quotation marks", why, "write `''` for a quotation mark inside it.", here
         what = "the indentation of this line does not match any line above"
         return what, _INDENTATION, "indent it like the other keys of its mapping.", here
+    if problem.startswith("found unhashable key") and "{{" in line:
+        return "a value begins with `{{`", "Nothing fills in a template here.", "write the value itself.", here
     for begins, meaning in _MEANINGS.items():
         if problem.startswith(begins):
             return *meaning, here
@@ -201,9 +202,9 @@ def _alias(problem: str, rest: str, error: yaml.MarkedYAMLError) -> tuple[str, s
         return "there is a `&` without a name", "In YAML `&` marks a value with a name.", _QUOTES
     pattern = "put the pattern in quotation marks; every topic or group is `['.*']`."
     if problem.startswith("found undefined alias"):
-        name = re.match(r"\*?[-\w]*", rest)
-        what = f"`{name[0] if name else '*'}` refers to an anchor that is not defined"
-        return what, _ANCHOR, f"define the anchor further up. If a pattern is meant, {pattern}"
+        name = (re.match(r"\*?[-\w]*", rest) or ["*"])[0]
+        remedy = f"define the anchor further up. If a pattern is meant, write `'.{name}'`."
+        return f"`{name}` refers to an anchor that is not defined", _ANCHOR, remedy
     return "there is a `*` without quotation marks", _ANCHOR, pattern
 
 

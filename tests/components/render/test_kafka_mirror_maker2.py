@@ -275,7 +275,7 @@ def test_active_active_with_the_identity_policy_is_reported_as_a_loop() -> None:
     both = a_mirror(source=None, target=None, between=["useast", "uswest"], policy="identity")
     (problem,) = check_topology(parse_topology(a_topology(both, clusters=three_clusters())))
     assert problem.code == "replication-loop"
-    assert problem.remedy.startswith("set `loopGuard: true` on `orders` (as `kind: flow`: `orders`), or use")
+    assert problem.remedy.startswith("set `loopGuard: true` on `orders` (as `kind: flow`: `orders`) with the same")
 
 
 def test_a_source_that_is_the_target_is_refused() -> None:

@@ -24,7 +24,7 @@ def found_in(file: Path, stacks: Path) -> list[Problem]:
     except ReplicationError as error:
         return list(error.problems)
     if not state:
-        return plan_problems(stacks)["promotion.yaml"]
+        return plan_problems(stacks).get("promotion.yaml", [])
     (before,) = predecessors(plan, "two")
     return list(reasons_against(state_of(yaml.safe_load(state)), MODEL, before.soak_minutes, NOON))
 
