@@ -304,7 +304,17 @@ def _region(topology: Topology, flow: ExpandedFlow) -> str:
 
 
 def _check_unused(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """A name, a label or an annotation of a connector that has no KafkaConnector of its own."""
+    """A name, a label or an annotation of an object that the stack does not create."""
+    namespace = flow.settings.namespace
+    for key in ("labels", "annotations"):
+        if getattr(namespace, key) and not namespace.create:
+            yield Problem(
+                flow.where(f"namespace.{key}"),
+                "name-without-effect",
+                f"`{key}` is set for a namespace that the stack does not create",
+                "Only whoever creates the namespace sets its labels and annotations.",
+                "set it there, or let the stack create the namespace.",
+            )
     of_operator = flow.shape is FlowShape.MIRROR_MAKER2
     divided = bool(flow.settings.connectors.sources)
     unused = {
@@ -346,7 +356,7 @@ def _check_labels(flow: ExpandedFlow) -> Iterator[Problem]:
 def label_maps(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the labels and annotations of a flow's own resources, each map with its path."""
     connectors = flow.settings.connectors
-    owners: dict[str, object] = {"connect": flow.settings.connect}
+    owners: dict[str, object] = {"connect": flow.settings.connect, "namespace": flow.settings.namespace}
     owners |= {f"connectors.{role}": getattr(connectors, role) for role in ("source", "checkpoint", "heartbeat")}
     owners |= {f"connectors.sources.{part}": source for part, source in connectors.sources.items()}
     for path, owner in owners.items():

@@ -111,6 +111,8 @@ def _keys_without(of: type[Model], other: type[Model]) -> list[str]:
 
 #: Keys of a flow that a pair lacks -> the key of a pair that decides them. Its kind decides most of them.
 _OF_PAIR = {
+    "namespace.labels": "namespaceLabels",
+    "namespace.annotations": "namespaceAnnotations",
     **dict.fromkeys(_keys_without(Flow, PrefixlessPair), "kind"),
     **{f"connectors.{key}": "kind" for key in _keys_without(Connectors, PairConnectors)},
     **_BETWEEN,
@@ -175,7 +177,9 @@ def _half(pair: PrefixlessPair, source: str, target: str) -> Flow:
         loop_guard=True,
         # Both sides write to the topic, so an offset of one side means nothing on the other.
         offset_syncs=OffsetSyncs(enabled=False),
-        namespace=NamespaceChoice(create=pair.create_namespaces),
+        namespace=NamespaceChoice(
+            create=pair.create_namespaces, labels=pair.namespace_labels, annotations=pair.namespace_annotations
+        ),
         connect=pair.connect,
         connectors=Connectors(
             source=pair.connectors.source,

@@ -15,9 +15,10 @@ from components.topology.workers import Quantity
 def namespace_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     """Return the Namespace if the stack creates it, and its ResourceQuota and LimitRange if they are declared."""
     objects = []
-    if flow.settings.namespace.create:
+    given = flow.settings.namespace
+    if given.create:
         body = manifest("v1", "Namespace", flow.namespace, None, flow.name)
-        objects.append(PlannedObject(ObjectRole.NAMESPACE, body))
+        objects.append(PlannedObject(ObjectRole.NAMESPACE, body).with_own(given.labels, given.annotations))
     quota = flow.settings.quota
     if quota is None:
         return objects

@@ -187,6 +187,8 @@ class PrefixlessPair(Delivery):
     topics: Topics
     topics_exclude: TopicsExclude = ()
     create_namespaces: bool = setting(True, "Create the namespaces of both halves.")
+    namespace_labels: OwnLabels = Field(default_factory=dict, description="More labels of both namespaces.")
+    namespace_annotations: OwnLabels = Field(default_factory=dict, description="More annotations of both namespaces.")
     connect: ConnectCluster = setting(ConnectCluster(), "Connect workers of each half.")
     connectors: PairConnectors = setting(PairConnectors(), "Connectors of each half.")
 

@@ -47,6 +47,8 @@ class NamespaceChoice(Model):
 
     name: str | None = optional("Name of the namespace; default: `mirror-<replication>`.")
     create: bool = setting(True, "Create the namespace; otherwise it must exist.")
+    labels: OwnLabels = Field(default_factory=dict, description="More labels of the namespace that the stack creates.")
+    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same namespace.")
 
 
 class Quota(Model):
