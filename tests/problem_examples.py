@@ -46,6 +46,7 @@ TESTS = (
     "test_a_partition_in_two_lines_is_refused_in_either_order",
     "test_a_partition_that_mixes_records_of_both_origins_is_refused",
     "test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer",
+    "test_a_property_that_the_topology_does_not_express_is_listed",
     "test_a_record_that_does_not_arrive_fails_the_drill_and_counts_as_skipped",
     "test_a_refusal_by_connect_is_reported_and_the_request_is_withdrawn",
     "test_a_refused_connection_is_reported",
