@@ -96,6 +96,9 @@ def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure(
 def test_an_empty_source_is_an_error_but_one_with_only_replicated_records_is_not() -> None:
     (empty,) = nothing_to_compare(a_pass(Sums(), Sums()))
     assert (empty.code, empty.severity) == ("empty-range", FindingSeverity.ERROR)
+    assert "have 100 offsets, but no record to compare" in empty.message
+    (new,) = nothing_to_compare(replace(a_pass(Sums(), Sums()), source_logs={LEDGER: OffsetRange(0, 0)}))
+    assert "holds no records in any selected partition" in new.message
     (received,) = nothing_to_compare(a_pass(Sums(aside=9), Sums(aside=1)))
     assert (received.code, received.severity) == ("nothing-of-its-own", FindingSeverity.NOTE)
     assert nothing_to_compare(a_pass(Sums(1), Sums())) == []

@@ -233,6 +233,12 @@ def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:
             "is nothing to replicate"
         )
         return [note("nothing-of-its-own", what, source.aside)]
+    if spanned := sum(log.size for log in first_pass.source_logs.values()):
+        what = (
+            f"the source's partitions have {numbered(spanned, 'offset[|s]')}, but no record to compare: compaction "
+            "removed the records meanwhile, or their transactions were aborted"
+        )
+        return [error("empty-range", what, spanned)]
     return [error("empty-range", "the source holds no records in any selected partition: there is nothing to compare")]
 
 
