@@ -96,7 +96,9 @@ def test_a_block_at_the_end_is_out_of_turn_after_the_time_that_a_restarted_task_
     assert len(at_end(blocks)) == 1
     (finding,) = parity_findings(without_time_to_continue(blocks), {ORDERS: sides(target=(0, 110))})
     assert (finding.code, finding.count) == ("copied-out-of-turn", 3)
-    assert finding.message.startswith("orders: 3 older records appear again on uswest without the records that follow")
+    assert finding.message.startswith(
+        "orders: 3 blocks of older records appear again on uswest, and end without the records that follow"
+    )
     assert finding.message.endswith("(partition 0 offset 109; partition 0 offsets 30 to 60)")
 
 

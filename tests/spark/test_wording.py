@@ -30,8 +30,8 @@ def test_only_brackets_with_two_choices_are_replaced() -> None:
 @pytest.mark.parametrize("meaning", _ALL.values(), ids=_ALL.keys())
 def test_every_difference_is_grammatical_for_one_record_and_for_many(meaning: Meaning) -> None:
     one, many = meaning.sentence(1, **_NAMES), meaning.sentence(12, **_NAMES)
-    assert one.removeprefix("1 older ").removeprefix("1 ").split()[0] in ("record", "key")
-    assert many.removeprefix("12 older ").removeprefix("12 ").split()[0] in ("records", "keys")
+    assert one.removeprefix("1 older ").removeprefix("1 ").split()[0] in ("record", "block", "key")
+    assert many.removeprefix("12 older ").removeprefix("12 ").split()[0] in ("records", "blocks", "keys")
     assert not set("[|]{}") & set(one + many)
     assert {"are", "have", "they", "them"}.isdisjoint(one.split(".")[0].split(" on ")[0].split()), one
 

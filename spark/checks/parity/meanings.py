@@ -124,10 +124,10 @@ ORDER_NOT_PROVEN = Meaning(
 OUT_OF_TURN = Meaning(
     "copied-out-of-turn",
     FindingSeverity.FAIL,
-    "older record[|s] [appears|appear] again on {target} without the records that follow [it|them] on {source}, so "
-    "consumers of {target} may end with old values. A restarted task sends those again too, but they have not arrived: "
-    "it has not continued, or something else wrote the older [record|records], such as a worker that was cut off from "
-    "its group and sent an old batch late",
+    "block[|s] of older records [appears|appear] again on {target}, and [ends|end] without the records that follow on "
+    "{source}, so consumers of {target} may end with old values. A restarted task sends those again too, but they have "
+    "not arrived: it has not continued, or something else wrote the [block|blocks], such as a worker that was cut off "
+    "from its group and sent an old batch late",
 )
 REPEATED = Meaning(
     "records-repeated",
