@@ -102,6 +102,10 @@ NOT_IN_IMAGES: Mapping[str, tuple[tuple[int, int], str]] = {
         (4, 0),
         f"set it to `{_OAUTH}OAuthBearerLoginCallbackHandler`",
     ),
+    **dict.fromkeys(
+        (f"org.apache.kafka.clients.producer.{name}Partitioner" for name in ("internals.Default", "UniformSticky")),
+        ((4, 0), "remove it"),
+    ),
     **{name: ((0, 0), "") for name in LOGIN_CLASSES if not name.startswith(("org.apache.", "com.sun.", "io.strimzi."))},
 }
 

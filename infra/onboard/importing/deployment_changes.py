@@ -22,7 +22,7 @@ from components.topology.parsing import parse_topology
 from infra.onboard.importing.effective import effective_state, objects_of
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.mirrors import group_part
-from infra.onboard.importing.reading import ReadObject, config_map_data, read_documents
+from infra.onboard.importing.reading import ReadObject, ReadProperties, config_map_data, read_documents
 from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
 
@@ -83,7 +83,10 @@ def changes_of_import(imported: Imported, deployment: Deployment, placeholders: 
     before = effective_state(imported.name, theirs, placeholders, kafka, _by_source(deployment))
     after = _after(imported.name, deployment, replace(placeholders, providers=OURS))
     before, after = (_as_read(state, kafka) for state in (before, after))
-    effects = all_effects([before], [after], _topology_path([deployment]))
+    workers = imported.read[0]
+    new_workers = isinstance(workers, ReadProperties) and not workers.keeps_group
+    same = _excluding_new_topics(before, after) if new_workers else before
+    effects = all_effects([same], [after], _topology_path([deployment]))
     return ImportChanges(imported.name, effects, tuple(sorted(_changed_settings(before, after), key=str)))
 
 
@@ -232,6 +235,16 @@ def _after(name: str, deployment: Deployment, placeholders: Placeholders) -> Dep
 
 def _by_source(deployment: Deployment) -> dict[str, str]:
     return {flow.settings.source: flow.name for flow in deployment.flows}
+
+
+def _excluding_new_topics(before: DeploymentState, after: DeploymentState) -> DeploymentState:
+    """Return what was read as if it excluded the storage topics of the new workers, which do not exist yet."""
+    new = {connector.role: connector for connector in after.connectors}
+    connectors = tuple(
+        replace(former, config=_as_flows_exclude(former, new[former.role])) if former.role in new else former
+        for former in before.connectors
+    )
+    return replace(before, connectors=connectors)
 
 
 def _on_the_same_workers(before: DeploymentState, after: Sequence[DeploymentState]) -> DeploymentState:

@@ -158,6 +158,11 @@ class Logins:
         options = {key: next(filter(None, values), "") for key, *values in OPTION.findall(rest)}
         simple = module == LOGIN_MODULES.get(mechanism) and options.keys() == {"username", "password"}
         if simple and mechanism.lower() in _SASL and "${" not in options["username"]:
+            if placeholder := unresolved(options["password"]):
+                why = f"Its placeholder {placeholder} needs a configuration provider that the rendered workers lack."
+                self.notes(
+                    "sasl.jaas.config", "provider-not-known", why, "set the configuration key listed at the end."
+                )
             password = self.credential(options["password"], "password")
             return {"type": mechanism.lower(), "username": options["username"], "password": password}
         others = {key: left.pop(key) for key in list(left) if key.startswith("sasl.")}

@@ -291,6 +291,13 @@ def test_the_classes_of_a_custom_login_are_judged_by_what_is_known_of_them(
 
 
 @pytest.mark.parametrize(("kafka", "wanted"), [("3.9.0", False), ("4.0.0", True)])
+def test_a_partitioner_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool) -> None:
+    config = {"producer.partitioner.class": "org.apache.kafka.clients.producer.internals.DefaultPartitioner"}
+    topology = a_topology(a_flow(connect={"version": kafka, "config": config}), strimzi="0.46" if wanted else "0.45")
+    assert ("class-not-in-image" in {problem.code for problem in check_topology(parse_topology(topology))}) is wanted
+
+
+@pytest.mark.parametrize(("kafka", "wanted"), [("3.9.0", False), ("4.0.0", True)])
 def test_strimzis_identity_policy_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool) -> None:
     policy = {"policy": "identity", "policyClass": "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"}
     topology = a_topology(a_flow(**policy, connect={"version": kafka}), strimzi="0.46" if wanted else "0.45")

@@ -96,6 +96,13 @@ def test_the_properties_of_the_file_are_compared_with_the_rendered_properties(tm
     assert differing == ["name", "source.cluster.sasl.jaas.config", "topics.exclude"]
 
 
+def test_the_storage_topics_of_new_workers_are_not_reported_as_excluded(tmp_path: Path) -> None:
+    text = FILE.replace("orders, payments-.*", ".*").replace("east->west.topics.exclude = orders-old", "")
+    output = run(tmp_path, text)[1]
+    assert "worker-group-changes" in output
+    assert "exclusions-added" not in output
+
+
 UNREAD = {
     "listeners = http://:8083": "listeners. Only the REST server",
     "consumer.fetch.max.bytes = 1": "consumer.fetch.max.bytes. MirrorMaker does not read it unless a cluster",

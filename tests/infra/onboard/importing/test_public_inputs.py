@@ -207,6 +207,11 @@ PROPERTIES = {
         "names a cluster that is not in `clusters`",
     ),
     "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "lacks `console-consumer-.*`, `connect-.*`"),
+    "a password in a file of the workers": (
+        "east.security.protocol = SASL_SSL\neast.sasl.mechanism = PLAIN\neast.sasl.jaas.config = org.apache.kafka"
+        '.common.security.plain.PlainLoginModule required username=a password="${file:/a:b}";\n',
+        "east.sasl.jaas.config. Its placeholder ${file:/a:b} needs a configuration provider",
+    ),
     "a template": ("tasks.max = ${TASKS}\n", "The file is a template: nothing replaces the `${TASKS}` in it."),
     "an address that a provider knows": (
         "west.bootstrap.servers = ${env:WEST}\n",
