@@ -21,6 +21,7 @@ from spark.checks.offsets.translation import (
     RecordDigest,
     TranslatedRecord,
     committed_record,
+    is_counted,
     is_unknown,
     proof_at,
     source_range,
@@ -110,8 +111,12 @@ def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Po
             expired.append(entry)
     by_next, ranges, records = proofs_by_next(flow, [*with_next_offsets(flow, compacted), *expired])
     proofs |= by_next
-    if not flow.parameters.comparable:
-        proofs = {position: unless_dropped(position, proof) for position, proof in proofs.items()}
+    if flow.parameters.may_drop:
+        proofs |= {
+            position: unless_dropped(position, proof)
+            for position, proof in proofs.items()
+            if not (flow.parameters.comparable and is_counted(position, proof, arounds[position]))
+        }
     return proofs, ranges, records
 
 

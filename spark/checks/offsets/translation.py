@@ -218,8 +218,16 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
     return PositionProof(finding, source_offset)
 
 
+def is_counted(position: Position, proof: PositionProof, around: "Around") -> bool:
+    """Return whether every record that the group would skip was read, and not only its offset counted."""
+    if proof.source_offset is None:
+        return True
+    first = max(position.committed, around.source_log.start)
+    return first >= proof.source_offset or around.candidates.between(first, proof.source_offset) is not None
+
+
 def unless_dropped(position: Position, proof: PositionProof) -> PositionProof:
-    """Return the proof for a flow whose transforms may drop records: it does not show that the group skips any."""
+    """Return the proof if transforms may drop records that were not read: it does not show that the group skips any."""
     if proof.finding is None or proof.finding.code != _SKIPS:
         return proof
     count = numbered(proof.finding.count, "record[|s]")
