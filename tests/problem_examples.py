@@ -78,6 +78,7 @@ TESTS = (
     "test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers",
     "test_tasks_that_do_not_end_stop_the_move_unless_agreed",
     "test_the_failover_is_undone_if_a_group_starts_after_the_look",
+    "test_the_first_deployment_says_what_to_create_and_where",
     "test_the_fence_is_removed_if_records_do_not_arrive_in_time",
     "test_what_was_edited_or_not_deleted_is_reported_with_the_remedy_of_the_drift",
 )

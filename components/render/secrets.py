@@ -55,8 +55,18 @@ class ObjectReference:
 
 def references(text: str, namespace: str) -> set[ObjectReference]:
     """Return the objects that placeholders in a text name; `namespace` is that of the workers, the default."""
+    return {reference for reference, _ in keys_read(text, namespace)}
+
+
+def keys_read(text: str, namespace: str) -> set[tuple[ObjectReference, str]]:
+    """Return the same, each with a key that is read."""
     return {
-        ObjectReference(_KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"])
+        (
+            ObjectReference(
+                _KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"]
+            ),
+            placeholder["key"],
+        )
         for placeholder in _PLACEHOLDER.finditer(text)
     }
 

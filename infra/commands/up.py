@@ -47,6 +47,9 @@ def up(
     unlock: Annotated[
         bool, typer.Option("--unlock", help="First release the lock that a killed deployment left.")
     ] = False,
+    secrets_later: Annotated[
+        bool, typer.Option("--secrets-later", help="Deploy although Secrets are missing that something creates later.")
+    ] = False,
     ready_seconds: ReadySeconds = 300,
 ) -> None:
     """Deploy a stack and wait until its connectors are ready. Then prove it with `replicate validate`.
@@ -60,7 +63,7 @@ def up(
     if not yes:
         deployment.preview(settings, typer.echo, refresh=refresh)
         confirm_or_end(f"Deploy {stack}?")
-    print_changes(deployment.up(settings, typer.echo, refresh=refresh, unlock=unlock))
+    print_changes(deployment.up(settings, typer.echo, refresh=refresh, unlock=unlock, secrets_later=secrets_later))
     with err.status("waiting for connectors to be ready") as status:
         idle = deployment.wait_ready(settings, ready_seconds, status.update)
     print_idle(idle)

@@ -1,7 +1,7 @@
 """Previews, deploys, destroys and reads one stack; checks run before the engine starts."""
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from infra.deploy.engine.stack import KUBERNETES, forget_pending_creates, object
 from infra.deploy.promotion.rule.evidence import unproven
 from infra.kubernetes.access import api_client
 from infra.kubernetes.api import KubernetesApi, Reference, reference
+from infra.kubernetes.needed_secrets import require_secrets
 from infra.kubernetes.preconditions import (
     require_config_maps,
     require_no_unfinished_move,
@@ -45,6 +46,11 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: b
     with OpenStack(settings) as opened:
         opened.require_pulumi()
         require_deployable(opened)
+        try:
+            _require_secrets(settings, opened.kubernetes, opened.flows, say)
+        except CannotRunError as error:
+            if error.code == "secret-missing":
+                say(f"`up` would refuse: {error}")
     with open_stack(settings, overwrite=refresh) as stack:
         result = stack.preview(
             on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
@@ -60,19 +66,23 @@ def up(
     change: Change | None = None,
     moving: bool = False,
     unlock: bool = False,
+    secrets_later: bool = False,
 ) -> Changes:
     """Deploy the stack; returns the number of objects by kind of change.
 
     `change` is applied to each object before it is deployed. `moving`: this deployment is a step of a move from a
     KafkaMirrorMaker2; any other is refused while one is unfinished. `refresh` first reads the cluster into Pulumi's
     state, so that what was edited or deleted there is deployed again. `unlock` first releases the lock that a killed
-    deployment left. Connectors that started before a Secret of the stack changed are restarted.
+    deployment left. `secrets_later`: Secrets that the stack does not create may be missing, as in a move. Connectors
+    that started before a Secret of the stack changed are restarted.
     """
     flows = prepare(settings, say)
     with open_stack(settings, overwrite=refresh, unlock=unlock) as stack:
         api = api_client(settings, stack_environment(settings).kubernetes_access())
         if not moving:
             require_no_unfinished_move(api, settings.stack, flows)
+        if not (secrets_later or moving):
+            _require_secrets(settings, api, flows, say)
         if created := forget_pending_creates(stack, api, say):
             _import(stack, program_of(settings, change, created), say)
         # Nothing uses the configuration that Pulumi would decrypt for the summary.
@@ -88,6 +98,12 @@ def up(
         for sentence in restart_readers(api, flows):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+
+
+def _require_secrets(settings: StackSettings, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
+    environment = stack_environment(settings)
+    for sentence in require_secrets(api, flows, environment.awaited_users(), environment.kubernetes_access()):
+        say(sentence)
 
 
 def program_of(

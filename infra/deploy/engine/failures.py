@@ -32,7 +32,9 @@ _REMEDIES = (
     (
         "already exists",
         "if an earlier deployment failed after it had replaced this object, deploy that change again until it "
-        "succeeds, and undo it then. If somebody else created the object, run `replicate adopt STACK`.",
+        "succeeds, and undo it then. If it is a namespace that you created for your Secrets, set "
+        "`namespace: {create: false}` (`createNamespaces: false` for a pair). If somebody else created the object, run "
+        "`replicate adopt STACK`.",
     ),
 )
 

@@ -1,0 +1,153 @@
+"""`up` names the Secrets that do not exist before it creates anything, instead of waiting for workers in vain."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from components.contract.problems import CannotRunError
+from components.flows.resolved import ResolvedFlow, resolve_flows
+from components.render.kafka_users import kafka_user_objects
+from components.render.planned_objects import PlannedObject
+from components.topology.parsing import parse_topology
+from infra.deploy.engine import deployment
+from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from infra.kubernetes.needed_secrets import require_secrets
+from infra.stack.settings import KubernetesAccess, read_settings
+from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
+from tests.repository import STACKS
+
+ANY = KubernetesAccess()
+SCRAM = {"type": "scram-sha-512", "username": "mirror"}
+
+
+class _Holding(KubernetesApi):
+    """A cluster that holds the Secrets of one namespace, by name."""
+
+    def __init__(self, secrets: Mapping[str, Sequence[str]] | None, error: ApiError | None = None) -> None:
+        self._secrets, self._error = secrets, error
+
+    def get(self, target: Reference) -> Object | None:
+        if self._error is not None:
+            raise self._error
+        if self._secrets is None:
+            return None
+        assert target.namespace in (None, "mirror-orders")
+        keys = self._secrets.get(target.name) if target.kind == "Secret" else ()
+        return None if keys is None else {"data": dict.fromkeys(keys, "c2VjcmV0")}
+
+
+def refused(
+    api: KubernetesApi,
+    flows: Sequence[ResolvedFlow],
+    users: Sequence[PlannedObject] = (),
+    access: KubernetesAccess = ANY,
+) -> CannotRunError:
+    with pytest.raises(CannotRunError, match="secret-missing") as caught:
+        list(require_secrets(api, flows, users, access))
+    return caught.value
+
+
+def clusters(**of_uswest: Any) -> dict[str, Any]:
+    return {
+        alias: a_cluster(
+            region,
+            tls={"trust": {"secret": f"{alias}-ca", "key": "ca.crt"}},
+            authentication={**SCRAM, "password": {"secret": f"{alias}-mirror", "key": "password"}},
+        )
+        | more
+        for alias, region, more in (("useast", "us-east-1", {}), ("uswest", "us-west-2", of_uswest))
+    }
+
+
+def test_the_first_deployment_says_what_to_create_and_where() -> None:
+    error = refused(_Holding(None), [a_resolved_flow(clusters())], access=KubernetesAccess("kube.yaml", "prod west"))
+    assert str(error).partition("\n")[0] == (
+        "secret-missing: Secret mirror-orders/useast-ca does not exist; Secret mirror-orders/useast-mirror does not "
+        "exist; Secret mirror-orders/uswest-ca does not exist; Secret mirror-orders/uswest-mirror does not exist, at "
+        "the Kubernetes cluster of the stack. Workers do not start without them, and nothing is replicated. Remedy: "
+        "set `replications.orders.namespace.create: false`, because you create the namespace; run these commands with "
+        "your own files; then run `up` again. If something else creates the Secrets once the namespace exists, run "
+        "`up --secrets-later`."
+    )
+    kubectl = "  kubectl --kubeconfig kube.yaml --context 'prod west'"
+    assert error.detail.splitlines() == [
+        f"{kubectl} create namespace mirror-orders",
+        f"{kubectl} --namespace mirror-orders create secret generic useast-ca --from-file=ca.crt=FILE",
+        f"{kubectl} --namespace mirror-orders create secret generic useast-mirror --from-file=password=FILE",
+        f"{kubectl} --namespace mirror-orders create secret generic uswest-ca --from-file=ca.crt=FILE",
+        f"{kubectl} --namespace mirror-orders create secret generic uswest-mirror --from-file=password=FILE",
+    ]
+
+
+def test_only_what_is_missing_is_named_in_a_namespace_that_exists() -> None:
+    held = {"useast-ca": ["ca.crt"], "useast-mirror": ["password"], "uswest-ca": ["tls.crt"]}
+    error = refused(_Holding(held), [a_resolved_flow(clusters())])
+    assert error.what == (
+        "Secret mirror-orders/uswest-ca has no key `ca.crt`; Secret mirror-orders/uswest-mirror does not exist"
+    )
+    assert error.remedy.startswith("run these commands with your own files; add the missing keys; then")
+    assert error.detail == (
+        "  kubectl --namespace mirror-orders create secret generic uswest-mirror --from-file=password=FILE"
+    )
+
+
+def test_secrets_of_transforms_and_patterns_of_keys_are_needed_too() -> None:
+    trust = {"trust": {"secret": "uswest-ca", "key": "all.pem", "pattern": "ca-*.crt"}}
+    flow = a_resolved_flow(clusters(tls=trust), connectors={"source": {"config": {"header": "${secret:mine:token}"}}})
+    held = {"useast-ca": ["ca.crt"], "useast-mirror": ["password"], "uswest-mirror": ["password"]}
+    assert refused(_Holding(held), [flow]).detail.splitlines() == [
+        "  kubectl --namespace mirror-orders create secret generic mine --from-file=token=FILE",
+        "  kubectl --namespace mirror-orders create secret generic uswest-ca --from-file=all.pem=FILE",
+    ]
+
+
+def test_what_the_stack_or_the_user_operator_creates_is_not_asked_for() -> None:
+    by_operator = {"kafkaUser": {"cluster": "kafka", "namespace": "mirror-orders", "name": "uswest-mirror"}}
+    own = {"authentication": {**SCRAM, "password": {"config": "useastPassword"}}, "tls": None}
+    known = clusters(**by_operator)
+    topology = parse_topology(a_topology(a_flow(), clusters={**known, "useast": known["useast"] | own}))
+    flows, users = resolve_flows(topology, None, {}), kafka_user_objects(topology, None)
+    held = {"uswest-ca": ["ca.crt"]}
+    assert list(require_secrets(_Holding(held), flows, users, ANY)) == []
+    assert refused(_Holding(held), flows).what == "Secret mirror-orders/uswest-mirror does not exist"
+
+
+def test_a_secret_that_may_not_be_seen_is_said_and_not_refused() -> None:
+    said = list(
+        require_secrets(_Holding({}, error=ApiError(403, "Forbidden", "no")), [a_resolved_flow(clusters())], (), ANY)
+    )
+    assert said[0] == "whether Secret mirror-orders/useast-ca exists is unknown: your account may not `get` it"
+    assert len(said) == 4
+
+
+def test_a_cluster_that_does_not_answer_is_an_error() -> None:
+    api = _Holding({}, error=ApiError(500, "Error", "no"))
+    with pytest.raises(CannotRunError, match="kubernetes-refused"):
+        list(require_secrets(api, [a_resolved_flow(clusters())], (), ANY))
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_up_creates_nothing_while_a_secret_is_missing_unless_it_comes_later(
+    monkeypatch: pytest.MonkeyPatch, later: bool
+) -> None:
+    began = []
+
+    class Stack:
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def up(self, **_: Any) -> Any:
+            began.append("up")
+            raise InterruptedError
+
+    monkeypatch.setattr(deployment, "open_stack", lambda *_, **__: Stack())
+    monkeypatch.setattr(deployment, "api_client", lambda *_: _Holding(None))
+    for name in ("unproven", "require_no_unfinished_move", "forget_pending_creates", "require_deployable"):
+        monkeypatch.setattr(deployment, name, lambda *_: ())
+    settings = read_settings("prod-us-west-2", STACKS)
+    with pytest.raises(InterruptedError if later else CannotRunError):
+        deployment.up(settings, lambda _: None, secrets_later=later)
+    assert began == (["up"] if later else [])
