@@ -1,6 +1,7 @@
 """`up` names the Secrets that do not exist before it creates anything, instead of waiting for workers in vain."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from components.topology.parsing import parse_topology
 from infra.deploy.engine import deployment
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from infra.kubernetes.needed_secrets import require_secrets
+from infra.stack.session import OpenStack
 from infra.stack.settings import KubernetesAccess, read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.repository import STACKS
@@ -151,3 +153,24 @@ def test_up_creates_nothing_while_a_secret_is_missing_unless_it_comes_later(
     with pytest.raises(InterruptedError if later else CannotRunError):
         deployment.up(settings, lambda _: None, secrets_later=later)
     assert began == (["up"] if later else [])
+
+
+def test_a_preview_says_that_up_would_refuse_and_shows_the_changes_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stack:
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def preview(self, **_: Any) -> Any:
+            return SimpleNamespace(change_summary={"create": 11})
+
+    monkeypatch.setattr(deployment, "open_stack", lambda *_, **__: Stack())
+    monkeypatch.setattr(deployment, "require_deployable", lambda *_: None)
+    monkeypatch.setattr(OpenStack, "kubernetes", _Holding(None))
+    said: list[str] = []
+    assert deployment.preview(read_settings("prod-us-west-2", STACKS), said.append) == {"create": 11}
+    (sentence,) = said
+    assert sentence.startswith("`up` would refuse: secret-missing: Secret mirror-orders/useast-ca does not exist; ")
