@@ -132,6 +132,8 @@ _NOT_SECRET = (
 _VALUE = r"""(?:"[^"]*"|'[^']*'|[^\s;"'=,]+)"""
 _HARMLESS = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, _NOT_SECRET))})\s*=\s*{_VALUE}(?=[\s;]|$)")
 _REFERENCE = re.compile(r"""(?<![\w.-])[\w.-]+\s*=\s*(["']?)(?:\$\{[^}]*\})+\1(?=[\s;]|$)""")
+#: Nothing but references, as where a Secret holds the whole line.
+_REFERENCE_ALONE = re.compile(r"(\$\{[^}]*\})*")
 
 
 def may_hold_secret(jaas: str) -> bool:
@@ -140,7 +142,10 @@ def may_hold_secret(jaas: str) -> bool:
 
     A module ignores an option that it does not know, so a misspelt password is still a password.
     """
-    options = " ".join(jaas.split(maxsplit=1)[1:])
+    module, *rest = jaas.split(maxsplit=1) or [""]
+    if not rest and "." not in module and not module.endswith("LoginModule"):
+        return _REFERENCE_ALONE.fullmatch(module) is None
+    options = " ".join(rest)
     for known in (_CONTROL_FLAG, _REFERENCE, _HARMLESS):
         options = known.sub("", options)
     return options.strip(" \t\n;") != ""

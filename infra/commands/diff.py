@@ -17,6 +17,7 @@ from infra.review.comment import as_markdown as markdown_document
 from infra.review.comparison import Comparison, compare_plans, compare_stacks
 from infra.review.reports import as_json as json_document
 from infra.review.reports import print_comparisons
+from infra.review.source_comparison import are_sources, compare_with_sources
 
 #: Compare with the cluster instead of files. A folder or branch of that name is ./cluster or refs/heads/cluster.
 CLUSTER = "cluster"
@@ -35,12 +36,13 @@ def diff(
         ),
     ] = None,
     against: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="REF|DIR|cluster",
+            metavar="REF|DIR|FILE|-|cluster",
             help=(
                 "A git ref, a folder of stack files, an earlier render, or `cluster`, which also shows drift. By "
-                "default, the commit where this branch left the main branch."
+                "default, the commit where this branch left the main branch. Or what runs, as `replicate import` "
+                "reads it: a folder, `-` for standard input, or one or several files."
             ),
         ),
     ] = None,
@@ -70,14 +72,16 @@ def diff(
         raise typer.BadParameter("--json and --markdown exclude each other.")
     comparisons: Sequence[Comparison]
     failures: Sequence[CannotRunError] = ()
-    if against == CLUSTER:
+    if against == [CLUSTER]:
         # It loads a Kubernetes client, which TAB and comparisons of files do not need.
         from infra.review.live_comparison import compare_with_clusters, deployable_stacks
 
         chosen = stacks or deployable_stacks(project.stacks)
         comparisons, failures = compare_with_clusters(chosen, project.stacks)
+    elif against and are_sources(against):
+        comparisons = compare_with_sources(stacks or (), project.stacks, against)
     else:
-        with open_base(against, project.stacks) as base:
+        with open_base(against[0] if against else None, project.stacks) as base:
             comparisons = compare_stacks(stacks or (), project.stacks, base)
             comparisons += () if stacks else compare_plans(project.stacks, base)
     if as_json:

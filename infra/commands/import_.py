@@ -109,8 +109,8 @@ def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:
 def _verdict(proof: ImportChanges, refused: bool) -> tuple[str, str]:
     if proof.changes_records:
         return "[red]✗[/]", "would change records or offsets"
-    if proof.properties:
-        values = number(proof.properties, "value")
+    if proof.decisive:
+        values = number(len(proof.decisive), "value")
         words = f"would change {values} that connectors depend on; what that does to records or offsets is not judged"
         return "[yellow]![/]", words
     return "[yellow]![/]" if refused else "[green]✓[/]", "would change neither records nor offsets"
@@ -317,7 +317,7 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject], refus
     print_proofs([proof for proof in proofs if proof.name not in moving], "deploying", refused)
     print_proofs([proof for proof in proofs if proof.name in moving], "moving", refused)
     print_heartbeats(proofs)
-    return not any(proof.changes_records or proof.properties for proof in proofs)
+    return not any(proof.changes_records or proof.decisive for proof in proofs)
 
 
 def _moved(topology: ImportedTopology) -> str:

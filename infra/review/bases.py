@@ -40,7 +40,13 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
     """Yield the folder that `against` names, or the stack files of a git ref in a temporary folder: by default of the
     commit where the branch left the main branch, or of the last commit on the main branch itself."""
     if against is not None and Path(against).is_dir():
-        yield _folder(Path(against))
+        base = stack_files_of(Path(against))
+        if base is None:
+            what = "the folder contains no stack files, no earlier render and nothing that `replicate import` reads"
+            why = "A stack is compared with Pulumi.STACK.yaml and topologies/, with a render, or with what runs."
+            remedy = "name another folder or a git ref; for a branch with the name of a folder, write refs/heads/NAME."
+            raise CannotRunError("nothing-to-compare-with", what, against, why, remedy)
+        yield base
         return
     ref = against if against is not None else _merge_base(stacks)
     commit = _commit(ref, stacks, or_folder=True)
@@ -50,17 +56,14 @@ def open_base(against: str | None, stacks: Path) -> Iterator[Base]:
         yield Base(label, Path(temporary))
 
 
-def _folder(folder: Path) -> Base:
+def stack_files_of(folder: Path) -> Base | None:
     """Return stack files, a checkout with stack files in `stacks`, or an earlier render of one or several stacks."""
     if any(map(is_rendered, (folder, *folder.glob("*/")))):
         return Base(str(folder), folder, rendered=True)
     for place in (folder, folder / "stacks"):
         if any(place.glob("Pulumi.*.yaml")) or (place / "topologies").is_dir():
             return Base(str(folder), place)
-    what = "the folder contains neither stack files nor an earlier render"
-    why = "A folder to compare with contains Pulumi.STACK.yaml and topologies/, or was written by `replicate render`."
-    remedy = "name another folder or a git ref; for a branch with the name of a folder, write refs/heads/NAME."
-    raise CannotRunError("nothing-to-compare-with", what, str(folder), why, remedy)
+    return None
 
 
 def _merge_base(stacks: Path) -> str:

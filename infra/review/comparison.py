@@ -201,7 +201,7 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
     if stack_file(stack, stacks).is_file() or not earlier.names:
         current = current_snapshot(stack, stacks, like_rendered=base.rendered)
         comparison = compare(stack, base.label, earlier, current)
-        return replace(comparison, effects=tuple(_placed(comparison.effects, stack, stacks)))
+        return replace(comparison, effects=tuple(placed(comparison.effects, stack, stacks)))
     comparison = compare(stack, base.label, earlier, Snapshot())
     what = (
         f"the stack file was removed, which leaves everything running: only `replicate destroy {stack}` removes the "
@@ -211,7 +211,7 @@ def _compared(stack: str, stacks: Path, base: Base) -> Comparison:
     return replace(comparison, effects=(removed, *comparison.effects))
 
 
-def _placed(effects: Sequence[Effect], stack: str, stacks: Path) -> Iterator[Effect]:
+def placed(effects: Sequence[Effect], stack: str, stacks: Path) -> Iterator[Effect]:
     """Yield effects with the file and line of their keys as they are now, or of the nearest keys above them."""
     own = stack_file(stack, stacks)
     topology = topology_file(str((readable_config(own) or {}).get(f"{PROJECT}:topology")), stacks)

@@ -27,6 +27,8 @@ from infra.onboard.importing.topologies import ImportedTopology
 from infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
 
 _CONNECTOR = "connector "
+#: Shown instead of a structure, and of a credential.
+_HIDDEN = ("…", "(a credential)")
 #: Properties of connectors whose change has an effect, or none on records and offsets.
 _JUDGED = frozenset({"topics.exclude", "groups.exclude", "add.source.alias.to.metrics"})
 #: Fields of workers that decide whether records and offsets continue, and properties that every rendering adds.
@@ -49,7 +51,12 @@ class ChangedSetting:
     def __str__(self) -> str:
         if not self.key:
             return f"{self.obj} is {'added' if self.before is None else 'removed'}"
-        return f"{self.obj}: {self.key}: {_shown(self.key, self.before)} -> {_shown(self.key, self.after)}"
+        return f"{self.obj}: {self.key}: {_quoted(self.shown[0])} -> {_quoted(self.shown[1])}"
+
+    @property
+    def shown(self) -> tuple[str | None, str | None]:
+        """Return both sides without what may be a credential."""
+        return _shown(self.key, self.before), _shown(self.key, self.after)
 
 
 @dataclass(frozen=True)
@@ -67,12 +74,13 @@ class ImportChanges:
         return any(effect.severity in {Impact.DATA, Impact.RE_READ} for effect in self.effects)
 
     @property
-    def properties(self) -> int:
-        """Return how many values differ that connectors depend on; only with 0 do records surely continue."""
-        return sum(
-            (difference.obj.startswith(_CONNECTOR) and difference.key not in _JUDGED)
-            or (_DECISIVE.fullmatch(difference.key) is not None and _ADDED.fullmatch(difference.key) is None)
+    def decisive(self) -> tuple[ChangedSetting, ...]:
+        """Return the differing values that connectors depend on; only without any do records surely continue."""
+        return tuple(
+            difference
             for difference in self.differences
+            if (difference.obj.startswith(_CONNECTOR) and difference.key not in _JUDGED)
+            or (_DECISIVE.fullmatch(difference.key) is not None and _ADDED.fullmatch(difference.key) is None)
         )
 
 
@@ -188,13 +196,17 @@ def is_connector(name: str) -> bool:
     return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 
-def _shown(key: str, text: str | None) -> str:
+def _shown(key: str, text: str | None) -> str | None:
+    # A structure may hold a credential in any of its fields.
+    if text and text.startswith(("{", "[")):
+        return _HIDDEN[0]
+    return _HIDDEN[1] if text and may_be_secret(key, text) else text
+
+
+def _quoted(text: str | None) -> str:
     if not text:
         return "not set" if text is None else "empty"
-    # A structure may hold a credential in any of its fields.
-    if text.startswith(("{", "[")):
-        return "…"
-    return "(a credential)" if may_be_secret(key, text) else f"`{text}`"
+    return text if text in _HIDDEN else f"`{text}`"
 
 
 #: Effects of offsets stored by connector name, which a move copies, and one that only a deployment has.
@@ -305,9 +317,16 @@ def changes_of_imports(imported: ImportedTopology, config_maps: Sequence[ReadObj
         if isinstance(cluster.bootstrap_servers, ConfigValue)
     }
     rendered = {deployment.name: deployment for deployment in deployments(resolve_flows(topology, None, unknown))}
+    return changes_of_deployments(imported.imported, rendered, config_maps)
+
+
+def changes_of_deployments(
+    running: Iterable[Imported], rendered: Mapping[str, Deployment], config_maps: Sequence[ReadObject]
+) -> list[ImportChanges]:
+    """Return what changes if, of what was read, each replication's deployment in `rendered` replaces it."""
     data = config_map_data(config_maps)
     proofs = []
-    for replication in imported.imported:
+    for replication in running:
         workers, deployment = replication.read[0], rendered[replication.name]
         if replication.mirror_index is None:
             placeholders = Placeholders.of(workers.namespace, workers.config, data)

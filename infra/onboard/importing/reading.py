@@ -378,13 +378,18 @@ def _is_text(content: bytes) -> bool:
         return False
 
 
+def ends_as_source(path: Path) -> bool:
+    """Return whether a file of a folder is read because of its ending."""
+    return path.suffix in _ENDINGS and path.is_file()
+
+
 def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     for source in sources:
         path = Path(source)
         if source == "-":
             yield "standard input", sys.stdin.buffer.read()
         elif path.is_dir():
-            files = sorted(file for file in path.rglob("*") if file.suffix in _ENDINGS and file.is_file())
+            files = sorted(filter(ends_as_source, path.rglob("*")))
             unprinted = _unprinted_folders([source])
             for file in (file for file in files if not unprinted.keys() & set(file.parents)):
                 yield shown(file), file.read_bytes()

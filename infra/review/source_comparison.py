@@ -1,0 +1,114 @@
+"""Compares stacks with sources that an import reads: what deploying a stack instead of what runs would change."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from components.render.deployments import Deployment
+from infra.onboard.importing.deployment_changes import ChangedSetting, ImportChanges, changes_of_deployments
+from infra.onboard.importing.flows import Imported
+from infra.onboard.importing.left_out import LeftOut
+from infra.onboard.importing.reading import ReadInput, ReadProperties, ends_as_source, read_objects
+from infra.onboard.importing.topologies import imported_topologies
+from infra.review.bases import stack_files_of
+from infra.review.comparison import Comparison, Unjudged, compare, placed
+from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, identity
+from infra.review.snapshots import Snapshot, current_snapshot
+from infra.stack.settings import stack_names
+
+_NOT_COMPARED = "Only workers and connectors are compared, with Kafka's defaults filled in."
+_NOT_JUDGED = "No rule says what these values do to records or offsets."
+
+
+def are_sources(against: Sequence[str]) -> bool:
+    """Return whether these name what an import reads, and neither stack files, an earlier render nor a git ref."""
+    first = Path(against[0])
+    if len(against) > 1 or against[0] == "-" or (first.is_file() and ends_as_source(first)):
+        return True
+    return first.is_dir() and stack_files_of(first) is None and any(map(ends_as_source, first.rglob("*")))
+
+
+def compare_with_sources(names: Iterable[str], stacks: Path, sources: Sequence[str]) -> tuple[Comparison, ...]:
+    """Compare the named stacks, or all, with the sources. Raises CannotRunError if nothing in them replicates, and
+    ReplicationError for a stack with mistakes.
+    """
+    read = read_objects(sources, "default")
+    topologies, left_out = imported_topologies(read, None, "imported")
+    running = [replication for topology in topologies for replication in topology.imported]
+    label = ", ".join("standard input" if source == "-" else source for source in sources)
+    found = [
+        _compared(name, current_snapshot(name, stacks), label, running, left_out, read)
+        for name in tuple(names) or stack_names(stacks)
+    ]
+    return tuple(replace(one, effects=tuple(placed(one.effects, one.stack, stacks))) for one in found)
+
+
+def _compared(
+    stack: str,
+    current: Snapshot,
+    label: str,
+    running: Sequence[Imported],
+    left_out: Sequence[LeftOut],
+    read: ReadInput,
+) -> Comparison:
+    pairs = {replication.name: _successor(replication, current) for replication in running}
+    replaced = {name: deployment for name, deployment in pairs.items() if deployment is not None}
+    new = {name: deployment for name, deployment in current.deployments.items() if deployment not in replaced.values()}
+    of_stack = [replication for replication in running if replication.name in replaced]
+    changes = changes_of_deployments(of_stack, replaced, read.of("ConfigMap"))
+    added = compare(stack, label, Snapshot(), Snapshot(new, by_gitops=current.by_gitops))
+    staying = [replication for replication in running if replication.name not in replaced]
+    effects = (*added.effects, *(effect for change in changes for effect in change.effects))
+    return replace(
+        added,
+        effects=tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
+        objects=(*added.objects, *(found for change in changes for found in _objects(change, replaced[change.name]))),
+        unjudged=tuple(_unjudged(changes, of_stack)),
+        not_asked=" ".join((_NOT_COMPARED, *_left_alone(staying, left_out))),
+    )
+
+
+def _successor(running: Imported, current: Snapshot) -> Deployment | None:
+    """Return the deployment that has the same workers; where no object was read, the one with the same name."""
+    workers = identity(running.read[0].body)
+    same = (
+        deployment
+        for deployment in current.deployments.values()
+        if any(identity(planned.manifest) == workers for planned in deployment.objects)
+    )
+    by_name = current.deployments.get(running.name) if isinstance(running.read[0], ReadProperties) else None
+    return next(same, by_name)
+
+
+def _objects(changes: ImportChanges, deployment: Deployment) -> Iterator[ObjectChange]:
+    settings: dict[str, list[ChangedSetting]] = {}
+    for setting in changes.differences:
+        settings.setdefault(setting.obj, []).append(setting)
+    for obj, (first, *others) in settings.items():
+        kind, _, name = obj.partition(" ")
+        change = ChangeKind.CHANGED
+        if not first.key:
+            change = ChangeKind.ADDED if first.before is None else ChangeKind.REMOVED
+        fields = tuple(FieldChange(setting.key, *setting.shown) for setting in (first, *others) if setting.key)
+        namespace = deployment.flows[0].namespace
+        yield ObjectChange(change, deployment.name, "properties", kind, namespace, name, fields)
+
+
+def _unjudged(changes: Sequence[ImportChanges], running: Sequence[Imported]) -> Iterator[Unjudged]:
+    files = {replication.name: replication.read[0].file for replication in running}
+    for change in changes:
+        if change.decisive and not change.changes_records:
+            keys = tuple(f"{setting.obj}: {setting.key}" for setting in change.decisive)
+            yield Unjudged(files[change.name], change.name, keys, _NOT_JUDGED)
+
+
+def _left_alone(staying: Sequence[Imported], left_out: Sequence[LeftOut]) -> Iterator[str]:
+    if staying:
+        names = ", ".join(replication.read[0].label or replication.name for replication in staying)
+        yield f"The stack does not declare these, so deploying it leaves them running: {names}."
+    if unread := [item for item in left_out if not item.harmless]:
+        yield f"These parts of the input could not be compared: {'; '.join(map(_place, unread))}."
+
+
+def _place(item: LeftOut) -> str:
+    return f"{', '.join(filter(None, (item.file, item.obj, item.field)))} ({item.code})"
