@@ -16,6 +16,7 @@ def translation_effects(change: StackChange) -> Iterator[Effect]:
     for pair in change.connector_pairs_of("checkpoint"):
         before, after = (connector if connector is not None and connector.emits else None for connector in pair)
         if before is not None and after is not None:
+            yield from _names(change, before, after)
             yield from _groups(before, after)
             yield from _group_offsets(before, after)
             yield from _refresh(before, after)
@@ -37,6 +38,25 @@ def _orphaned(groups: Sequence[str], target: str) -> str:
         f"offsets of {counted(groups, 'group')} are orphaned: {listed(groups)}; their committed offsets on {target} "
         "no longer advance while replication continues"
     )
+
+
+def _names(change: StackChange, before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    """Offsets translate only if a checkpoint connector names topics as the source connectors of its flow do."""
+    agreed, agree = (
+        all(
+            source.policy.remote("topic") == checkpoint.policy.remote("topic")
+            for state in states
+            for source in state.connectors
+            if (source.role, source.flow) == ("source", checkpoint.flow)
+        )
+        for states, checkpoint in ((change.before, before), (change.after, after))
+    )
+    if agree and not agreed:
+        what = f"{_translated(after.names('groups'))}. The connector now names topics as the source connector does"
+        yield Effect(Impact.NONE, "groups-start", after.flow, "policy", what)
+    if agreed and not agree:
+        what = f"{_orphaned(after.names('groups'), after.target_alias)}. The connector no longer names topics as the "
+        yield Effect(Impact.DATA, "groups-stop", after.flow, "policy", f"{what}source connector does")
 
 
 def _groups(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:

@@ -319,7 +319,9 @@ def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:
         why = f"It has a `{marker}`, so its files are not yet the objects that are applied."
         remedy = f"print them: `{command} {shown(folder)} | replicate import - --out DIR`."
         read.left_out.append(LeftOut(shown(folder), "", "", "file-skipped", why, remedy))
-    for file in _skipped_properties(sources):
+    for file in (shown(file) for path in map(Path, sources) for file in dedicated_files(path)):
+        if Path(file).suffix in _ENDINGS:
+            continue
         why = "Of a folder, only files that end in `.yaml`, `.yml`, `.json` or `.properties` are read."
         read.left_out.append(LeftOut(file, "", "", "file-skipped", why, f"import it by its name: `{file}`."))
     return _with_any(read, ", ".join(sources))
@@ -360,15 +362,13 @@ def _unprinted_folders(sources: Sequence[str]) -> dict[Path, tuple[str, str]]:
     }
 
 
-def _skipped_properties(sources: Sequence[str]) -> Iterator[str]:
-    """Yield the files of folders that look like a dedicated MirrorMaker's, but have an ending that is not read."""
-    for path in (Path(source) for source in sources if Path(source).is_dir()):
-        for file in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if hidden or file.suffix in _ENDINGS or not file.is_file() or file.stat().st_size > _LARGEST_PROPERTIES:
-                continue
-            if OF_DEDICATED.search(file.read_bytes()):
-                yield shown(file)
+def dedicated_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that look like a dedicated MirrorMaker's."""
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        other = hidden or file.suffix in _ENDINGS - {_PROPERTIES} or not file.is_file()
+        if not other and file.stat().st_size <= _LARGEST_PROPERTIES and OF_DEDICATED.search(file.read_bytes()):
+            yield file
 
 
 def _is_text(content: bytes) -> bool:

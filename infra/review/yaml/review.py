@@ -17,7 +17,7 @@ from components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from components.topology.parsing import parse_topology
 from infra.onboard.importing.left_out import LeftOut
 from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.reading import ReadInput
+from infra.onboard.importing.reading import ReadInput, dedicated_files
 from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from infra.review.bases import branch_point, changed_paths
 from infra.review.comparison import Comparison, Mistake, Unjudged, compare, required_objects
@@ -85,16 +85,26 @@ def review_folder(folder: Path, against: str | None, namespace: str | None) -> F
     label = f"{against or 'the main branch'} ({commit[:10]})"
     changed = changed_paths(commit, folder) if folder.is_dir() else ()
     unread = tuple(path for path in changed if not may_matter(path) and not path.endswith(_TEXTS))
-    return replace(review_files(shown(folder), label, before, after, namespace), unread=unread)
+    dedicated = tuple(shown(file) for file in dedicated_files(folder))
+    return replace(review_files(shown(folder), label, before, after, namespace, dedicated), unread=unread)
 
 
-def review_files(folder: str, label: str, before: Files, after: Files, namespace: str | None) -> FolderReview:
-    """Review the files of a folder against its earlier files. Raises CannotRunError if there is nothing to review."""
+def review_files(
+    folder: str, label: str, before: Files, after: Files, namespace: str | None, dedicated: Sequence[str] = ()
+) -> FolderReview:
+    """Review a folder's files against its earlier files. Raises CannotRunError if there is nothing to review.
+
+    `dedicated` names the files of a dedicated MirrorMaker.
+    """
     old, new = (side_of(files.read, namespace or "default") for files in (before, after))
     if not (old.unreadable or new.unreadable or any(name.replicates for name in (*old.objects, *new.objects))):
         what = "neither the folder nor its earlier version holds a KafkaMirrorMaker2, KafkaConnect or KafkaConnector"
         why = "A review says what a change does to replication, and nothing here replicates."
+        why = " ".join(str(note) for note in new.found.left_out if not note.harmless) or why
         remedy = "name the folder that holds these objects with `--yaml`."
+        if dedicated:
+            why = f"A review does not read the properties of a dedicated MirrorMaker, as in {', '.join(dedicated)}."
+            remedy = f"`replicate import {dedicated[0]} --out DIR` shows what it replicates."
         raise CannotRunError("nothing-to-review", what, folder, why, remedy)
     unclear = unclear_objects(old, new)
     old_workers, new_workers = workers_of_both(old, new, unclear)

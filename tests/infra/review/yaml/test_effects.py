@@ -10,6 +10,7 @@ from tests.infra.review.yaml.folders import FOLDER, changed, codes, edited_files
 RESTART = ("restart", "connector-restarts")
 ROLLS = ("restart", "connect-rolls")
 OLD = {"old.yaml": OLD_MIRROR}
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,16 @@ OLD = {"old.yaml": OLD_MIRROR}
             [("groups: shop\n", "groups: other\n")],
             {("data", "groups-stop"), ("none", "groups-start"), RESTART},
             id="groups",
+        ),
+        pytest.param(
+            [
+                (
+                    "# of the checkpoint connector\n",
+                    f"# of it\n    replication.policy.class: {IDENTITY}\n",
+                )
+            ],
+            {("data", "groups-stop"), RESTART},
+            id="policy of the checkpoint connector alone",
         ),
         pytest.param([("groupId: workers\n", "groupId: others\n")], {("re-read", "worker-group-changes")}, id="group"),
         pytest.param(

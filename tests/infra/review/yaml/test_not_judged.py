@@ -228,6 +228,18 @@ def test_a_folder_without_replication_cannot_be_reviewed(texts: dict[str, str]) 
         reviewed(texts, texts)
 
 
+def test_a_folder_with_another_operators_objects_names_them() -> None:
+    """Otherwise the owner of a vendor's KafkaMirrorMaker2 reads that there is none."""
+    vendors = {"mm2.yaml": MIRROR.replace("kafka.strimzi.io", "eventstreams.ibm.com")}
+    with pytest.raises(CannotRunError, match=r"Its API group is `eventstreams\.ibm\.com`"):
+        reviewed(vendors, vendors)
+
+
+def test_a_folder_with_a_dedicated_mirrormaker_says_how_to_read_it() -> None:
+    with pytest.raises(CannotRunError, match=r"`replicate import kafka/mm2\.config --out DIR` shows"):
+        review_files("kafka", "main", files({}), files({}), None, ["kafka/mm2.config"])
+
+
 def test_workers_with_only_a_heartbeat_connector_are_not_judged() -> None:
     beat = FLOW.split("\n---\n")[2].replace("Checkpoint", "Heartbeat").replace("name: checkpoint", "name: beat")
     connect = FLOW.split("\n---\n")[0].replace("workers", "beats")
