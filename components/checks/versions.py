@@ -49,10 +49,10 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         remedy = "set `connect.metrics.type: jmxPrometheusExporter`"
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
     yield from _check_plugin_versions(operator, flow)
-    yield from _check_in_image(flow, flow.where("policyClass"), flow.settings.policy_class or "")
+    yield from _check_in_image(operator, flow, flow.where("policyClass"), flow.settings.policy_class or "")
     for key, value in flow.settings.connect.config.items():
         if key.endswith("partitioner.class"):
-            yield from _check_in_image(flow, flow.where(f"connect.config.{key}"), str(value))
+            yield from _check_in_image(operator, flow, flow.where(f"connect.config.{key}"), str(value))
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
     if source is None or target is None:
         return
@@ -145,20 +145,24 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
         for reference in sorted(references(value, flow.namespace)):
             yield from check_reference(f"{where}.config.{key}", reference, flow.namespace)
     for name, key in login_classes(authentication.config).items():
-        yield from _check_in_image(flow.expanded, f"{where}.config.{key}", name)
+        yield from _check_in_image(flow.strimzi, flow.expanded, f"{where}.config.{key}", name)
 
 
-def _check_in_image(flow: ExpandedFlow, where: str, name: str) -> Iterator[Problem]:
+def _check_in_image(operator: Strimzi, flow: ExpandedFlow, where: str, name: str) -> Iterator[Problem]:
     """The operator's image has a well-known class, unless another image is named."""
-    since, instead = NOT_IN_IMAGES.get(name, ((99, 0), ""))
-    if flow.settings.connect.image is None and tuple(map(int, flow.kafka.split("."))) >= since:
+    missing = NOT_IN_IMAGES.get(name)
+    if missing is None or flow.settings.connect.image is not None:
+        return
+    has_kafka = tuple(map(int, flow.kafka.split("."))) < missing.kafka
+    if not has_kafka and (operator.version is None or operator.version >= missing.strimzi):
+        since = f" {'.'.join(map(str, missing.strimzi))} or later" if any(missing.strimzi) else ""
         yield warning(
             where,
             "class-not-in-image",
-            f"the operator's image for Kafka {flow.kafka} does not have `{name}`",
+            f"no image of Strimzi{since} for Kafka {flow.kafka} has `{name}`",
             "Without `connect.image` the workers run the operator's image, and a connector that names a class that it "
             "does not have fails at its start.",
-            f"{instead and f'{instead}, or '}set `connect.image` to an image that has it.",
+            f"{missing.instead and f'{missing.instead}, or '}set `connect.image` to an image that has it.",
         )
 
 

@@ -7,6 +7,7 @@ LoginModule of org.apache.kafka.common.security, JaasConfig.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _SERVER = re.compile(
     r"(?P<scheme>[0-9a-zA-Z\-%._]*://)?(?:\[(?P<ip6>[0-9a-zA-Z%._:]+)\]|(?P<name>[0-9a-zA-Z\-%._]+)):(?P<port>[0-9]+)"
@@ -93,20 +94,34 @@ LOGIN_CLASSES: Mapping[str, tuple[str, ...]] = {
         ("OAUTHBEARER",),
     ),
 }
-#: Well-known classes that Strimzi's images do not have -> the first version of Kafka without them, and what does the
-#: same; "" if nothing does. Source: strimzi-kafka-operator, docker-images/artifacts.
-NOT_IN_IMAGES: Mapping[str, tuple[tuple[int, int], str]] = {
-    "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": ((4, 0), "remove `policyClass`"),
-    "com.amazonaws.kafka.samples.CustomMM2ReplicationPolicy": ((0, 0), "remove `policyClass`"),
-    f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler": (
-        (4, 0),
-        f"set it to `{_OAUTH}OAuthBearerLoginCallbackHandler`",
+_ANY = (0, 0)
+
+
+class MissingSince(NamedTuple):
+    """The first version of Strimzi, and of Kafka, whose image does not have a class, and what replaces it."""
+
+    strimzi: tuple[int, int] = _ANY
+    kafka: tuple[int, int] = _ANY
+    instead: str = ""
+
+
+#: Well-known classes that Strimzi's images do not have. Source: strimzi-kafka-operator, docker-images/artifacts and
+#: pull request 10923; kafka-clients 3.9 and 4.0.
+NOT_IN_IMAGES: Mapping[str, MissingSince] = {
+    "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy": MissingSince((0, 46), _ANY, "remove `policyClass`"),
+    "com.amazonaws.kafka.samples.CustomMM2ReplicationPolicy": MissingSince(instead="remove `policyClass`"),
+    f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler": MissingSince(
+        _ANY, (4, 0), f"set it to `{_OAUTH}OAuthBearerLoginCallbackHandler`"
     ),
     **dict.fromkeys(
         (f"org.apache.kafka.clients.producer.{name}Partitioner" for name in ("internals.Default", "UniformSticky")),
-        ((4, 0), "remove it"),
+        MissingSince(kafka=(4, 0), instead="remove it"),
     ),
-    **{name: ((0, 0), "") for name in LOGIN_CLASSES if not name.startswith(("org.apache.", "com.sun.", "io.strimzi."))},
+    **{
+        name: MissingSince()
+        for name in LOGIN_CLASSES
+        if not name.startswith(("org.apache.", "com.sun.", "io.strimzi."))
+    },
 }
 
 

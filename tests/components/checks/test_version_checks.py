@@ -297,10 +297,10 @@ def test_a_partitioner_is_missed_in_images_since_kafka_4(kafka: str, wanted: boo
     assert ("class-not-in-image" in {problem.code for problem in check_topology(parse_topology(topology))}) is wanted
 
 
-@pytest.mark.parametrize(("kafka", "wanted"), [("3.9.0", False), ("4.0.0", True)])
-def test_strimzis_identity_policy_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool) -> None:
+@pytest.mark.parametrize(("operator", "wanted"), [("0.45", False), ("0.46", True), ("v1beta2", True)])
+def test_strimzis_identity_policy_is_missed_in_images_since_strimzi_046(operator: str, wanted: bool) -> None:
     policy = {"policy": "identity", "policyClass": "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"}
-    topology = a_topology(a_flow(**policy, connect={"version": kafka}), strimzi="0.46" if wanted else "0.45")
+    topology = a_topology(a_flow(**policy, connect={"version": "3.9.0"}), strimzi=operator)
     found = {problem.code: problem for problem in check_topology(parse_topology(topology))}
     assert ("class-not-in-image" in found) is wanted
     assert not wanted or "remove `policyClass`, or set `connect.image`" in found["class-not-in-image"].remedy
